@@ -189,6 +189,13 @@ class TaskFactory:
         """Return the command line of task ``k`` without building its spec."""
         return self._forms[str(self._body["commandLine"])].text(k, self.values(k))
 
+    def command_lines(self, numbers: Sequence[int]) -> list[str]:
+        """Return the command lines of many tasks."""
+        form = self._forms[str(self._body["commandLine"])]
+        if len(self.parameters) == 1 and form.is_plain:
+            return form.plain_texts(map(self.parameters[0].__getitem__, numbers))
+        return [form.text(k, self.values(k)) for k in numbers]
+
     def output_path(self, k: int, output: int) -> str:
         """Return the path in the container that an output file of task ``k`` names; empty without one."""
         form = self._output_paths.get(output)

@@ -44,6 +44,7 @@ class TaskSource(Protocol):
     def task_ids(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
     def command_line(self, ordinal: int) -> str: ...  # noqa: D102
+    def command_lines(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
     def output_path(self, ordinal: int, output: int) -> str: ...  # noqa: D102
     def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102
 
@@ -88,6 +89,10 @@ class ListedTasks:
         """Return the command line of a task."""
         return self._specs[ordinal].command_line
 
+    def command_lines(self, ordinals: Sequence[int]) -> list[str]:
+        """Return the command lines of many tasks."""
+        return [self._specs[ordinal].command_line for ordinal in ordinals]
+
     def output_path(self, ordinal: int, output: int) -> str:
         """Return the path in the container that an output file of a task names; empty without one."""
         return self._specs[ordinal].output_files[output].destination.container.path or ""
@@ -130,6 +135,10 @@ class SelectedTasks:
     def command_line(self, ordinal: int) -> str:
         """Return the command line of a task."""
         return self._source.command_line(self._ordinals[ordinal])
+
+    def command_lines(self, ordinals: Sequence[int]) -> list[str]:
+        """Return the command lines of many tasks."""
+        return self._source.command_lines([self._ordinals[ordinal] for ordinal in ordinals])
 
     def output_path(self, ordinal: int, output: int) -> str:
         """Return the path in the container that an output file of a task names; empty without one."""

@@ -123,6 +123,10 @@ class Cases(Stage):
 
         cost_s = await self.cost_s(set_filter)
         self.add("text filter", 400, cost_s * 1000, "ms", remark=f"{page.model.count:,} rows")
+        for text in ("node:n77", "state:running", "exitcode:>0", "duration:>5m"):
+            page.model.filter_text = text
+            cost_s = await self.cost_s(self.screen.update)
+            self.add(f"filter by a field: {text}", 500, cost_s * 1000, "ms", remark=f"{page.model.count:,} rows")
         page.model.clear_filter()
         self.screen.update()
         await self.settle()
@@ -132,6 +136,15 @@ class Cases(Stage):
             self.screen.update()
 
         self.add("sort by a column", 600, await self.cost_s(sort) * 1000, "ms")
+        page.model.sort_column = None
+        self.screen.update()
+        await self.settle()
+
+        def choose() -> None:
+            for _ in page.model.columns:
+                page.table.action_sort()
+
+        self.add("o through all columns", 100, await self.cost_s(choose) * 1000, "ms")
         page.model.sort_column = None
         self.screen.update()
         await self.settle()

@@ -12,10 +12,11 @@ from tui.viewmodels.lists.filters import (
     column_of,
     field_name,
     filter_hint,
+    matcher,
     parse_filter,
-    passes,
     quantity,
 )
+from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.styled import Role, plain
 
@@ -121,7 +122,78 @@ def test_numbers_durations_and_times_can_be_compared(text, value):
 )
 def test_a_cell_passes(word, cell, does):
     (term,) = parse_filter(word)
-    assert passes(term, cell) is does
+    assert matcher(term)(cell) is does
+
+
+@pytest.mark.parametrize(
+    ("word", "cell", "does"),
+    [
+        ("node:n77", "n77 tvmps_0a_d", True),
+        ("node:n77", "n770 tvmps_0b_d", False),
+        ("node:tvmps_0a_d", "n77 tvmps_0a_d", True),
+        ("node:!n77", "n770 tvmps_0b_d", True),
+        ("node:n77*", "n770 tvmps_0b_d", True),
+        ("node:n77*", "n7 tvmps_0c_d", False),
+        ("node:*", "", True),
+        ("node:n[0-9]*", "n7", False),
+    ],
+)
+def test_a_name_matches_as_a_whole_unless_a_pattern_is_given(word, cell, does):
+    (term,) = parse_filter(word)
+    assert matcher(term, is_name=True)(cell) is does
+
+
+def test_a_task_is_found_by_its_very_node(session_at):
+    model = TasksModel(session_at(LATER_S, "forty-nodes"))
+    column = model.column_names.index("Node")
+
+    def nodes(text):
+        model.filter_text = text
+        model.update()
+        return {model.cells(model.key(at))[column].text for at in range(model.count)}
+
+    assert nodes("node:n1") == {"n1"}
+    assert nodes("node:n1*") > {"n1"}
+    assert "n1" not in nodes("node:!n1")
+
+
+@pytest.mark.parametrize("name", ["one-node-fails", "pipeline-with-dependencies", "retries-and-exit-conditions"])
+@pytest.mark.parametrize("seconds", [20, 150, 400])
+@pytest.mark.parametrize("time_format", ["clock", "relative"])
+def test_tasks_that_are_judged_together_show_the_same_text(session_at, name, seconds, time_format):
+    session = session_at(seconds, name)
+    session.time_format = time_format
+    model = TasksModel(session)
+    model.is_written_out = True
+    model.update()
+    keys = [model.key(at) for at in range(model.count)]
+    for column, of in enumerate(model.columns):
+        if not of.name:
+            continue
+        shown = [model.cells(key)[column].text for key in keys]
+        texts = model.texts_of(keys, column)
+        assert list(texts) == shown or of.name == "Node"
+        groups = model.groups_of(keys, column)
+        if groups is not None:
+            assert len(set(zip(groups, texts, strict=True))) == len(set(groups)), of.name
+
+
+def test_a_new_order_keeps_the_rows_until_they_are_sorted():
+    shown = ShownRows()
+    rows = range(5000)
+
+    def start():
+        return SlicedSort(rows, None, lambda keys: [-key for key in keys], is_descending=False)
+
+    shown.show(rows, wanted="all")
+    shown.sort_rows("all", "by size", "now", start, 10)
+    assert shown.is_sorting
+    assert shown.rows == rows
+    while shown.go_on():
+        pass
+    assert shown.rows == list(reversed(rows))
+    shown.sort_rows("some", "by size", "now", start, 10)
+    assert shown.rows == ()
 
 
 def test_a_list_is_filtered_by_its_columns(session_at):
@@ -170,7 +242,7 @@ def test_the_hint_line_is_there_while_typing_and_goes(dashboard_at, size):
         lambda app: seen.append(text_of(app)),
         size=size,
     )
-    assert "field:>5m  fields: task state" in seen[0][-2]
+    assert "field:>5m  node:n7*  fields: task stat" in seen[0][-2]
     assert "No field sat: did you mean 'state'?" in seen[1][-2]
     assert not contains(seen[2], "No field")
     assert "help" in seen[2][-1]

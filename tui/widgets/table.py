@@ -11,6 +11,7 @@ from textual.geometry import Region
 from textual.message import Message
 
 from tui.playback.yielding import yielder_of
+from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text.styled import Role, Span, fit, heading, wrapped
 from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import strip_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.strip import Strip
+    from textual.timer import Timer
 
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import ItemRef, Line
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 _HEADER_LINES = 1
 _HEADER = -1  # the row number of the header
 _PROGRESS_S = 0.1
+_CHOICE_S = 0.3
 
 
 class Table(ResizeFilter, RowsView):
@@ -68,6 +71,7 @@ class Table(ResizeFilter, RowsView):
         self.follows = False
         self._shown: dict[int, Line] = {}  # by row number, as they were drawn last
         self._cursor_drawn = 0
+        self._choice: Timer | None = None  # runs while the user chooses the order of a long list
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
@@ -94,8 +98,9 @@ class Table(ResizeFilter, RowsView):
         return None if self._key is None else self.model.subject_of(self._key)
 
     def update(self) -> None:
-        """Update the model, and draw the rows that have changed."""
-        self.model.update()
+        """Update the model, and draw the rows that have changed. The rows wait while the user chooses an order."""
+        if self._choice is None:
+            self.model.update()
         if self.model.is_sorting:
             self.run_worker(self._arrange(), group="arrange", exclusive=True)
         self._show_rows()
@@ -283,11 +288,24 @@ class Table(ResizeFilter, RowsView):
     def action_sort(self) -> None:
         """Sort by the next column."""
         self.model.next_sort()
-        self._sorted_for()
+        self._sort_soon()
 
     def action_reverse(self) -> None:
         """Reverse the order."""
         self.model.is_descending = not self.model.is_descending
+        self._sort_soon()
+
+    def _sort_soon(self) -> None:
+        """Sort; a long list only once no key has been pressed for a moment, since the user may go on to a column."""
+        if self._choice is not None:
+            self._choice.stop()
+            self._choice = None
+        if self.model.count > AT_ONCE:
+            self._choice = self.set_timer(_CHOICE_S, self._has_chosen)
+        self._sorted_for()
+
+    def _has_chosen(self) -> None:
+        self._choice = None
         self._sorted_for()
 
     def action_only_failed(self) -> None:

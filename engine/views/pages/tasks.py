@@ -10,9 +10,10 @@ from engine.events.log import LogSubject
 from engine.rules.processes import execution, launches
 from engine.rules.processes.setup import Work
 from engine.state.columns import PAGE_BITS
-from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import places
+from engine.views.pages.task_groups import TaskGroups
 from engine.views.pages.task_order import RunningTasks, TasksInOrder
 
 if TYPE_CHECKING:
@@ -58,6 +59,15 @@ class TaskRow(NamedTuple):
     awaits_retry: bool
 
 
+class TaskTimes(NamedTuple):
+    """When a task was added, last started and ended, in ms since the start; None where it has not."""
+
+    created_ms: int
+    start_ms: int | None
+    end_ms: int | None
+    runs_ms: int | None  # how long its last attempt took, or has taken so far
+
+
 class SubtaskRow(NamedTuple):
     """A subtask of a multi-instance task, beside the primary task (MI-7). Times are ms since the start."""
 
@@ -83,6 +93,7 @@ class TaskPage:
         """List a job's tasks; the page is empty while there is no job of this id."""
         self._simulation = simulation
         self.job_id = job_id
+        self.groups = TaskGroups(simulation)
         self._running = RunningTasks(simulation)
         self._failures = LogReader(simulation, of_kind(_tells_failure))
         self._failed: list[int] = []
@@ -203,9 +214,39 @@ class TaskPage:
             return [table.task_id(task) for task in tasks]
         return block.source.task_ids([task - block.first for task in tasks])
 
+    def command_lines_of(self, tasks: Sequence[int]) -> list[str]:
+        """Return the command lines of many tasks; those of one block are found together."""
+        table = self._simulation.world.tasks
+        if not tasks:
+            return []
+        block = table.block_of(min(tasks))
+        if max(tasks) < block.first + block.source.count:
+            return block.source.command_lines([task - block.first for task in tasks])
+        blocks = map(table.block_of, tasks)
+        return [each.source.command_line(task - each.first) for task, each in zip(tasks, blocks, strict=True)]
+
     def state_of(self, task: int) -> TaskState | None:
         """Return the task's state; None when it has been deleted."""
         return self._simulation.world.tasks.state_of(task)
+
+    def times(self, task: int) -> TaskTimes:
+        """Return the times of a task."""
+        tasks = self._simulation.world.tasks
+        state, begun_ms = tasks.state[task], tasks.started[task]
+        start_ms = begun_ms if begun_ms != NEVER_MS else None
+        end_ms = tasks.ended[task] if state == COMPLETED else None
+        until_ms = self._simulation.now_ms if end_ms is None else end_ms
+        runs_ms = None if start_ms is None or state == ACTIVE else until_ms - start_ms
+        return TaskTimes(tasks.block_of(task).created_ms, start_ms, end_ms, runs_ms)
+
+    def node_names(self, task: int) -> tuple[str, str]:
+        """Return index and id of the node on which a task prepares, runs or has run; empty without one."""
+        tasks = self._simulation.world.tasks
+        node = tasks.node[task]
+        if node < 0 or (tasks.started[task] == NEVER_MS and tasks.state[task] != PREPARING):
+            return "", ""
+        record = self._simulation.world.nodes[node]
+        return f"n{record.position}", record.id
 
     def environment(self, task: int) -> dict[str, str]:
         """Return the variables of the task's process, its own and the service's, sorted by name (TASK-17).

@@ -13,7 +13,6 @@ from engine.views.rest.lookup import event_wire
 from tui.viewmodels.events.event_words import refusal_values, what
 from tui.viewmodels.files.locations import FileLocation, files_of_event
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.filters import parse_filter
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties.rest_fields import words
 from tui.viewmodels.text import format as fmt
@@ -145,9 +144,8 @@ class EventsModel(RowsModel):
 
     def update(self) -> None:
         """Read the log again."""
-        rows = self.order()
-        terms = parse_filter(self.filter_text)
-        shown = self._keep(terms, rows[-_FILTERED:]) if terms else rows
+        rows, keep = self.order(), self._filter()
+        shown = rows if keep is None else keep(rows[-_FILTERED:])
         self._shown.show(shown, hidden=len(rows) - len(shown))
 
     def index_of(self, key: int) -> int | None:
@@ -159,6 +157,9 @@ class EventsModel(RowsModel):
 
     def failed_rows(self) -> Container[int]:
         return frozenset(self._page.failures())
+
+    def _keep_failed(self, rows: Sequence[int]) -> Sequence[int]:
+        return rows  # ``order`` returns failures only
 
     def is_failed(self, key: int) -> bool:
         return self._page.row(key).is_failure

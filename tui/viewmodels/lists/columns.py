@@ -27,6 +27,7 @@ class Column(NamedTuple):
     is_extra: bool = False
     least: int = 0  # 0: always ``width``
     is_id: bool = False  # cut in the middle where it is too long
+    is_name: bool = False  # a filter on it matches whole names only
 
     def fitted(self, text: str, cells: int) -> str:
         """Return the text of a cell in exactly ``cells``."""

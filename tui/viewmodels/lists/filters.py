@@ -1,19 +1,21 @@
 """The filter language of the lists.
 
 A word matches ids, ``!word`` excludes. ``field:value`` matches the text of a column, ``field:!value`` excludes it;
-``field:>5m`` and ``field:<5m`` compare numbers, durations and times. All terms must hold.
+``field:>5m`` and ``field:<5m`` compare numbers, durations and times. ``node:n7`` matches this node only; ``*`` stands
+for any text, so ``node:n7*`` matches n70 to n79 too. All terms must hold.
 """
 
 from __future__ import annotations
 
 import re
+from fnmatch import translate
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.scenario.wording import did_you_mean
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _FIELD = re.compile(r"(!?)([a-z]\w*):(.*)")
 _NUMBER = re.compile(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
@@ -63,19 +65,39 @@ def column_of(field: str, columns: Sequence[str]) -> int | None:
     return None
 
 
-def passes(term: Term, text: str) -> bool:
-    """Return True if the text of a cell satisfies the term."""
-    return _says(term, text.strip().lower()) is not term.is_excluded
+def matcher(term: Term, *, is_name: bool = False) -> Callable[[str], bool]:
+    """Return the test that a term sets for the text of a cell.
+
+    Args:
+        term: The term.
+        is_name: Whether the cells are names, of which only a whole one matches a value without ``*``.
+    """
+    holds = _pattern(term.value) if "*" in term.value else _comparison(term, is_name=is_name)
+    return lambda text: holds(text.strip().lower()) is not term.is_excluded
 
 
-def _says(term: Term, text: str) -> bool:
-    left, right = quantity(text), quantity(term.value)
-    if not term.operator:
-        return term.value in text if left is None or right is None else left == right
-    if left is None or right is None:
-        left_text, right_text = text, term.value
-        return bool(text) and (left_text < right_text if term.operator == "<" else left_text > right_text)
-    return left < right if term.operator == "<" else left > right
+def _pattern(value: str) -> Callable[[str], bool]:
+    """Return the test for a text, or a word of it, that a pattern matches."""
+    matches = re.compile(translate(value.replace("[", "[[]").replace("?", "[?]"))).match
+    return lambda text: bool(matches(text)) or any(map(matches, text.split()))
+
+
+def _comparison(term: Term, *, is_name: bool) -> Callable[[str], bool]:
+    wanted, right, operator = term.value, quantity(term.value), term.operator
+    if not operator and is_name:
+        return lambda text: wanted == text or wanted in text.split()
+    if not operator and right is None:
+        return lambda text: wanted in text
+
+    def holds(text: str) -> bool:
+        left = quantity(text)
+        if not operator:
+            return wanted in text if left is None else left == right
+        if left is None or right is None:
+            return bool(text) and (text < wanted if operator == "<" else text > wanted)
+        return left < right if operator == "<" else left > right
+
+    return holds
 
 
 def quantity(text: str) -> float | None:
@@ -108,5 +130,5 @@ def filter_hint(text: str, columns: Sequence[str]) -> Line:
             return line(Span(f" No field {term.field}{did_you_mean(term.field, fields) or '.'}", Role.FAILED))
     word = text.lower().split(" ")[-1].lstrip("!")
     begun = [field for field in fields if word and field.startswith(word)]
-    language = [] if begun else [Span(" word  !word  field:value  field:!value  field:>5m ", Role.KEY)]
+    language = [] if begun else [Span(" word  !word  field:value  field:!value  field:>5m  node:n7* ", Role.KEY)]
     return line(*language, Span(f" fields: {' '.join(begun or fields)}", Role.DIM))

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tui.viewmodels.files.locations import files_of
 from tui.viewmodels.lists.columns import ColumnsModel
-from tui.viewmodels.lists.filters import Term, column_of, field_name, parse_filter, passes, quantity
+from tui.viewmodels.lists.filters import column_of, field_name, parse_filter
+from tui.viewmodels.lists.matching import Filter, Judged, sort_value
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.session.items import rest_body
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 
     from engine import Simulation
     from tui.viewmodels.files.locations import FileLocation
+    from tui.viewmodels.lists.sorting import SortValues
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import Kind
 
@@ -112,21 +114,21 @@ class RowsModel(ColumnsModel, ABC):
     def update(self) -> None:
         """Read the simulation again: rows, order, filter."""
         rows = self.order()
-        terms = parse_filter(self.filter_text)
-        if not (self.only_failed or terms or self.sort_column is not None):
-            self._shown.show(rows)
-            return
+        keep = self._filter()
         session = self.session
         wanted = (
-            (self.filter_text, self.only_failed, self.with_all, self.sort_column, self.is_descending),
+            (self.filter_text, self.only_failed, self.with_all),
             (session.job_id, session.pool_id, session.simulation.jumps),
         )
+        if keep is None and self.sort_column is None:
+            self._shown.show(rows, wanted=wanted)
+            return
+        order = self.sort_column, self.is_descending
         moment = session.simulation.log.count, session.now_ms
-        value = None if self.sort_column is None else self.sort_key(self.sort_column)
-        keep = partial(self._keep, terms) if terms or self.only_failed else None
-        is_descending = self.is_descending and value is not None
+        values = None if self.sort_column is None else self.sort_values(self.sort_column)
+        is_descending = self.is_descending and values is not None
         self._shown.sort_rows(
-            wanted, moment, partial(SlicedSort, rows, keep, value, is_descending=is_descending), AT_ONCE
+            wanted, order, moment, partial(SlicedSort, rows, keep, values, is_descending=is_descending), AT_ONCE
         )
 
     @property
@@ -138,32 +140,33 @@ class RowsModel(ColumnsModel, ABC):
         """Filter and sort for a few milliseconds. Return True if there is more to do."""
         return self._shown.go_on()
 
-    def _keep(self, terms: tuple[Term, ...], rows: Sequence[int]) -> Sequence[int]:
-        """Return the rows that pass the filter, with the cheapest tests first."""
-        if self.only_failed:
-            rows = [row for row in rows if self.is_failed(row)]
-        for term in terms:
-            if not term.field:
-                found = zip(rows, self.identities_of(rows), strict=True)
-                rows = [row for row, identity in found if (term.value in identity.lower()) is not term.is_excluded]
-        asked = [(term, column_of(term.field, self.column_names)) for term in terms if term.field]
-        return [row for row in rows if self._says(row, asked)] if asked else rows
+    def _filter(self) -> Callable[[Sequence[int]], Sequence[int]] | None:
+        """Return the function that keeps the rows to be shown, or None if all are."""
+        terms = parse_filter(self.filter_text)
+        if not terms:
+            return self._keep_failed if self.only_failed else None
+        names = self.column_names
+        found = Filter(self, [(term, column_of(term.field, names) if term.field else None) for term in terms])
+        return (lambda rows: found.keep(self._keep_failed(rows))) if self.only_failed else found.keep
 
-    def _says(self, key: int, asked: Sequence[tuple[Term, int | None]]) -> bool:
-        """Return True if the cells of a row satisfy all terms. A term on an unknown column never holds."""
-        cells = self.cells(key)
-        return all(column is not None and passes(term, cells[column].text) for term, column in asked)
+    def _keep_failed(self, rows: Sequence[int]) -> Sequence[int]:
+        return [row for row in rows if self.is_failed(row)]
 
-    def sort_key(self, name: str) -> Callable[[int], Any]:
-        """Return the sort key function of a column: empty cells last; numbers, times and durations by value."""
-        column = self.column_names.index(name)
+    def text_of(self, key: int, column: int) -> str:
+        """Return the text by which a column is filtered and sorted: that of the cell, perhaps with more names."""
+        return self.cells(key)[column].text
 
-        def value(key: int) -> tuple[bool, float, str]:
-            text = self.cells(key)[column].text.strip()
-            number = quantity(text.lower())
-            return (not text, 0.0, text) if number is None else (False, number, "")
+    def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
+        """Return these texts for many rows."""
+        return [self.text_of(key, column) for key in keys]
 
-        return value
+    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:  # noqa: ARG002  # short lists
+        """Return a value for each row; rows with the same value show the same text. None: each stands for itself."""
+        return None
+
+    def sort_values(self, name: str) -> SortValues:
+        """Return the function that gives the sort keys of many rows."""
+        return Judged(self, self.column_names.index(name), sort_value).of
 
     @property
     def count(self) -> int:

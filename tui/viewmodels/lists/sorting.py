@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
+    SortValues = Callable[[Sequence[int]], Iterable[Any]]
+
 _PIECE = 1000  # rows in a slice: a few milliseconds
 _SAMPLES = 500  # sampled values that divide the rows into parts
+_MOST_PLACES = 10_000  # values whose part is remembered
 
 
 class SlicedSort:
@@ -20,15 +23,15 @@ class SlicedSort:
         self,
         rows: Sequence[int],
         keep: Callable[[Sequence[int]], Iterable[int]] | None,
-        value: Callable[[int], Any] | None,
+        values: SortValues | None,
         *,
         is_descending: bool,
     ) -> None:
-        """Filter ``rows`` with ``keep`` and sort them by ``value``; either may be None."""
+        """Filter ``rows`` with ``keep`` and sort them by their ``values``; either may be None."""
         self.total = len(rows)
         self.progress = 0.0  # 0 to 1
         self.found: list[int] | None = None
-        self._steps = self._work(rows, keep, value, is_descending=is_descending)
+        self._steps = self._work(rows, keep, values, is_descending=is_descending)
 
     def go_on(self) -> bool:
         """Process one slice. Return True if there is more to do."""
@@ -39,7 +42,7 @@ class SlicedSort:
         self,
         rows: Sequence[int],
         keep: Callable[[Sequence[int]], Iterable[int]] | None,
-        value: Callable[[int], Any] | None,
+        values: SortValues | None,
         *,
         is_descending: bool,
     ) -> Iterator[float]:
@@ -50,29 +53,36 @@ class SlicedSort:
             kept += piece if keep is None else keep(piece)
             looked_at += len(piece)
             yield 0.5 * looked_at / self.total
-        if value is not None:
-            parts = yield from self._parts(kept, value)
+        if values is not None:
+            parts = yield from self._parts(kept, values)
             kept = []
-            for part, values in reversed(parts) if is_descending else parts:
-                order = sorted(range(len(part)), key=values.__getitem__, reverse=is_descending)
-                kept += map(part.__getitem__, order)
+            for part, found in reversed(parts) if is_descending else parts:
+                if len(set(found)) > 1:
+                    order = sorted(range(len(part)), key=found.__getitem__, reverse=is_descending)
+                    kept += map(part.__getitem__, order)
+                else:
+                    kept += part
                 yield 0.9
         elif is_descending:
             kept.reverse()
         self.found = kept
 
-    def _parts(
-        self, rows: list[int], value: Callable[[int], Any]
-    ) -> Generator[float, None, list[tuple[list[int], list[Any]]]]:
+    def _parts(self, rows: list[int], values: SortValues) -> Generator[float, None, list[tuple[list[int], list[Any]]]]:
         """Return rows and values in parts of rising values. A value can cost as much as drawing a row."""
-        bounds = sorted({value(row) for row in rows[:: len(rows) // _SAMPLES + 1]})
+        bounds = sorted(set(values(rows[:: len(rows) // _SAMPLES + 1])))
         parts: list[tuple[list[int], list[Any]]] = [([], []) for _ in range(len(bounds) + 1)]
+        places: dict[Any, int] = {}  # of equal values: a column has few
         for first in range(0, len(rows), _PIECE):
             piece = rows[first : first + _PIECE]
-            for row, one in zip(piece, map(value, piece), strict=True):
-                part, values = parts[bisect_right(bounds, one)]
+            for row, one in zip(piece, values(piece), strict=True):
+                place = places.get(one)
+                if place is None:
+                    place = bisect_right(bounds, one)
+                    if len(places) < _MOST_PLACES:
+                        places[one] = place
+                part, ones = parts[place]
                 part.append(row)
-                values.append(one)
+                ones.append(one)
             yield 0.5 + 0.4 * first / len(rows)
         return parts
 
@@ -85,26 +95,39 @@ class ShownRows:
         self.hidden = 0
         self._work: SlicedSort | None = None
         self._wanted: object = None
+        self._order: object = None
         self._moment: object = None
 
-    def show(self, rows: Sequence[int], *, hidden: int = 0) -> None:
-        """Show rows as they are."""
+    def show(self, rows: Sequence[int], *, hidden: int = 0, wanted: object = None) -> None:
+        """Show rows as they are; ``wanted`` says which ones they are."""
         self.rows, self.hidden = rows, hidden
-        self._work = self._wanted = self._moment = None
+        self._work = self._order = self._moment = None
+        self._wanted = wanted
 
-    def sort_rows(self, wanted: object, moment: object, start: Callable[[], SlicedSort], at_once: int) -> None:
-        """Start to sort, unless the same is under way or done for this moment. Up to ``at_once`` rows finish here."""
+    def sort_rows(
+        self, wanted: object, order: object, moment: object, start: Callable[[], SlicedSort], at_once: int
+    ) -> None:
+        """Start to sort, unless the same is under way or done for this moment. Up to ``at_once`` rows finish here.
+
+        Args:
+            wanted: Which rows are wanted. Until they are found, none are shown.
+            order: Their order. Until they are sorted, they are shown in the previous one.
+            moment: The moment of the run; for another one the rows are read again.
+            start: Starts to filter and sort.
+            at_once: The number of rows up to which all is done at once.
+        """
         if wanted != self._wanted:
             self.rows, self.hidden = (), 0  # the previous rows do not match, or are gone
-        elif self.is_sorting or moment == self._moment:
+        elif order == self._order and (self.is_sorting or moment == self._moment):
             return
+        self._order = order
         self._wanted, self._moment, self._work = wanted, moment, start()
         while self._work.total <= at_once and self.go_on():
             pass
 
     @property
     def is_sorting(self) -> bool:
-        """True while sorting goes on. Until then the previous rows are shown, or none."""
+        """True while filtering and sorting go on."""
         return self._work is not None and self._work.found is None
 
     @property

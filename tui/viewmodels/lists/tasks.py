@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from engine.base.terms import TaskState
 from engine.views.explain.waits_for import task_waits_for
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
@@ -17,8 +17,9 @@ from tui.viewmodels.text.glyphs import TASK_GLYPHS, glyph_of_task
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Container, Hashable, Sequence
 
+    from tui.viewmodels.lists.sorting import SortValues
     from tui.viewmodels.session.session import Session
 
 
@@ -32,7 +33,7 @@ class TasksModel(RowsModel):
         Column("Task", 14, "the task's id", stretch=True, is_id=True),
         Column("State", 10, "the service's state; all states are listed below", least=9),
         Column("Result", 8, "success or failure, once completed", from_width=56, least=7),
-        Column("Node", 15, "index in the pool, as in scenarios, and shortened id", from_width=62, least=6),
+        Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
         Column("Created", 8, "when it was added", from_width=92),
         Column("Start time", 10, "when it last started", least=8),
         Column("End time", 10, "when it ended", from_width=60, least=8),
@@ -81,9 +82,43 @@ class TasksModel(RowsModel):
         task = self.session.tasks(self.session.job_id).find(identity)
         return super().find(identity) if task is None else task
 
-    def sort_key(self, name: str) -> Callable[[int], Any]:
-        """Return the sort key function of a column, from the table where it holds the column."""
-        return self._page.sort_key(name) or super().sort_key(name)
+    def sort_values(self, name: str) -> SortValues:
+        """Return the function that gives the sort keys of many tasks, from the table where it holds the column."""
+        value = self._page.sort_key(name)
+        return super().sort_values(name) if value is None else partial(map, value)
+
+    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
+        """Return for each task what decides on its text in a column."""
+        from_ms = self.session.now_ms if self.session.time_format == "relative" else 0
+        return self._page.groups.of(self.column_names[column], keys, from_ms)
+
+    def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
+        """Return the texts of many tasks; command lines are made together."""
+        if self.column_names[column] == "Command line":
+            return self._page.command_lines_of(keys)
+        return super().texts_of(keys, column)
+
+    def text_of(self, key: int, column: int) -> str:
+        """Return the text by which a column is filtered: that of the node has its id as well."""
+        match self.column_names[column]:
+            case "Node":
+                return " ".join(self._page.node_names(key))
+            case "Start time" | "End time" | "Created" | "Duration" as name:
+                return self._times(key)[name]
+            case "Depends on" | "Affinity" as name:
+                return self._page.preferences(key)[name == "Affinity"]
+            case _:
+                return self.cells(key)[column].text
+
+    def _times(self, key: int) -> dict[str, str]:
+        """Return the texts of the columns of times."""
+        times, clock = self._page.times(key), self.session.clock
+        return {
+            "Created": clock(times.created_ms),
+            "Start time": clock(times.start_ms),
+            "End time": clock(times.end_ms),
+            "Duration": fmt.span(times.runs_ms),
+        }
 
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
@@ -94,24 +129,21 @@ class TasksModel(RowsModel):
     def cells(self, key: int) -> tuple[Span, ...]:
         task = self._page.row(key)
         glyph = glyph_of_task(task)
-        clock = self.session.clock
         is_failed = glyph.role is Role.FAILED
-        runs_ms = None
-        if task.start_ms is not None and task.state is not TaskState.ACTIVE:
-            runs_ms = (task.end_ms if task.end_ms is not None else self.session.now_ms) - task.start_ms
+        times = self._times(key)
         return (
             self.session.glyphs.span(glyph),
             Span(task.task_id, Role.FAILED if is_failed else Role.PLAIN),
             Span(task.state.wire if task.state is not None else "deleted", Role.PLAIN),
             Span(task.result.value if task.result else "", Role.FAILED if is_failed else Role.PLAIN),
-            Span(fmt.node_name(task.position, task.node_id) if task.node_id else ""),
-            Span(clock(task.created_ms)),
-            Span(clock(task.start_ms)),
-            Span(clock(task.end_ms)),
+            Span(f"n{task.position}" if task.node_id else ""),
+            Span(times["Created"]),
+            Span(times["Start time"]),
+            Span(times["End time"]),
             Span(fmt.optional(task.exit_code), Role.FAILED if task.exit_code else Role.PLAIN),
             Span(str(task.retry_count) if task.retry_count else ""),
             Span(str(task.requeue_count) if task.requeue_count else ""),
-            Span(fmt.span(runs_ms), Role.DERIVED),
+            Span(times["Duration"], Role.DERIVED),
             Span(str(task.required_slots)),
             Span(self._waits_for(key), Role.DERIVED),
             Span(str(task.attempts)),

@@ -64,9 +64,11 @@ class RowOrder(ShownRows):
             self.show(found)
             return
         session = rows.session
-        wanted = self.sort, self.is_turned, only_failed, session.job_id, session.pool_id, session.simulation.jumps
+        wanted = only_failed, session.job_id, session.pool_id, session.simulation.jumps
         moment = session.simulation.log.count, session.now_ms, rows.lanes.progress, rows.lanes.version
-        self.sort_rows(wanted, moment, partial(SlicedSort, found, None, value, is_descending=self.is_turned), _AT_ONCE)
+        values = None if value is None else partial(map, value)
+        start = partial(SlicedSort, found, None, values, is_descending=self.is_turned)
+        self.sort_rows(wanted, (self.sort, self.is_turned), moment, start, _AT_ONCE)
 
     def title(self, arrow: str) -> str:
         """Return the order in words."""
