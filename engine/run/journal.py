@@ -48,12 +48,16 @@ class Input(NamedTuple):
 
 
 class Journal:
-    """All inputs in order; the first ``done`` of them have taken effect."""
+    """All inputs in order; the first ``done`` of them have taken effect.
+
+    ``changes`` counts the additions and removals of inputs given by hand.
+    """
 
     def __init__(self) -> None:
         """Create an empty journal."""
         self.inputs: list[Input] = []
         self.done = 0
+        self.changes = 0
         self._next_number = 0
 
     def next_number(self) -> int:
@@ -65,6 +69,7 @@ class Journal:
         """Add an input that has not taken effect yet."""
         at = bisect_right(self.inputs, new.order, key=lambda one: one.order)
         self.inputs.insert(max(at, self.done), new)
+        self.changes += new.origin is Origin.HAND
 
     def take_due(self, now_ms: int, kind: DueKind) -> list[Input]:
         """Return the inputs of this kind that are due, in order, and count them as done."""
@@ -97,6 +102,8 @@ class Journal:
 
     def forget_future(self) -> None:
         """Drop the future inputs given by hand, so that the past becomes the present."""
+        before = len(self.inputs)
         self.inputs = self.inputs[: self.done] + [
             one for one in self.inputs[self.done :] if one.origin is not Origin.HAND
         ]
+        self.changes += before - len(self.inputs)

@@ -197,6 +197,12 @@ class Simulation:
         refused = {id(refusal.command): refusal.error for refusal in self.refusals[before:]}
         return [refused.get(id(command)) for command in given]
 
+    def adopt(self, inputs: Sequence[Input]) -> None:
+        """Take inputs of another simulation of this scenario. They take effect at their times, which lie ahead."""
+        self._acts_wait |= any(processes_wait(one.command) for one in inputs)
+        for one in inputs:
+            self._add_input(one._replace(number=self.journal.next_number()))
+
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Undo at the end of the ``with`` block everything that happened in it.

@@ -140,6 +140,7 @@ class ViewScreen(Screen[None]):
     def update(self) -> None:
         """Bring everything on the screen up to date."""
         self.session.update()
+        self.playback.look_ahead()
         self.update_header()
         self.view.update()
         if isinstance(self.app.screen, Modal):

@@ -28,6 +28,8 @@ _QUIET_S = 10  # wall seconds without an event that are worth a notification
 _BETWEEN_NOTICES_S = 1.0
 _SEARCH_SLICE_S = 0.02
 _EVENTS_BETWEEN_CLOCK_READS = 32
+_AHEAD_SLICE_S = 0.004
+_AHEAD_WAIT_S = 0.1
 
 
 class Playback:
@@ -54,6 +56,7 @@ class Playback:
         self._next_update_s = 0.0
         self._seek_from_ms = 0
         self._is_searching = False
+        self._is_looking_ahead = False
 
     @property
     def transport(self) -> Transport:
@@ -237,6 +240,35 @@ class Playback:
                 if any(is_match(index) for index in range(before, len(simulation.log))):
                     return True, True
         return True, False
+
+    # -- playing ahead -------------------------------------------------------------------------------------------
+
+    def look_ahead(self) -> None:
+        """Play the rest of the run ahead in spare time, if its end is not known yet."""
+        ahead = self._session.ahead
+        if ahead.is_complete or ahead.is_given_up or self._is_looking_ahead:
+            return
+        self._is_looking_ahead = True
+        self._screen.run_worker(self._look_ahead(), group="ahead", exclusive=True)
+
+    async def _look_ahead(self) -> None:
+        try:
+            while self._look_ahead_for(_AHEAD_SLICE_S):
+                await self.pacer.yielder.pause()
+                while self.pacer.is_seeking or self._is_searching or (self.pacer.playing and self.pacer.speed is None):
+                    await self.pacer.yielder.pause(_AHEAD_WAIT_S)
+        finally:
+            self._is_looking_ahead = False
+        if self._screen.is_running:
+            self._update()
+
+    def _look_ahead_for(self, seconds: float) -> bool:
+        """Play ahead for so long; return whether there is more to play."""
+        stop_s = time.perf_counter() + seconds
+        while self._session.ahead.advance(_EVENTS_BETWEEN_CLOCK_READS):
+            if time.perf_counter() >= stop_s:
+                return True
+        return False
 
     # -- errors of the engine ------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ class Forecast(NamedTuple):
     tasks_ms: int | None = None
     job_ms: int | None = None
     stays_active: bool = False  # no end of its tasks ends the job (JOB-7)
+    is_simulated: bool = False  # exact, from a run that was played ahead
 
     @property
     def end_ms(self) -> int | None:

@@ -79,16 +79,18 @@ class _Scale(NamedTuple):
     last: str
     cells: int
     span_ms: int
-    planned_ms: int | None  # the last estimated end
+    planned_ms: int | None  # the end of the run if it is known, else the last estimated end
 
 
 def _scale(session: Session, cells: int) -> _Scale:
     start = session.simulation.scenario.start
-    planned_ms = session.forecast().end_ms
+    known_ms = session.ahead.end_ms
+    planned_ms = session.forecast().end_ms if known_ms is None else known_ms
     span_ms = _span_ms(session, planned_ms)
     first, last = f" {fmt.clock(start, 0)} ", f" {fmt.clock(start, span_ms)} "
     if planned_ms is not None and cells >= _WIDE:
-        last = f" planned end {fmt.clock(start, planned_ms)} {last}"
+        how = "planned" if known_ms is None else "simulated"
+        last = f" {how} end {fmt.clock(start, planned_ms)} {last}"
     return _Scale(first, last, cells - len(first) - len(last), span_ms, planned_ms)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
 
+from engine.run.ahead import Ahead
 from engine.views.estimates.forecast import Forecast, Forecaster
+from engine.views.estimates.simulated import EndsAhead
 from engine.views.pages.account import account_page
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
@@ -51,6 +53,8 @@ class Session:
     def __init__(self, simulation: Simulation, *, ascii_only: bool = False) -> None:
         """Start with the first job and its pool in focus, as soon as they exist."""
         self.simulation = simulation
+        self.ahead = Ahead(simulation)
+        self._ends_ahead = EndsAhead(simulation, self.ahead)
         self.glyphs = GlyphSet(ascii_only=ascii_only)
         self.time_format = "clock"  # or "elapsed", "relative"
         self.events = EventPage(simulation)
@@ -59,7 +63,7 @@ class Session:
         self.marks: dict[ItemRef, None] = {}  # in the order of marking
         self._job_id = ""
         self._pool_id = ""
-        self._moment = (-1, -1, -1, False)
+        self._moment: tuple[int, int, int, bool, int] = (-1, -1, -1, False, -1)
         self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
         self._jobs: dict[str, JobRow | None] = {}
         self._found: dict[tuple[object, tuple[object, ...]], object] = {}
@@ -67,7 +71,7 @@ class Session:
         self._nodes: NodePage | None = None
         self._first_job: str | None = None
         self._forecaster: Forecaster | None = None
-        self._forecast: Forecast | None = None
+        self._forecast: tuple[str, Forecast] | None = None
         self._histories: dict[tuple[object, int], object] = {}
 
     @property
@@ -83,7 +87,8 @@ class Session:
     def update(self) -> None:
         """Drop what was cached for another moment, and note how far the run has come."""
         simulation = self.simulation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past
+        known = self.ahead.generation
+        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past, known
         if moment == self._moment:
             return
         self._moment = moment
@@ -215,14 +220,18 @@ class Session:
         return self._tasks
 
     def forecast(self) -> Forecast:
-        """Return the estimated ends of the job in focus and of its phases."""
-        pages, tasks = self.pages(self.job_id), self.tasks(self.job_id)
+        """Return the ends of the job in focus and of its phases: simulated if they are known, else estimated."""
+        job_id = self.job_id
+        if self._forecast is None or self._forecast[0] != job_id:
+            ends = self._ends_ahead.of(job_id)
+            self._forecast = job_id, self._estimate(job_id) if ends is None else ends.seen_at(self.now_ms)
+        return self._forecast[1]
+
+    def _estimate(self, job_id: str) -> Forecast:
+        pages, tasks = self.pages(job_id), self.tasks(job_id)
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
             self._forecaster = Forecaster(self.simulation, tasks, *pages)
-            self._forecast = None
-        if self._forecast is None:
-            self._forecast = self._forecaster.estimate()
-        return self._forecast
+        return self._forecaster.estimate()
 
     def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:
         """Return the log's history of one item. The last few histories are cached."""

@@ -1,4 +1,7 @@
-"""Estimated ends of preparation, tasks and job, in words. They are derived: the service reports none of them."""
+"""Ends of preparation, tasks and job to come, in words. They are derived: the service reports none of them.
+
+They are simulated if the run has been played ahead to its end, and estimated until then.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 HELP = (
-    "Estimates are derived. Preparation is done when the last running one ends as planned; "
+    "Simulated ends are exact as long as nothing is done by hand: the run has been played ahead. "
+    "Estimates stand in for them in a large run.\n"
+    "Preparation is done when the last running one ends as planned; "
     '"or later" means that more nodes are likely to prepare.\n'
     "For tasks, the pace so far is assumed to continue. "
     "When no task waits, the planned end of the last one counts.\n"
@@ -27,10 +32,11 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
     """Return the ends of preparation, tasks and job, one for each line of the rail; empty if unknown."""
     forecast, clock = session.forecast(), session.clock
     preparation, later = forecast.preparation_ms, " or later" if forecast.more_preparations else ""
+    how = "sim." if forecast.is_simulated else "est."
     told = (
-        f"est. {clock(preparation)}{later}" if preparation is not None else "",
-        f"est. {clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
-        f"est. {clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
+        f"{how} {clock(preparation)}{later}" if preparation is not None else "",
+        f"{how} {clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
+        f"{how} {clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
     )
     if job.end_ms is not None:
         return (), (), line(Span(f"ended {clock(job.end_ms)}", glyph_of_job(job).role))
@@ -62,8 +68,8 @@ def ends(session: Session, job: JobRow) -> Line:
     if forecast.job_ms is not None:
         estimated.append(f"job completed {clock(forecast.job_ms)}")
     if estimated:
-        known.append(f"Estimated: {session.text(' · ').join(estimated)}")
-    elif job.state is JobState.ACTIVE and job.phases.tasks.total:
+        known.append(f"{'Simulated' if forecast.is_simulated else 'Estimated'}: {session.text(' · ').join(estimated)}")
+    elif job.state is JobState.ACTIVE and job.phases.tasks.total and not forecast.is_simulated:
         runs = job.phases.tasks.running or job.phases.tasks.preparing
         known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
     if forecast.stays_active and job.state is JobState.ACTIVE:

@@ -1,0 +1,161 @@
+"""Playing ahead: the rest of a run on a second simulation, so that its ends are known before they come.
+
+The second simulation has the same scenario, seed and inputs, so it has the same log; the first one is never touched.
+It costs the time and memory of another run, and so it is given up for a run that is too large.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.run.simulation import Simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.run.expectations import Outcome
+    from engine.run.journal import Input
+    from engine.scenario.model import Scenario
+
+MOST_TASKS = 300_000  # of the scenario: beyond, a second run takes many seconds and a hundred megabytes
+MOST_ENTRIES = 3_000_000  # of the log
+
+
+class Ahead:
+    """The future of a run, as far as it has been played.
+
+    ``generation`` changes with everything that is known: ends read at another generation are obsolete.
+    """
+
+    def __init__(
+        self, simulation: Simulation, *, most_tasks: int = MOST_TASKS, most_entries: int = MOST_ENTRIES
+    ) -> None:
+        """Prepare to play ahead of a simulation; nothing is played before ``advance``."""
+        self._present = simulation
+        self._most_entries = most_entries
+        self._future: Simulation | None = None
+        self._inputs: list[Input] = []  # those given by hand that the future has, as the present's journal holds them
+        self._seen_changes = -1
+        self._reached_end = False
+        self.is_given_up = _tasks_of(simulation.scenario) > most_tasks
+        self.generation = 0
+
+    # -- playing -------------------------------------------------------------------------------------------------
+
+    def advance(self, max_entries: int) -> bool:
+        """Process at most so many calendar entries of the future; return whether there are more.
+
+        An error of the engine ends playing ahead; it will be reported when the run itself comes to it.
+        """
+        if self.is_given_up:
+            return False
+        try:
+            return self._advance(max_entries)
+        except Exception:  # whatever fails in the future is not to end the present
+            self._give_up()
+            return False
+
+    def _advance(self, max_entries: int) -> bool:
+        future = self._future
+        if future is None:
+            future = self._future = Simulation(self._present.scenario, self._present.seed)
+        self._follow(future)
+        if self._reached_end:
+            return False
+        wanted = self._present.journal.by_hand()
+        upcoming = wanted[len(self._inputs)] if len(self._inputs) < len(wanted) else None
+        has_more = future.advance(future.end_ms if upcoming is None else upcoming.when_ms - 1, max_entries)
+        if len(future.log) > self._most_entries:
+            self._give_up()
+            return False
+        if has_more:
+            return True
+        if upcoming is not None:
+            together = [one for one in wanted[len(self._inputs) :] if one.when_ms == upcoming.when_ms]
+            future.adopt(together)
+            self._inputs += together
+            return True
+        future.finish()
+        self._reached_end = True
+        self.generation += 1
+        return False
+
+    def _follow(self, future: Simulation) -> None:
+        """Take the future back to where the commands given by hand differ, if they do."""
+        journal = self._present.journal
+        if journal.changes == self._seen_changes:
+            return
+        self._seen_changes = journal.changes
+        wanted = journal.by_hand()
+        common = _common(self._inputs, wanted)
+        other = [*self._inputs[common:], *wanted[common:]]
+        if not other:
+            return
+        differs_ms = min(one.when_ms for one in other)
+        if self._reached_end or len(self._inputs) > common or differs_ms <= future.now_ms:
+            future.approach(min(differs_ms, future.now_ms) - 1)
+            future.branch()
+            self._inputs = wanted[: len(future.journal.by_hand())]
+        self._reached_end = False
+        self.generation += 1
+
+    def _give_up(self) -> None:
+        self.is_given_up = True
+        self._future = None
+        self._reached_end = False
+        self.generation += 1
+
+    # -- what is known -------------------------------------------------------------------------------------------
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the run has been played to its end, with all commands that have been given."""
+        if not self._reached_end:
+            return False
+        journal = self._present.journal
+        return journal.changes == self._seen_changes or _is_same(self._inputs, journal.by_hand())
+
+    @property
+    def future(self) -> Simulation | None:
+        """The simulation at the end of the run, to be read only; None until ``is_complete``."""
+        return self._future if self.is_complete else None
+
+    @property
+    def end_ms(self) -> int | None:
+        """The end of the run, in ms since the start; None until it is known."""
+        future = self.future
+        return None if future is None else future.now_ms
+
+    def job_end_ms(self, job_id: str) -> int | None:
+        """Return when the job that has this id now ends; None if it never does, or that is not known yet."""
+        future, job = self.future, self._present.world.jobs.find(job_id)
+        return None if future is None or job is None else future.world.jobs[job.row].end_ms
+
+    def next_event_ms(self) -> int | None:
+        """Return the next moment after now at which something happens; None if nothing will, or it is not known."""
+        future = self.future
+        if future is None:
+            return None
+        when, at = future.log.when, future.log.index_at(self._present.now_ms)
+        return when[at] if at < len(when) else None
+
+    @property
+    def expectations(self) -> Sequence[Outcome]:
+        """The outcomes of the scenario's expectations at the end; empty until they are known."""
+        future = self.future
+        return () if future is None else future.expectations
+
+
+def _tasks_of(scenario: Scenario) -> int:
+    jobs = sum(len(job.tasks) + (job.factory.count if job.factory else 0) for job in scenario.jobs)
+    return jobs + sum(len(one.tasks) + (one.factory.count if one.factory else 0) for one in scenario.timeline)
+
+
+def _common(some: Sequence[Input], others: Sequence[Input]) -> int:
+    """Return how many inputs both begin with."""
+    pairs = zip(some, others, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one is not other), min(len(some), len(others)))
+
+
+def _is_same(some: Sequence[Input], others: Sequence[Input]) -> bool:
+    return len(some) == len(others) == _common(some, others)

@@ -1,0 +1,86 @@
+"""The ends of a job and of its phases as they were when the run had been played ahead to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import InstanceState
+from engine.state.tasks import COMPLETED, GONE
+from engine.views.estimates.forecast import Forecast
+from engine.views.pages.bulk import places, values
+from engine.views.pages.jobs import row_of_job
+
+if TYPE_CHECKING:
+    from engine import Simulation
+    from engine.run.ahead import Ahead
+    from engine.state.jobs import Job
+
+
+class JobEnds(NamedTuple):
+    """The ends of a job and of its phases, in ms since the start; None for what never ends, or is not there."""
+
+    preparation_ms: int | None = None  # the last preparation
+    tasks_ms: int | None = None  # the last task
+    job_ms: int | None = None
+
+    def seen_at(self, now_ms: int) -> Forecast:
+        """Return the ends that lie ahead at a moment."""
+        is_prepared = self.preparation_ms is not None and self.preparation_ms <= now_ms
+        return Forecast(
+            prepared_ms=self.preparation_ms if is_prepared else None,
+            preparation_ms=None if is_prepared else self.preparation_ms,
+            tasks_ms=_later(self.tasks_ms, now_ms),
+            job_ms=_later(self.job_ms, now_ms),
+            stays_active=self.job_ms is None,
+            is_simulated=True,
+        )
+
+
+class EndsAhead:
+    """The ends of jobs, read from the future of a run once for each job."""
+
+    def __init__(self, present: Simulation, ahead: Ahead) -> None:
+        """Read from what has been played ahead of a simulation: both number their jobs alike."""
+        self._present = present
+        self._ahead = ahead
+        self._generation = -1
+        self._known: dict[int, JobEnds] = {}
+
+    def of(self, job_id: str) -> JobEnds | None:
+        """Return the ends of a job that is there now; None while they are not known."""
+        future, row = self._ahead.future, row_of_job(self._present, job_id)
+        if future is None or row is None:
+            return None
+        if self._generation != self._ahead.generation:
+            self._generation = self._ahead.generation
+            self._known.clear()
+        if row not in self._known:
+            self._known[row] = _ends(future, future.world.jobs[row])
+        return self._known[row]
+
+
+def _ends(future: Simulation, job: Job) -> JobEnds:
+    instances = future.world.instances
+    rows = instances.rows_of_job(job.row)
+    is_over = (state == InstanceState.COMPLETED for state in values(instances.prep_state, rows))
+    prepared = [end for end, over in zip(values(instances.prep_end, rows), is_over, strict=True) if over]
+    return JobEnds(max(prepared, default=None), _last_task_ms(future, job), job.end_ms)
+
+
+def _last_task_ms(future: Simulation, job: Job) -> int | None:
+    tasks, last_ms = future.world.tasks, None
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        rows = slice(block.first, block.first + block.source.count)
+        states = tasks.state[rows].tobytes()
+        if states.count(COMPLETED) + states.count(GONE) < len(states):
+            return None
+        ends = tasks.ended[rows]
+        found = max(ends) if GONE not in states else max(map(ends.__getitem__, places(states, COMPLETED)), default=None)
+        if found is not None:
+            last_ms = max(found, last_ms or 0)
+    return last_ms
+
+
+def _later(when_ms: int | None, now_ms: int) -> int | None:
+    return when_ms if when_ms is not None and when_ms > now_ms else None
