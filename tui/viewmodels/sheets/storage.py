@@ -53,16 +53,26 @@ def _container(session: Session, container: str, blobs: Sequence[StoredBlob], ce
     total = f"  {fmt.counted(len(blobs), 'blob')}, {fmt.size(sum(blob.size for blob in blobs))}"
     name = squeeze(container.removeprefix("https://"), max(_LEAST_NAME, cells - len(total)))
     yield line(Span(session.text(name), Role.STRONG), Span(total, Role.DIM))
+    widest = max(len(_name(blob)) for blob in blobs)
     for blob in blobs:
-        yield cut(_row(session, blob, cells), cells)
+        yield cut(_row(session, blob, cells, widest), cells)
 
 
-def _row(session: Session, blob: StoredBlob, cells: int) -> Line:
-    """Return a blob's size, time of upload, name as a link to its text, and what uploaded it."""
+def _name(blob: StoredBlob) -> str:
+    return blob.place.name or blob.url
+
+
+def _row(session: Session, blob: StoredBlob, cells: int, name_cells: int) -> Line:
+    """Return a blob's size, time of upload, name as a link to its text, and what uploaded it.
+
+    ``name_cells`` is the width of the longest name, so that the uploaders stand in a column if there is room.
+    """
     when = session.clock(blob.when_ms) if blob.when_ms is not None else "scenario"
     by = f"  {_uploader(blob)}" if blob.is_uploaded else ""
     by = squeeze(by, max(_LEAST_NAME, cells // 3))
-    name = squeeze(blob.place.name or blob.url, max(_LEAST_NAME, cells - _SIZE_CELLS - _TIME_CELLS - 4 - len(by)))
+    room = max(_LEAST_NAME, cells - _SIZE_CELLS - _TIME_CELLS - 4 - len(by))
+    name = squeeze(_name(blob), room)
+    gap = max(0, min(name_cells, room) - len(name)) if by else 0
     uploader = Span(session.text(by), Role.DERIVED)
     if blob.task is not None:
         uploader = uploader._replace(leads_to=ItemRef("task", blob.task))
@@ -70,6 +80,7 @@ def _row(session: Session, blob: StoredBlob, cells: int) -> Line:
         Span(f"{fmt.size(blob.size):>{_SIZE_CELLS}}  "),
         Span(f"{when:<{_TIME_CELLS}}", Role.DIM),
         link(session.text(name), f"blob({blob.url!r})", Role.PLAIN),
+        Span(" " * gap),
         uploader,
     )
 
