@@ -66,7 +66,12 @@ def test_where_there_are_no_files_it_is_said(dashboard_at):
 
 def test_f_on_the_list_of_the_watch_view_opens_the_preparation(dashboard_at):
     kept = []
-    drive(dashboard_at(100, READ), lambda app: app.screen.query_one("#instances").focus(), "f", seen(kept, text_of))
+
+    def focus(app):
+        app.screen.query_one("#job-lists").focus()
+        app.screen.query_one("#job-lists").choose("preparation")
+
+    drive(dashboard_at(100, READ), focus, "f", seen(kept, text_of))
     assert contains(kept[0], "unpack: no space left on device")
 
 

@@ -80,7 +80,7 @@ def test_p_pins_and_unpins_on_every_size(dashboard_at, size):
         pane = app.screen.query_one("#pins")
         seen.append([text_of(app), pane.display, pane.size.height])
 
-    drive(app, "down", "p", note, "p", note, size=size)
+    drive(app, "right", "p", note, "p", note, size=size)
     assert seen[0][1:] == [True, 1]
     pinned = [each for each in seen[0][0] if each not in seen[1][0]]
     assert contains(pinned, "n1 ", "slots")

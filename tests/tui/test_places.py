@@ -87,7 +87,7 @@ def test_a_letter_goes_to_its_pane_and_any_other_key_nowhere(dashboard_at, size)
         size=size,
     )
     assert contains(seen[0], " n ", " p ", " m ", "a letter goes to its pane")
-    assert seen[1:] == [("attention", 1), ("instances", 1), ("instances", 1), ("map", 1)]
+    assert seen[1:] == [("attention", 1), ("job-lists", 1), ("job-lists", 1), ("map", 1)]
 
 
 def test_two_moments_of_a_run(session_at):

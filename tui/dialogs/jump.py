@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 
 from tui.dialogs.modal import Modal
 from tui.viewmodels.frame.tabs import letters_for
@@ -34,7 +35,9 @@ class Jump(Modal[JumpTarget | None]):
     def __init__(self, panes: Sequence[Widget], moments: Sequence[str]) -> None:
         """``panes`` are those of the screen below, ``moments`` the bookmarks as text."""
         super().__init__()
-        titles = [str(pane.border_title or pane.id or "") for pane in panes]
+        titles = [
+            Content.from_markup(pane.border_title).plain if pane.border_title else pane.id or "" for pane in panes
+        ]
         self._panes = dict(zip(letters_for(titles), panes, strict=False))
         self._moments = moments
 

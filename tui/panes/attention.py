@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.viewmodels.watch.arrangement import Wish
 from tui.viewmodels.watch.attention import AttentionModel
 from tui.widgets.choices import Choices
 from tui.widgets.messages import ShowView
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _FEWEST_CELLS = 10
 _TITLE_CELLS = 28
+_LEAST_LINES, _BEST_LINES = 5, 12
 
 
 class Attention(Choices):
@@ -44,6 +46,12 @@ class Attention(Choices):
         set_title(self, f"{title} ({count})" if count else title)
         room = self.outer_size.width - self.gutter.width - self.styles.scrollbar_size_vertical
         self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS)))
+
+    def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
+        """Return the rows for all problems; at least the first one is shown."""
+        room = width - self.gutter.width - self.styles.scrollbar_size_vertical - self.POINTER_CELLS
+        lines = len(self._model.lines(max(_FEWEST_CELLS, room))) + self.gutter.height
+        return Wish(min(lines, _LEAST_LINES), min(lines, _BEST_LINES), lines)
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Show the list with the items of the group."""

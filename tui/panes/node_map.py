@@ -10,6 +10,7 @@ from tui.dialogs.picker import Pick, Picker
 from tui.viewmodels.node_map.cells import NodeMapModel
 from tui.viewmodels.node_map.lenses import LENSES
 from tui.viewmodels.text.styled import cut
+from tui.viewmodels.watch.arrangement import Wish
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
+_REST = 5  # lines of frame, legend and description
+_SIDES = 10  # cells of frame and labels
+_IN_WORDS = 12  # nodes that have a line each if there is room
 _LOW = 10  # lines; a lower pane has a legend of one line and no description
 
 
@@ -53,6 +57,14 @@ class NodeMapPane(Vertical):
         self.query_one(Legend).update(1 if is_low else 2)
         self._describe(is_low=is_low)
         set_title(self, self._model.title(self.size.width))
+
+    def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
+        """Return the rows for all nodes, with the legend and the description."""
+        nodes = max(3, len(self._model.nodes))
+        row = max(10, (width - _SIDES) // 2 // 10 * 10)
+        cells = -(-nodes // row)
+        lines = nodes if nodes <= _IN_WORDS else max(2, cells)
+        return Wish(min(lines, 2) + _REST, lines + _REST, lines + _REST)
 
     def _describe(self, *, is_low: bool) -> None:
         described = self.query_one("#described", LinesView)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.viewmodels.watch.arrangement import Wish
 from tui.viewmodels.watch.pins import drop_unknown_pins, pin_lines
 from tui.widgets.choices import Choices
 from tui.widgets.messages import OpenSubject
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
 
+_TALL = 32  # lines of the view
 _MOST_LINES, _FEWER_LINES = 4, 2  # on a tall screen, on a low one
 
 
@@ -33,15 +35,17 @@ class Pinned(Choices):
         drop_unknown_pins(self._session)
         self.pointer = self._session.glyphs.cursor
         count = len(self._session.pins)
-        self.display = count > 0
         if not count:
             return
         set_title(self, f"Pinned ({count})", "p unpins")
-        most = _MOST_LINES if self.screen.has_class("-tall") else _FEWER_LINES
-        height = min(count, most) + self.gutter.height
-        if self.styles.height is None or self.styles.height.value != height:
-            self.styles.height = height
         self.show(pin_lines(self._session, max(1, self.size.width - self.POINTER_CELLS)))
+
+    def wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002  # all panes have the same signature
+        """Return the rows for the pins; without any the pane is hidden."""
+        count = len(self._session.pins)
+        most = _MOST_LINES if height >= _TALL else _FEWER_LINES
+        lines = min(count, most) + self.gutter.height
+        return Wish(lines, lines, lines) if count else None
 
     def on_show(self) -> None:
         self.update()

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from textual.containers import Container
-
-from engine.base.terms import JobState
 from tui.panes.attention import Attention
+from tui.panes.job_lists import JobLists
 from tui.panes.node_map import NodeMapPane
 from tui.panes.pinned import Pinned
 from tui.panes.view import View
 from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.watch.arrangement import ABOUT, EVENTS, STRIP, Arrangement, Wish, arrange
 from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import ShowView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.redraw import set_title
+from tui.widgets.regions import Regions
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.lists.instances import InstancesModel
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session.session import Session
 
@@ -53,7 +51,7 @@ _HINTS = {
     "map": (("map.lens", "lens"), ("map.open", "open")),
     "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
     "attention": (("choices.open", "go there"),),
-    "instances": (("table.open", "open"),),
+    "job-lists": (("lists.before lists.next", "tabs"), ("table.open", "open")),
 }
 
 
@@ -66,8 +64,6 @@ class Watch(View):
     def __init__(self, session: Session) -> None:
         super().__init__(id="watch")
         self._session = session
-        self._preparation = PreparationModel(session)
-        self._release = ReleaseModel(session)
         self._events = EventsModel(session)
         self._models: dict[str, RowsModel] = {
             "node": NodesModel(session),
@@ -76,17 +72,17 @@ class Watch(View):
             "pool": PoolsModel(session),
         }
         self._map = NodeMapPane(session)
+        self._lists = JobLists(session)
+        self._arrangement: Arrangement | None = None
 
     def compose(self) -> ComposeResult:
-        yield LinesView(id="rail", classes="panel")
-        with Container(id="panes"):
-            with Container(id="where"):
-                yield self._map
-                yield Attention(self._session)
-            with Container(id="which"):
-                yield Pinned(self._session)
-                yield Table(self._preparation, id="instances")
-                yield LinesView(id="recent", classes="panel")
+        with Regions(id="panes"):
+            yield LinesView(id="strip", classes="panel")
+            yield self._map
+            yield Attention(self._session)
+            yield Pinned(self._session)
+            yield self._lists
+            yield LinesView(id="recent", classes="panel")
             yield LinesView(id="about", classes="panel")
 
     @property
@@ -104,35 +100,57 @@ class Watch(View):
         self.query_one("#recent").border_title = "Events"
 
     def update(self) -> None:
+        """Update the panes, and divide the room anew if what they show needs it."""
+        self._update_panes()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        panes = self.query_one(Regions)
+        width, height = panes.size
+        if not height:
+            return
+        self._arrangement = arrange(width, height, self._wishes, self._arrangement)
+        if panes.place(self._arrangement.regions):
+            self.call_after_refresh(self._update_panes)
+
+    def on_resize(self) -> None:
+        self._arrange()
+
+    @property
+    def _wishes(self) -> dict[str, Callable[[int, int], Wish | None]]:
+        """The wishes of the panes for rows, by id."""
+        wishes: dict[str, Callable[[int, int], Wish | None]] = {
+            each.id or "": each.wish for each in (self._map, *self.query(Attention), *self.query(Pinned), self._lists)
+        }
+        return {**wishes, STRIP: self._strip_wish, EVENTS: self._events_wish, ABOUT: self._about_wish}
+
+    def _strip_wish(self, width: int, height: int) -> Wish:  # noqa: ARG002
+        return Wish(3, 6, 6)
+
+    def _events_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
+        lines = self._events.count + 2
+        return Wish(4, min(lines, 8), lines) if self._lists.name_shown != "events" else None
+
+    def _about_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
+        return Wish(10, 24, 36)
+
+    def _update_panes(self) -> None:
         session = self._session
-        rail = self.query_one("#rail", LinesView)
-        set_title(rail, phase_rail.title(session), phase_rail.subtitle(session))
-        rail.show(phase_rail.rail(session, rail.size.width, rail.size.height))
+        strip = self.query_one("#strip", LinesView)
+        set_title(strip, phase_rail.title(session), phase_rail.subtitle(session))
+        strip.show(phase_rail.rail(session, strip.size.width, strip.size.height))
         self._map.update()
         self.query_one(Pinned).update()
-        self._update_instances()
+        self._lists.update()
         self.query_one(Attention).update()
         self._update_events()
         self._update_details()
 
-    def _update_instances(self) -> None:
-        """List preparation tasks while the job is active, release tasks once it ends."""
-        job = self._session.job(self._session.job_id)
-        is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
-        model: InstancesModel = (
-            self._release if is_ending and job and job.phases.release.is_specified else self._preparation
-        )
-        table = self.query_one(Table)
-        table.model = model
-        table.update()
-        opens = f"{'6' if model is self._preparation else '7'} open"
-        set_title(table, f"{model.title}, {model.of_all()}", "   ".join(filter(None, (model.spread(), opens))))
-
     def _update_events(self) -> None:
         recent = self.query_one("#recent", LinesView)
-        if not recent.region.height:
-            return
         self._events.update()
+        if not recent.size.height:
+            return
         first = max(0, self._events.count - recent.size.height)
         recent.show([self._events.one_line(self._events.key(at)) for at in reversed(range(first, self._events.count))])
 
@@ -171,10 +189,10 @@ class Watch(View):
         self._update_details()
 
     def on_table_opened(self, message: Table.Opened) -> None:
-        """Open the whole list with the cursor on the same node."""
-        message.stop()
-        name = "preparation" if message.table.model is self._preparation else "release"
-        self.post_message(ShowView(name, message.key))
+        """Open the whole list with the cursor on the same row; an event leads to its moment."""
+        if self._lists.name_shown != "events":
+            message.stop()
+            self.post_message(ShowView(self._lists.name_shown, message.key))
 
     def clear_filter(self) -> bool:
         return self._map.show_all()

@@ -8,18 +8,33 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
+from tui.viewmodels.text.styled import Role
+
 if TYPE_CHECKING:
     from textual import events
     from textual.scroll_view import ScrollView
 
+    from tui.viewmodels.text.styled import Line
 
-def set_title(widget: Widget, title: str, subtitle: str | None = None) -> None:
+
+_TITLE_STYLES = {Role.STRONG: "bold", Role.DIM: "$frame"}
+
+
+def title_of(spans: Line) -> Content:
+    """Return the title of a frame with the looks of these spans; only bold, dim and underlined text differs."""
+    return Content.assemble(
+        *((span.text, _TITLE_STYLES.get(span.role, "") + " underline" * span.is_underlined) for span in spans)
+    )
+
+
+def set_title(widget: Widget, title: str | Content, subtitle: str | None = None) -> None:
     """Set the title in a widget's border, without markup, and the subtitle if one is given.
 
     Assigning a title redraws the whole widget, so an unchanged one is not assigned again.
     """
-    if widget.border_title != Content(title).markup:
-        widget.border_title = Content(title)
+    content = Content(title) if isinstance(title, str) else title
+    if widget.border_title != content.markup:
+        widget.border_title = content
     if subtitle is not None and widget.border_subtitle != Content(subtitle).markup:
         widget.border_subtitle = Content(subtitle)
 

@@ -73,6 +73,14 @@ class Table(ResizeFilter, RowsView):
         self._cursor_drawn = 0
         self._choice: Timer | None = None  # runs while the user chooses the order of a long list
 
+    def show_model(self, model: RowsModel) -> None:
+        """Show another list, from its first row."""
+        self.model = model
+        self._key, self._at, self.follows = None, 0, False
+        self._shown.clear()
+        self.scroll_to(y=0, animate=False, immediate=True)
+        self.refresh()
+
     # -- rows ----------------------------------------------------------------------------------------------------
 
     @property

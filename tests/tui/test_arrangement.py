@@ -1,0 +1,104 @@
+"""The room of the Watch view is divided by what each pane has to show."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.viewmodels.watch.arrangement import (
+    ATTENTION,
+    CURVES,
+    EVENTS,
+    LISTS,
+    MUCH,
+    NODES,
+    STRIP,
+    Wish,
+    arrange,
+    divide,
+)
+
+SIZES = [(80, 20), (80, 60), (120, 36), (200, 56)]
+
+
+def view(**changed):
+    """The wishes of panes in a run with some nodes and many events."""
+    wishes = {
+        STRIP: Wish(3, 6, 6),
+        NODES: Wish(5, 10, 10),
+        ATTENTION: Wish(3, 4, 4),
+        CURVES: Wish(6, 12, MUCH),
+        LISTS: Wish(5, 14, 30),
+        EVENTS: Wish(4, 8, 500),
+    }
+    wishes |= {
+        {"nodes": NODES, "lists": LISTS, "events": EVENTS, "strip": STRIP}[name]: changed[name] for name in changed
+    }
+    return {name: (lambda _width, _height, wish=wish: wish) for name, wish in wishes.items()}
+
+
+def test_each_pane_gets_its_best_before_any_gets_more():
+    assert divide(30, [Wish(2, 10, MUCH), Wish(3, 6, 6)]) == [24, 6]
+    assert divide(10, [Wish(2, 10, MUCH), Wish(3, 6, 6)]) == [6, 4]
+    assert divide(40, [Wish(2, 10, MUCH), Wish(2, 10, MUCH)]) == [20, 20]
+
+
+def test_where_all_have_enough_the_largest_takes_the_rest():
+    assert divide(20, [Wish(2, 4, 4), Wish(2, 6, 6)]) == [4, 16]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_cell_belongs_to_exactly_one_pane(size):
+    regions = arrange(*size, view()).regions.values()
+    cells = [
+        (x, y)
+        for left, top, width, height in regions
+        for x in range(left, left + width)
+        for y in range(top, top + height)
+    ]
+    assert len(cells) == len(set(cells)) == size[0] * size[1]
+
+
+@pytest.mark.parametrize("size", SIZES[2:])
+def test_no_pane_is_higher_than_it_can_use_while_another_one_can_use_more(size):
+    wishes = view()
+    regions = arrange(*size, wishes).regions
+    assert all(region.height <= wishes[name](0, 0).most for name, region in regions.items())
+
+
+def test_curves_move_below_the_nodes_where_these_are_few():
+    few = arrange(120, 36, view(nodes=Wish(5, 7, 7), events=Wish(4, 8, 500))).regions
+    many = arrange(120, 36, view(nodes=Wish(5, 26, 26), events=Wish(4, 8, 500))).regions
+    assert (few[CURVES].x, many[CURVES].x) == (0, 60)
+
+
+def test_a_hidden_pane_leaves_its_room_to_the_others():
+    wishes = view() | {ATTENTION: lambda _width, _height: None}
+    regions = arrange(120, 36, wishes).regions
+    assert ATTENTION not in regions
+    assert regions[NODES].height > 10 or CURVES in regions
+
+
+def test_panes_stay_where_they_are_while_counts_change_a_little():
+    first = arrange(120, 36, view())
+    for rows in range(26, 33):
+        assert arrange(120, 36, view(lists=Wish(5, 14, rows)), first) is first
+
+
+def test_panes_move_once_another_arrangement_is_clearly_better():
+    first = arrange(120, 36, view(nodes=Wish(5, 26, 26)))
+    second = arrange(120, 36, view(nodes=Wish(5, 7, 7)), first)
+    assert second.regions != first.regions
+
+
+def test_a_pane_that_appears_is_shown_at_once():
+    hidden = view() | {ATTENTION: lambda _width, _height: None}
+    first = arrange(120, 36, hidden)
+    assert ATTENTION in arrange(120, 36, view(), first).regions
+
+
+def test_the_strip_has_at_most_a_quarter_of_the_rows():
+    assert arrange(120, 36, view(strip=Wish(3, 32, 32))).regions[STRIP].height == 9
+
+
+def test_on_a_low_screen_nodes_and_attention_remain_longest():
+    assert {NODES, ATTENTION} <= set(arrange(80, 14, view()).regions)

@@ -1,0 +1,126 @@
+"""The lists of the job in focus, one at a time: preparation tasks, tasks, release tasks, events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.text.styled import Line, link_at
+from tui.viewmodels.watch.arrangement import Wish
+from tui.viewmodels.watch.job_tabs import EVENTS, PREPARATION, RELEASE, TASKS, tab_spans, tab_that_matters, tabs_of
+from tui.widgets.redraw import set_title, title_of
+from tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.session.session import Session
+
+_FRAME = 2  # lines
+_TITLE_CELLS = 6  # of the frame beside its title
+_TITLE_LEFT = 2
+_BEST = 14  # lines for a list that has more
+
+
+@dataclass
+class _Place:
+    """The row at which a list was left."""
+
+    key: int | None = None
+    follows: bool = False
+
+
+class JobLists(Table):
+    """A table under tabs. The tab is the one that matters now, unless the user has chosen one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", "the previous tab", id="lists.before"),
+        Binding("right", "turn(1)", "the next tab", id="lists.next"),
+    ]
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lists: dict[str, RowsModel] = {
+            PREPARATION: PreparationModel(session),
+            TASKS: TasksModel(session),
+            RELEASE: ReleaseModel(session),
+            EVENTS: EventsModel(session),
+        }
+        super().__init__(self._lists[TASKS], id="job-lists")
+        self._places = {name: _Place(follows=name == EVENTS) for name in self._lists}
+        self.name_shown = TASKS
+        self.chosen = ""  # by the user
+        self._tabs: Line = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The lists that there are for the job in focus."""
+        return tabs_of(self._session.job(self._session.job_id))
+
+    def update(self) -> None:
+        names = self.names
+        wanted = self.chosen if self.chosen in names else ""
+        self._show(wanted or tab_that_matters(self._session.job(self._session.job_id)))
+        super().update()
+        self._set_title()
+
+    def _show(self, name: str) -> None:
+        if name == self.name_shown:
+            return
+        self._places[self.name_shown] = _Place(self.key, self.follows)
+        self.name_shown = name
+        self.show_model(self._lists[name])
+        place = self._places[name]
+        self.model.update()
+        self.follows = place.follows
+        if place.key is not None and not place.follows:
+            self.move_to_key(place.key)
+
+    def _set_title(self) -> None:
+        model = self.model
+        told = f"{model.of_all()}   {model.spread()}".strip() if isinstance(model, InstancesModel) else ""
+        self._tabs = tab_spans(self.names, self.name_shown, self._counts(), self.outer_size.width - _TITLE_CELLS)
+        set_title(self, title_of(self._tabs), told)
+
+    def _counts(self) -> dict[str, str]:
+        """Return the number beside each tab."""
+        job = self._session.job(self._session.job_id)
+        if job is None:
+            return {}
+        preparation, tasks, release = job.phases
+        return {
+            TASKS: f"{tasks.total:,}",
+            PREPARATION: f"{sum(preparation.by_status.values()):,}",
+            RELEASE: f"{sum(release.by_status.values()):,}",
+        }
+
+    def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
+        """Return the rows for header and list."""
+        lines = max(2, self.model.count) + 1 + _FRAME
+        return Wish(5, min(lines, _BEST), lines)
+
+    def action_turn(self, by: int) -> None:
+        """Show the list of another tab until another job is in focus."""
+        names = self.names
+        at = names.index(self.name_shown) if self.name_shown in names else 0
+        self.choose(names[(at + by) % len(names)])
+
+    def choose(self, name: str) -> None:
+        """Show this list until another one is chosen."""
+        self.chosen = name
+        self.update()
+        self.post_message(self.Moved())
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the tab under the mouse."""
+        place = event.get_content_offset(self)
+        name = link_at(self._tabs, event.x - _TITLE_LEFT) if place is None and event.y == 0 else None
+        if isinstance(name, str):
+            event.prevent_default()
+            self.choose(name)

@@ -1,0 +1,228 @@
+"""The arrangement of the panes in the Watch view: each gets rows by what it has to show."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+MUCH = 10_000  # rows; for panes that can use any number
+_WIDE, _BROAD = 100, 160  # cells; from there on two and three columns
+_HIDDEN = 4  # times the cost of a row that a pane lacks
+_KEPT_ROWS = 10  # an arrangement stays until another one costs so many rows less
+
+
+class Wish(NamedTuple):
+    """The rows that a pane can use, frame included: at least, for all that matters, and at most."""
+
+    least: int
+    best: int
+    most: int
+
+
+class Region(NamedTuple):
+    """A rectangle of cells."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+_Row = tuple[str, ...]  # panes side by side
+_Column = tuple[_Row, ...]
+_Template = tuple[_Column, ...]
+
+STRIP, NODES, ATTENTION, CURVES, PINS = "strip", "map-pane", "attention", "curves", "pins"
+LISTS, EVENTS, ABOUT = "job-lists", "recent", "about"
+
+_ORDER = (STRIP, NODES, ATTENTION, CURVES, PINS, LISTS, ABOUT, EVENTS)  # from top to bottom
+_OPTIONAL = (ABOUT, EVENTS)  # fill room that is left
+
+
+@cache
+def _templates(columns: int) -> tuple[_Template, ...]:
+    """Return the ways to spread the panes over columns; the first one of equally good ways is taken."""
+    if columns == 1:
+        beside = (((NODES, ATTENTION), (PINS,), (LISTS,), (CURVES,)),)
+        below = (((NODES,), (ATTENTION,), (PINS,), (LISTS,), (CURVES,)),)
+        return beside, below, ((*beside[0], (EVENTS,)),)
+    last = columns - 1
+    found = []
+    for events, curves, about in product((None, *range(columns)), (*range(1, columns), 0), (None, *range(columns))):
+        if about is not None and columns == 2:
+            continue
+        at = {NODES: 0, ATTENTION: 0, CURVES: curves, PINS: last, LISTS: last, ABOUT: about, EVENTS: events}
+        spread = [tuple((name,) for name in _ORDER if at.get(name) == column) for column in range(columns)]
+        if all(spread):
+            found.append(tuple(spread))
+    return tuple(found)
+
+
+class Arrangement(NamedTuple):
+    """The regions of the panes that are shown; panes without one are hidden."""
+
+    width: int
+    height: int
+    columns: int
+    regions: Mapping[str, Region]
+
+
+_Asked = tuple[tuple[str, tuple[Wish | None, ...]], ...]  # by pane: its wish in one column, in two, in three
+
+
+def arrange(
+    width: int,
+    height: int,
+    wishes: Mapping[str, Callable[[int, int], Wish | None]],
+    previous: Arrangement | None = None,
+) -> Arrangement:
+    """Divide the room among the panes so that as few rows as possible stay empty.
+
+    Args:
+        width: The cells of the view.
+        height: The rows of the view.
+        wishes: For each pane a function of its width and the height of the view; None hides the pane.
+        previous: The arrangement that is shown, which stays unless another one is clearly better.
+    """
+    asked = tuple(
+        (name, tuple(wishes[name](width // columns, height) for columns in (1, 2, 3)))
+        for name in _ORDER
+        if name in wishes
+    )
+    best, cost = _best(width, height, asked)
+    if previous is not None and _may_stay(previous, best, dict(asked)):
+        cost_now = _cost(previous, dict(asked))
+        if cost_now <= cost + _KEPT_ROWS * width // best.columns:
+            return previous
+    return best
+
+
+@lru_cache(maxsize=64)
+def _best(width: int, height: int, asked: _Asked) -> tuple[Arrangement, int]:
+    """Return the arrangement that leaves the fewest cells empty, and its cost."""
+    wishes = dict(asked)
+    strip = wishes.get(STRIP, (None,))[0]
+    top = 0 if strip is None else min(strip.best, max(strip.least, height // 4))
+    found = []
+    for columns in (1,) if width < _WIDE else (2,) if width < _BROAD else (3, 2):
+        for template in _templates(columns):
+            regions = _placed(template, width, top, height - top, wishes)
+            if len({region.x for region in regions.values()}) >= columns:
+                head = {} if strip is None else {STRIP: Region(0, 0, width, top)}
+                found.append(Arrangement(width, height, columns, head | regions))
+    costs = [_cost(each, wishes) for each in found]
+    at = min(range(len(found)), key=costs.__getitem__)
+    return found[at], costs[at]
+
+
+def _wish_of(name: str, columns: int, wishes: Mapping[str, tuple[Wish | None, ...]]) -> Wish | None:
+    return wishes[name][0 if name == STRIP else columns - 1] if name in wishes else None
+
+
+def _may_stay(previous: Arrangement, new: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> bool:
+    """Return whether an arrangement still fits the view and every pane in it."""
+    if previous[:2] != new[:2] or previous.regions.get(STRIP) != new.regions.get(STRIP):
+        return False
+    if any(name not in previous.regions and name not in _OPTIONAL for name in new.regions):
+        return False
+    for name, region in previous.regions.items():
+        wish = _wish_of(name, previous.columns, wishes)
+        if wish is None or region.height < wish.least or (region.height - wish.most) * 4 > region.height:
+            return False
+    return True
+
+
+def _cost(arrangement: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> int:
+    """Return the cells that stay empty, twice, and those that panes lack for all that matters."""
+    cost = 0
+    for name in wishes:
+        wish = _wish_of(name, arrangement.columns, wishes)
+        region = arrangement.regions.get(name)
+        if wish is None:
+            continue
+        if region is not None:
+            cost += region.width * (2 * max(0, region.height - wish.most) + max(0, wish.best - region.height))
+        elif name not in _OPTIONAL:
+            cost += arrangement.width // arrangement.columns * wish.best * _HIDDEN
+    return cost
+
+
+def _placed(
+    template: _Template, width: int, top: int, height: int, wishes: Mapping[str, tuple[Wish | None, ...]]
+) -> dict[str, Region]:
+    """Return the regions of the panes in columns of equal width."""
+    regions: dict[str, Region] = {}
+    columns = len(template)
+    for at, column in enumerate(template):
+        left, right = at * width // columns, (at + 1) * width // columns
+        rows: list[tuple[_Row, Wish]] = []
+        for row in column:
+            known = {name: wish for name in row if (wish := _wish_of(name, columns, wishes)) is not None}
+            if known:
+                parts = zip(*known.values(), strict=True)
+                rows.append((tuple(known), Wish(*map(max, parts))))
+        while len(rows) > 1 and sum(wish.least for _, wish in rows) > height:
+            del rows[_least_important(rows)]
+        y = top
+        for (names, _), lines in zip(rows, divide(height, [wish for _, wish in rows]), strict=True):
+            x = left
+            for name, cells in zip(names, _shares(names, right - left), strict=True):
+                regions[name] = Region(x, y, cells, lines)
+                x += cells
+            y += lines
+    return regions
+
+
+def _shares(names: _Row, width: int) -> list[int]:
+    """Return the cells of panes side by side: the first one gets three fifths."""
+    if len(names) < 2:
+        return [width] * len(names)
+    first = width * 3 // 5
+    return [first, width - first]
+
+
+_IMPORTANT = (NODES, PINS, ATTENTION, LISTS, CURVES, EVENTS, ABOUT)  # the last one is dropped first
+
+
+def _least_important(rows: Sequence[tuple[_Row, Wish]]) -> int:
+    return max(range(len(rows)), key=lambda at: min(map(_IMPORTANT.index, rows[at][0])))
+
+
+def divide(height: int, wishes: Sequence[Wish]) -> list[int]:
+    """Return the rows of each pane in a column; together they are the whole height.
+
+    All get their least first. Rows that remain bring each nearer to its best in proportion; what still remains is
+    shared equally by those below their most. If all have their most, the largest pane takes the rest.
+    """
+    if not wishes:
+        return []
+    lines = [wish.least for wish in wishes]
+    gaps = [max(0, wish.best - wish.least) for wish in wishes]
+    spare = height - sum(lines)
+    lines = [at + share for at, share in zip(lines, _in_proportion(min(spare, sum(gaps)), gaps), strict=True)]
+    while growing := [at for at, wish in enumerate(wishes) if lines[at] < wish.most]:
+        share, extra = divmod(height - sum(lines), len(growing))
+        if share < 0 or not share + extra:
+            break
+        for number, at in enumerate(growing):
+            lines[at] = min(wishes[at].most, lines[at] + share + (number < extra))
+    rest = height - sum(lines)
+    at = max(range(len(lines)), key=lines.__getitem__)
+    lines[at] = max(1, lines[at] + rest)
+    return lines
+
+
+def _in_proportion(spare: int, gaps: Sequence[int]) -> list[int]:
+    """Return ``spare`` rows, at most as many as the gaps together, divided in proportion to them."""
+    total = sum(gaps)
+    if spare <= 0 or not total:
+        return [0] * len(gaps)
+    shares = [spare * gap // total for gap in gaps]
+    by_rest = sorted(range(len(gaps)), key=lambda at: -(spare * gaps[at] % total))
+    for at in by_rest[: spare - sum(shares)]:
+        shares[at] += 1
+    return shares

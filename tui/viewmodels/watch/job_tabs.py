@@ -1,0 +1,57 @@
+"""The tabs over the lists of the job in focus, and the one that matters now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import JobState
+from engine.views.pages.instances import HookStatus
+from tui.viewmodels.text.styled import Line, Role, Span, width
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engine.views.pages.jobs import JobRow
+
+PREPARATION, TASKS, RELEASE, EVENTS = "preparation", "tasks", "release", "events"
+_TITLES = {
+    PREPARATION: ("Preparation tasks", "Preparation", "Prep"),
+    TASKS: ("Tasks", "Tasks", "Tasks"),
+    RELEASE: ("Release tasks", "Release", "Rel"),
+    EVENTS: ("Events", "Events", "Events"),
+}
+_GAP = 2  # cells between tabs
+
+
+def tabs_of(job: JobRow | None) -> tuple[str, ...]:
+    """Return the lists of a job; those of a preparation or release that it does not have are left out."""
+    if job is None:
+        return (EVENTS,)
+    phases = job.phases
+    has = {PREPARATION: phases.preparation.is_specified, RELEASE: phases.release.is_specified}
+    return tuple(name for name in _TITLES if has.get(name, True))
+
+
+def tab_that_matters(job: JobRow | None) -> str:
+    """Return the list that shows what happens now: preparation before most tasks, release at the end."""
+    if job is None:
+        return EVENTS
+    preparation, tasks, release = job.phases
+    if release.is_specified and job.state in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING):
+        return RELEASE
+    preparing = preparation[HookStatus.RUNNING] + preparation[HookStatus.RETRYING]
+    if preparing and preparing >= tasks.running + tasks.succeeded + tasks.failed:
+        return PREPARATION
+    return TASKS if tasks.total else EVENTS
+
+
+def tab_spans(names: Sequence[str], shown: str, counts: Mapping[str, str], cells: int) -> Line:
+    """Return the titles of the tabs in the longest form that fits, with a count beside each that has one."""
+    forms = [[f"{_TITLES[name][form]} {counts.get(name, '')}".rstrip() for name in names] for form in range(3)]
+    forms.append([_TITLES[name][2] for name in names])
+    titles = next((each for each in forms if sum(map(len, each)) + _GAP * len(each) <= cells), forms[-1])
+    spans: list[Span] = []
+    for name, title in zip(names, titles, strict=True):
+        role = Role.STRONG if name == shown else Role.DIM
+        spans += [Span(title, role, is_underlined=name == shown, leads_to=name), Span(" " * _GAP)]
+    return tuple(spans[:-1]) if width(spans) else ()
