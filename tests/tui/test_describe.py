@@ -15,7 +15,7 @@ def test_forty_nodes(session_at):
     assert said[:10] == [
         "It is 2026-01-05 08:08:50, 00:08:50 after the start; paused.",
         "Pool render is steady and has 40 nodes of 40 targeted: 3 idle, 35 running, 1 rebooting and 1 offline. "
-        "140 of 160 task slots are in use.",
+        "140 of 152 usable task slots are in use.",
         "Job shot-0412 is active, with priority 100.",
         "Preparation: failed on 3 nodes, must run again on 1 node and prepared on 36 nodes.",
         "1,800 tasks: 104 succeeded, 140 running and 1,556 waiting. The oldest wait is 00:08:50.",

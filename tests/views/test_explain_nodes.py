@@ -1,6 +1,21 @@
 """Explanations of nodes that are idle, busy or out of order, and of preparation there."""
 
-from tests.builders import a_job, a_line, a_pool, do, events, node, node_rows, run, run_to, simulation, wait_for
+from engine.views.explain.preparation import why_preparation
+from tests.builders import (
+    a_job,
+    a_line,
+    a_pool,
+    do,
+    events,
+    job_state,
+    node,
+    node_row,
+    node_rows,
+    run,
+    run_to,
+    simulation,
+    wait_for,
+)
 from tests.views.explaining import why_node_says, why_preparation_says
 from tests.views.test_explain_tasks import broken_pool
 
@@ -211,6 +226,15 @@ def test_prep_3_it_has_not_run_here():
         "✓ free slots                1 of 1 [SCHED-10]",
         "✗ waiting tasks of the job  0 [PREP-3]",
     ]
+
+
+def test_prep_3_a_job_that_has_ended_still_has_the_pool_of_its_nodes():
+    job = a_job(prep=a_line(10), onAllTasksComplete="terminatejob")
+    sim = simulation(job, pools=[a_pool(nodes=2), a_pool("q")])
+    wait_for(sim, lambda: job_state(sim) == "completed")
+    assert "✓ job pool                  the node's [PREP-3]" in why_preparation_says(sim, 1)
+    of_other_pool = why_preparation(sim.world, sim.world.jobs.find("j"), node_row(sim, 0, "q")).lines()
+    assert "✗ job pool                  not the node's [PREP-3]" in of_other_pool
 
 
 def test_prep_1_no_preparation():

@@ -9,6 +9,7 @@ from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.rules.decisions.preparation import PrepVerdict, prep_verdict, start_rule
 from engine.rules.processes.setup import setup_of
 from engine.state.instances import PrepFlag
+from engine.state.jobs import UNBOUND
 from engine.views.explain.candidates import room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Next, Note, answer, due, moment, name_of, some
 from engine.views.explain.failures import cause_notes
@@ -157,11 +158,18 @@ def _state_notes(
     return []
 
 
+def _is_in_pool_of(world: World, job: Job, node: int) -> bool:
+    """Return whether the node belongs to the job's pool; a job that has ended keeps only the id of its pool."""
+    if job.pool != UNBOUND:
+        return world.nodes[node].pool == job.pool
+    return world.pool_of(node).id.lower() == job.pool_id.lower()
+
+
 def _never_ran(world: World, job: Job, node: int) -> Explanation:
     """Explain what is missing before preparation runs: a task of the job must be assigned to the node (PREP-3)."""
     nodes, agenda = world.nodes, Agenda(world)
     state = nodes.state_of(node)
-    is_member = nodes[node].pool == job.pool
+    is_member = _is_in_pool_of(world, job, node)
     can_take = bool(nodes.open[node]) and state is not None
     job_state = "deleted" if job.state is None else job.state.wire
     if state is None:

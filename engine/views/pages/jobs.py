@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.node_states import UNBILLED
+from engine.base.node_states import READY, UNBILLED
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules.decisions import network
 from engine.run.observe import pool_cost_usd
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _BILLED = bytes(state != GONE and state not in UNBILLED for state in range(256))
+_READY = bytes(state in READY for state in range(256))
 
 
 class JobRow(NamedTuple):
@@ -72,6 +74,7 @@ class PoolRow(NamedTuple):
     node_counts: tuple[tuple[NodeState, int], ...]
     slots: int
     used_slots: int
+    usable_slots: int  # of ready nodes, and those that tasks still hold on other nodes
     fill: str
     auto_scale: bool
     created_ms: int
@@ -86,6 +89,11 @@ class PoolRow(NamedTuple):
     def nodes(self) -> int:
         """The number of nodes in any state."""
         return sum(number for _, number in self.node_counts)
+
+    @property
+    def live_nodes(self) -> int:
+        """The number of nodes that have a VM: neither preempted nor deallocated."""
+        return self.current_dedicated + self.current_spot
 
 
 def job_ids(simulation: Simulation) -> list[str]:
@@ -156,9 +164,10 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         return None
     states = bytes(values(world.nodes.state, pool.nodes))
     counts = {NodeState(state): states.count(state) for state in sorted(set(states) - {GONE})}
-    free = sum(values(world.nodes.free, pool.nodes)) - sum(
-        world.nodes.free[pool.nodes[at]] for at in places(states, GONE)
-    )
+    free_slots = values(world.nodes.free, pool.nodes)
+    free = sum(free_slots) - sum(world.nodes.free[pool.nodes[at]] for at in places(states, GONE))
+    used_slots = sum(counts.values()) * pool.slots - free
+    ready = states.translate(_READY)
     there = states.translate(_BILLED)
     dedicated = count_bits(there, pool.dedicated_bits)
     return PoolRow(
@@ -173,7 +182,8 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         target_spot=pool.target_spot,
         node_counts=tuple(counts.items()),
         slots=pool.slots,
-        used_slots=sum(counts.values()) * pool.slots - free,
+        used_slots=used_slots,
+        usable_slots=used_slots + sum(compress(free_slots, ready)),
         fill=pool.fill.value,
         auto_scale=pool.auto_scale,
         created_ms=pool.created_ms,

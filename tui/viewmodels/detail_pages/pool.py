@@ -67,11 +67,10 @@ class PoolDetailModel(DetailModel):
         """Return allocation state, numbers of nodes, slots and errors."""
         pool = self._row
         glyph = pool_glyph(pool.state, pool.allocation)
-        target = pool.target_dedicated + pool.target_spot
-        words = f"   {pool.current_dedicated + pool.current_spot:,} of {target:,} nodes   {pool.vm_size}"
+        words = f"   {blocks.node_words(pool)}   {pool.vm_size}"
         parts_ = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(words)]
-        used = blocks.utilisation(pool)
-        parts_.append(Span(f"   {used} of the slots in use" if used else "", Role.DERIVED))
+        used = blocks.slot_words(pool)
+        parts_.append(Span(f"   {used}" if used else "", Role.DERIVED))
         if pool.resize_errors:
             parts_.append(Span(f"   {self.session.glyphs.bad} {pool.resize_errors[0][0]}", Role.FAILED))
         return [line(*parts_)]

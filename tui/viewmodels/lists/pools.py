@@ -11,15 +11,12 @@ from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import pool as blocks
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import NODE, pool_glyph
-from tui.viewmodels.text.styled import Line, Role, Span, bar, line, plain
+from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.pages.jobs import PoolRow
-
-
-_BAR_CELLS = 10
 
 
 class PoolsModel(NamedRowsModel["PoolRow"]):
@@ -39,12 +36,12 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         Column(
             "Node counts",
             20,
-            "glyphs of the nodes' states, in proportion to their numbers",
+            "number of nodes in each state",
             from_width=62,
             is_derived=True,
             least=11,
         ),
-        Column("Utilisation", 15, "task slots in use, of all slots of the pool", from_width=92, is_derived=True),
+        Column("Utilisation", 15, "task slots in use, of the slots of ready nodes", from_width=92, is_derived=True),
         Column(
             "Cost",
             9,
@@ -62,8 +59,9 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         Column("Jobs", 24, "the jobs of the pool", is_extra=True, is_derived=True),
     )
     help_text = (
-        "Dedicated and Spot show current and target numbers of nodes. Node counts is derived: "
-        "the glyphs of the nodes' states in proportion. Utilisation is the share of slots in use.\n"
+        "Dedicated and Spot show current and target numbers of nodes; preempted and deallocated ones do not count. "
+        "Node counts is derived: the glyph and the number of each state. "
+        "Utilisation is the share in use of the slots of ready nodes.\n"
         "Enter puts a pool in focus and opens its page. 3 lists its nodes.\n"
         "S shows a pool's autoscale: formula, evaluations, and an editor."
     )
@@ -85,7 +83,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
             Span(f"{pool.current_dedicated:,}/{pool.target_dedicated:,}"),
             Span(f"{pool.current_spot:,}/{pool.target_spot:,}"),
             self._counts(pool),
-            Span(f"{blocks.utilisation(pool):>4} of {pool.nodes * pool.slots:,}", Role.DERIVED),
+            Span(f"{blocks.utilisation(pool):>4} of {pool.usable_slots:,}", Role.DERIVED),
             Span(blocks.cost(self.session, pool), Role.DERIVED),
             Span("on" if pool.auto_scale else "off"),
             Span(str(pool.slots)),
@@ -95,10 +93,12 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         )
 
     def _counts(self, pool: PoolRow) -> Span:
-        """Return the glyphs of the nodes' states in proportion to their numbers."""
-        parts = [(number, Role.PLAIN, self.session.glyphs.of(NODE[state])) for state, number in pool.node_counts]
-        is_failed = any(NODE[state].role is Role.FAILED for state, _ in pool.node_counts)
-        return Span(plain(bar(parts, _BAR_CELLS)), Role.FAILED if is_failed else Role.PLAIN)
+        """Return glyph and number of each state, failures first: they show where the column is cut."""
+        counts = [(NODE[state], number) for state, number in pool.node_counts]
+        counts.sort(key=lambda count: count[0].role is not Role.FAILED)
+        is_failed = any(glyph.role is Role.FAILED for glyph, _ in counts)
+        text = " ".join(f"{self.session.glyphs.of(glyph)}{number:,}" for glyph, number in counts)
+        return Span(text, Role.FAILED if is_failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
         pool = self._row(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.node_states import UNBILLED
 from engine.views.pages.autoscale import scale_page
 from tui.viewmodels.properties.machine import hardware, operating_system
 from tui.viewmodels.properties.resources import pool_blocks
@@ -25,9 +26,22 @@ def cost(session: Session, pool: PoolRow) -> str:
 
 
 def utilisation(pool: PoolRow) -> str:
-    """Return the share of all task slots that is in use; empty without nodes."""
-    slots = pool.nodes * pool.slots
-    return f"{pool.used_slots / slots:.0%}" if slots else ""
+    """Return the share of the usable task slots that is in use; empty without any."""
+    return f"{pool.used_slots / pool.usable_slots:.0%}" if pool.usable_slots else ""
+
+
+def node_words(pool: PoolRow) -> str:
+    """Return the numbers of live and targeted nodes, and of those without a VM: ``5/9 nodes, 4 preempted``."""
+    target = pool.target_dedicated + pool.target_spot
+    without_vm = [f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if state in UNBILLED]
+    return ", ".join([f"{pool.live_nodes:,}/{target:,} nodes", *without_vm])
+
+
+def slot_words(pool: PoolRow) -> str:
+    """Return the use of the task slots of ready nodes: ``slots 5/5 in use, 100%``; empty without any."""
+    if not pool.usable_slots:
+        return ""
+    return f"slots {pool.used_slots:,}/{pool.usable_slots:,} in use, {utilisation(pool)}"
 
 
 def overview(session: Session, pool: PoolRow, start_task: Sequence[Block] = ()) -> list[Block]:
@@ -61,7 +75,7 @@ def general(session: Session, pool: PoolRow) -> Block:
             row("Task slots per node", pool.slots),
             row("Scheduling policy", pool.fill),
             row("Created", session.clock(pool.created_ms)),
-            row("Utilisation", f"{pool.used_slots} of {pool.nodes * pool.slots} slots", Role.DERIVED),
+            row("Utilisation", f"{pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable slot')}", Role.DERIVED),
             row("Cost so far", cost(session, pool), Role.DERIVED),
         ),
     )

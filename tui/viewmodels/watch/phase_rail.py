@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.views.pages.instances import HookStatus
+from tui.viewmodels.properties.pool import node_words, slot_words
 from tui.viewmodels.text.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS
 from tui.viewmodels.text.styled import Line, Role, Span, bar, between, cut, line, width
 from tui.viewmodels.watch.estimates import estimate_line, estimates
@@ -33,10 +34,8 @@ def title(session: Session) -> str:
     if job.priority:
         words.append(f"priority {job.priority}")
     if pool is not None:
-        nodes = sum(number for _, number in pool.node_counts)
-        target = pool.target_dedicated + pool.target_spot
         allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
-        words.append(f"pool {pool.pool_id} {allocation} {nodes:,}/{target:,}")
+        words.append(f"pool {pool.pool_id} {allocation} {node_words(pool)}")
         others = sum(session.is_unfinished(other) for other in pool.jobs if other != job.job_id)
         if others:
             words.append(f"{others} other {'job' if others == 1 else 'jobs'} here")
@@ -48,11 +47,8 @@ def subtitle(session: Session) -> str:
     pool = session.pool(session.pool_id)
     if pool is None:
         return ""
-    slots = sum(number for _, number in pool.node_counts) * pool.slots
-    words = [f"autoscale {'on' if pool.auto_scale else 'off'}"]
-    if slots:
-        words.append(f"slots {pool.used_slots:,}/{slots:,} in use, {pool.used_slots / slots:.0%}")
-    return session.text(" · ".join(words))
+    words = [f"autoscale {'on' if pool.auto_scale else 'off'}", slot_words(pool)]
+    return session.text(" · ".join(filter(None, words)))
 
 
 def rail(session: Session, cells: int, lines: int) -> list[Line]:

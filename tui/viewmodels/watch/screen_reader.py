@@ -53,8 +53,9 @@ def _pool(pool: PoolRow) -> str:
     states = _listed([f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if number])
     allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
     target = pool.target_dedicated + pool.target_spot
-    nodes = f"has {fmt.counted(pool.nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
-    slots = f" {pool.used_slots:,} of {pool.nodes * pool.slots:,} task slots are in use." if pool.nodes else ""
+    nodes = f"has {fmt.counted(pool.live_nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
+    usable = f" {pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable task slot')}"
+    slots = f"{usable} {'is' if pool.usable_slots == 1 else 'are'} in use." if pool.usable_slots else ""
     return f"Pool {pool.pool_id} is {allocation} and {nodes}.{slots}"
 
 

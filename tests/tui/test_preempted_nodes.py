@@ -1,0 +1,57 @@
+"""Preempted nodes are told from live ones wherever nodes and their slots are counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.test_describe import STILL
+from tui.viewmodels.detail_pages.pool import PoolDetailModel
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.properties import pool as words
+from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.watch.screen_reader import describe
+
+NIGHT_S = 4800  # of nine nodes four are preempted, and a task runs on each of the others
+
+
+@pytest.fixture
+def night(session_at):
+    return session_at(NIGHT_S, "spot-night-run")
+
+
+def test_the_jobs_strip_counts_live_nodes_and_their_slots(night):
+    assert "steady 5/9 nodes, 4 preempted" in phase_rail.title(night)
+    assert "slots 5/5 in use, 100%" in phase_rail.subtitle(night)
+
+
+def test_the_list_of_pools_has_a_number_for_each_state_and_the_use_of_live_slots(night):
+    model = PoolsModel(night)
+    model.update()
+    cells = {column.name: cell.text for column, cell in zip(model.columns, model.cells(0), strict=True)}
+    assert cells["Node counts"] == "◉5 ⊘4"
+    assert cells["Utilisation"].split() == ["100%", "of", "5"]
+    assert cells["Spot/low-priority"] == "4/8"
+
+
+def test_the_page_of_a_pool_has_the_same_numbers(night):
+    page = PoolDetailModel(night, ItemRef("pool", "farm"))
+    head = " ".join(map(plain, page.head(100)))
+    assert "5/9 nodes, 4 preempted" in head
+    assert "slots 5/5 in use, 100%" in head
+    assert dict(words.general(night, night.pool("farm")).rows)["Utilisation"].text == "5 of 5 usable slots"
+
+
+def test_a_screen_reader_hears_the_same_numbers(night):
+    said = describe(night, STILL)[1]
+    assert said == (
+        "Pool farm is steady and has 5 nodes of 9 targeted: 5 running and 4 preempted. "
+        "5 of 5 usable task slots are in use."
+    )
+
+
+def test_slots_of_nodes_that_are_starting_cannot_be_used_yet(session_at):
+    pool = session_at(60, "spot-night-run").pool("farm")
+    assert pool.nodes == 9
+    assert pool.usable_slots == 0
+    assert words.slot_words(pool) == ""
