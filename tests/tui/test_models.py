@@ -112,13 +112,13 @@ def test_a_node_that_left_keeps_its_record_and_says_when_it_left(session_at):
 
 def test_a_retry_is_told_from_a_first_try(session_at):
     model = PreparationModel(session_at(110))
-    assert [row[0] for row in rows(model)].count("↻") == 2
+    assert [row[0] for row in rows(model)].count("»") == 2
     assert "retrying" in plain(model.summary())
 
 
 def test_a_reboot_makes_a_success_void_until_it_runs_again(session_at):
     shown = rows(PreparationModel(session_at(280)))
-    superseded = next(row for row in shown if row[0] == "↺")
+    superseded = next(row for row in shown if row[0] == "≃")
     assert superseded[1].startswith("n3")
     assert superseded[3] == "success"
 

@@ -6,8 +6,6 @@ import asyncio
 
 import pytest
 
-from engine.base.terms import JobState, NodeState, TaskResult, TaskState
-from engine.views.pages.instances import Hook, HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
@@ -16,93 +14,12 @@ from tui.viewmodels.node_map.cells import LABEL_CELLS, Grid, NodeMapModel, grid
 from tui.viewmodels.node_map.legend import laid_out
 from tui.viewmodels.node_map.lenses import LENSES, Lens
 from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.glyphs import JOB, NODE, GlyphSet, hook_glyph, job_glyph, task_glyph
+from tui.viewmodels.text.glyphs import GlyphSet
 from tui.viewmodels.text.styled import ItemRef, Role, plain, width
 from tui.widgets.legend import Legend
 from tui.widgets.node_map import NodeMap
 
 LATER_S = 330
-# Section for section the tables of states: symbol, letter, role.
-NODES = {
-    NodeState.CREATING: "◌c TRANSITION",
-    NodeState.STARTING: "◔s TRANSITION",
-    NodeState.WAITING_FOR_START_TASK: "◒w PREPARING",
-    NodeState.START_TASK_FAILED: "✗F FAILED",
-    NodeState.IDLE: ".. QUIET",
-    NodeState.RUNNING: "◉# RUNNING",
-    NodeState.REBOOTING: "↻r TRANSITION",
-    NodeState.REIMAGING: "⊕R TRANSITION",
-    NodeState.UPGRADING_OS: "↺u TRANSITION",
-    NodeState.OFFLINE: "⊖o OFF",
-    NodeState.LEAVING_POOL: "▸l TRANSITION",
-    NodeState.PREEMPTED: "⊘p OFF",
-    NodeState.DEALLOCATING: "◍d TRANSITION",
-    NodeState.DEALLOCATED: "∅D OFF",
-    NodeState.UNUSABLE: "⊗U FAILED",
-    NodeState.UNKNOWN: "?? FAILED",
-}
-HOOKS = {
-    (Hook.PREPARATION, HookStatus.NOT_NEEDED): ".. QUIET",
-    (Hook.PREPARATION, HookStatus.RUNNING): "▸p PREPARING",
-    (Hook.PREPARATION, HookStatus.RETRYING): "↻P PREPARING",
-    (Hook.PREPARATION, HookStatus.SUCCEEDED): "✓# OK",
-    (Hook.PREPARATION, HookStatus.FAILED): "✗X FAILED",
-    (Hook.PREPARATION, HookStatus.SUPERSEDED): "↺~ TRANSITION",
-    (Hook.PREPARATION, HookStatus.GONE): "∅g OFF",
-    (Hook.RELEASE, HookStatus.NOT_NEEDED): ".. QUIET",
-    (Hook.RELEASE, HookStatus.WILL_RUN): ":: QUIET",
-    (Hook.RELEASE, HookStatus.RUNNING): "▸v RELEASING",
-    (Hook.RELEASE, HookStatus.SUCCEEDED): "✓= OK",
-    (Hook.RELEASE, HookStatus.FAILED): "✗Y FAILED",
-    (Hook.RELEASE, HookStatus.SKIPPED): "∅z OFF",
-    (Hook.RELEASE, HookStatus.GONE): "∅g OFF",
-}
-TASKS = {
-    (TaskState.ACTIVE, None, ""): "◌a QUIET",
-    (TaskState.ACTIVE, None, "is_blocked"): "◌b OFF",
-    (TaskState.ACTIVE, None, "awaits_retry"): "↻y TRANSITION",
-    (TaskState.PREPARING, None, ""): "◔p PREPARING",
-    (TaskState.RUNNING, None, ""): "◉r RUNNING",
-    (TaskState.COMPLETED, TaskResult.SUCCESS, ""): "✓+ OK",
-    (TaskState.COMPLETED, TaskResult.FAILURE, ""): "✗x FAILED",
-    (TaskState.COMPLETED, TaskResult.FAILURE, "was_ended"): "⊘t OFF",
-}
-JOBS = {
-    "active": "◉a RUNNING",
-    "disabling": "◍i TRANSITION",
-    "disabled": "⊖d OFF",
-    "enabling": "◔e TRANSITION",
-    "terminating": "↺t RELEASING",
-    "completed": "✓+ OK",
-    "deleting": "▸l TRANSITION",
-}
-
-
-def drawn(glyph):
-    return f"{glyph.symbol}{glyph.letter} {glyph.role.name}"
-
-
-def test_every_state_has_its_symbol_letter_and_category():
-    assert {state: drawn(glyph) for state, glyph in NODE.items() if state is not None} == NODES
-    assert set(NODES) == set(NodeState)
-    assert {key: drawn(hook_glyph(*key)) for key in HOOKS} == HOOKS
-    flags = ("is_blocked", "awaits_retry", "was_ended")
-    for (state, result, flag), expected in TASKS.items():
-        assert drawn(task_glyph(state, result, **{name: name == flag for name in flags})) == expected
-    assert {state.wire: drawn(glyph) for state, glyph in JOB.items() if state is not None} == JOBS
-    for reason in ("TaskFailed", "MaxWallClockTimeExpiry"):
-        assert drawn(job_glyph(JobState.COMPLETED, reason)) == "✗x FAILED"
-    assert drawn(job_glyph(JobState.COMPLETED, "AllTasksCompleted")) == JOBS["completed"]
-
-
-@pytest.mark.parametrize("table", [NODES, HOOKS, TASKS, JOBS], ids=["nodes", "hooks", "tasks", "jobs"])
-def test_each_glyph_is_one_cell_and_letters_tell_states_apart(table):
-    groups = {}
-    for key, text in table.items():
-        assert width([type("S", (), {"text": text[0]})]) == 1
-        assert text[1].isascii()
-        groups.setdefault(key[0] if isinstance(key, tuple) and isinstance(key[0], Hook) else "", []).append(text[1])
-    assert all(len(set(letters)) == len(letters) for letters in groups.values())
 
 
 def model_of(sim, lens=Lens.STATE, **how):

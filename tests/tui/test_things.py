@@ -211,7 +211,7 @@ def test_the_strip_has_the_stages_with_times():
     sim = simulation(a_job(tasks=[a_task("t1", 20)], prep=a_line(9)))
     run_to(sim, seconds=READY_S + 60)
     stages, times = head(Session(sim), ItemRef("task", 0))
-    assert stages == "◌ active → ◔ preparing → ◉ running → ✓ completed"
+    assert stages == "◌ active → ▸ preparing → ◉ running → ✓ completed"
     assert times == "08:00:00 00:00:50 08:00:50 00:00:10 08:01:00 00:00:21 08:01:21"
 
 

@@ -1,4 +1,4 @@
-"""Colours of the roles in each theme. The eight categories can be told apart with every common colour vision."""
+"""Colours of the roles in each theme. The nine categories can be told apart with every common colour vision."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _CATEGORIES = (
     Role.FAILED,
     Role.TRANSITION,
     Role.OFF,
+    Role.PREEMPTED,
 )
 
 
@@ -39,7 +40,7 @@ def _colours(categories: str, plain: str, dim: str, derived: str, key: str, off_
 
 _COLOURS = {
     DARK: _colours(
-        "#9CA4AF #3995FF #FFC81B #FCF2FF #48F9A6 #DF5656 #C37B00 #47597A",
+        "#9CA4AF #3995FF #FFC81B #FCF2FF #48F9A6 #DF5656 #C37B00 #47597A #E1AFFF",
         "#DCE3EC",
         "#7B8798",
         "#A9B8CC",
@@ -47,7 +48,7 @@ _COLOURS = {
         "#7388AB",
     ),
     LIGHT: _colours(
-        "#42455B #002CFF #0C0400 #A31EAF #058557 #652100 #8F7200 #B3B6BC",
+        "#42455B #002CFF #0C0400 #A31EAF #058557 #652100 #8F7200 #B3B6BC #46005F",
         "#14181F",
         "#5C6470",
         "#3D4B5E",
@@ -55,7 +56,7 @@ _COLOURS = {
         "#6F747D",
     ),
     CONTRAST: _colours(
-        "#D0D0D0 #7FBFFF #FFE000 #FFFFFF #66FFB3 #FF7A7A #FFB347 #8FA3C8",
+        "#D0D0D0 #7FBFFF #FFE000 #FFFFFF #66FFB3 #FF7A7A #FFB347 #8FA3C8 #B84DFF",
         "#FFFFFF",
         "#C8C8C8",
         "#E0E0E0",
@@ -65,7 +66,7 @@ _COLOURS = {
 }
 # The terminal's own colours. Its background may be dark or light, so neither black nor white.
 _COLOURS[ANSI] = _colours(
-    "default bright_blue yellow magenta green red cyan bright_black",
+    "default bright_blue yellow magenta green red cyan bright_black bright_magenta",
     "default",
     "bright_black",
     "default",

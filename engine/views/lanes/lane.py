@@ -7,7 +7,7 @@ from bisect import bisect_right
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.node_states import PROBLEMS, READY, WIPED_IN
+from engine.base.node_states import READY, WIPED_IN, Availability, states_in
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.views.pages.instances import Hook
 
@@ -28,7 +28,8 @@ class Activity(Enum):
     RETRYING = auto()  # preparation, not the first attempt (PREP-12)
     WORKING = auto()
     RELEASING = auto()
-    FAILED = auto()  # lasts no time: preparation, release or start task failed, or the node did
+    FAILED = auto()  # lasts no time: preparation or start task failed, or the node did
+    RELEASE_FAILED = auto()  # lasts no time
 
 
 class Stretch(NamedTuple):
@@ -41,7 +42,8 @@ class Stretch(NamedTuple):
 
 _NOWHERE = Stretch(0, Activity.ABSENT, None)
 # Activities that are drawn however short they were, the most important first.
-_ALWAYS_SHOWN = (Activity.FAILED, Activity.RETRYING, Activity.PREPARING)
+_ALWAYS_SHOWN = (Activity.FAILED, Activity.RELEASE_FAILED, Activity.RETRYING, Activity.PREPARING)
+_FAILED_STATES = states_in(Availability.FAILED, Availability.OUT_OF_REACH)
 
 
 class Step(Enum):
@@ -83,7 +85,7 @@ def meaning_of(shape: Shape) -> Meaning | None:
     match shape.event:
         case "NodeStateChanged":
             state = new if isinstance(new, NodeState) else None
-            return Meaning(Step.STATE, state, has_failed=state in PROBLEMS, stops_hooks=state not in READY)
+            return Meaning(Step.STATE, state, has_failed=state in _FAILED_STATES, stops_hooks=state not in READY)
         case "TaskStateChanged" | "SubtaskStateChanged" if TaskState.RUNNING in (old, new):
             step = Step.TASK_BEGINS if new == TaskState.RUNNING else Step.TASK_ENDS
             return Meaning(step, is_task=shape.event == "TaskStateChanged")
@@ -130,7 +132,8 @@ class Lane:
         else:
             self._change(meaning, row)
         if meaning.has_failed:
-            self._add(Stretch(when_ms, Activity.FAILED, self._state))
+            is_release = meaning.step is Step.RELEASE_ENDS
+            self._add(Stretch(when_ms, Activity.RELEASE_FAILED if is_release else Activity.FAILED, self._state))
         activity = self._activity()
         last = self.stretches[-1] if self.stretches else _NOWHERE
         if activity is not last.activity or self._state is not last.state:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _OF_COMMANDS = ("CommandAccepted", "CommandRefused", "FaultInjected")
 _FAILURES = ("CommandRefused", "TaskScheduleFail", "FaultInjected", "JobScheduleOccurrenceMissed")
-_BAD_NODE_STATES = frozenset(("unusable", "starttaskfailed", "unknown", "preempted"))
+_BAD_NODE_STATES = frozenset(("unusable", "starttaskfailed", "unknown"))
 
 
 class EventRow(NamedTuple):

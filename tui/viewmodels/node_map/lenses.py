@@ -6,7 +6,6 @@ from bisect import bisect_right
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from engine.base.terms import NodeState
 from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.views.pages.nodes import hooks_in, state_in
 from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE, Glyph, phase_glyph
@@ -46,10 +45,8 @@ _FAILURES = (
     *(Glyph(str(count), str(count), Role.FAILED, f"{count} failures") for count in range(2, _MOST)),
     Glyph("9", "9", Role.FAILED, "9 or more failures"),
 )
-# The lens of phases shows states by their letters, which preparation and release do not use.
-_STATE_LETTERS = {state: glyph._replace(symbol=glyph.letter) for state, glyph in NODE.items()}
-_STATE_LETTERS[NodeState.PREEMPTED] = NODE[NodeState.PREEMPTED]._replace(symbol="e", letter="e")  # p is preparing
-_OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF)
+# Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
+_OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
 
 
 def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
@@ -84,7 +81,7 @@ def glyph_for(lens: Lens, state: int, fact: int, slots: int) -> Glyph:
         case Lens.FAILURES:
             return _FAILURES[fact]
         case Lens.PHASE:
-            return _STATE_LETTERS[node_state] if glyph.role in _OUT_OF_PHASE else phase_glyph(*hooks_in(fact))
+            return glyph if glyph.role in _OUT_OF_PHASE else phase_glyph(*hooks_in(fact))
 
 
 def _slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
@@ -100,9 +97,7 @@ def _slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
 
 _RANKS = {
     glyph: rank
-    for rank, glyph in enumerate(
-        (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_STATE_LETTERS.values(), *_AGES, *_FAILURES)
-    )
+    for rank, glyph in enumerate((*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, *_FAILURES))
 }
 
 

@@ -1,4 +1,8 @@
-"""Tables of states: for each state a symbol, a letter for ASCII terminals, and a role that decides the colour."""
+"""The one table of states: for each a symbol, a letter for ASCII terminals, and a role that decides the colour.
+
+Nothing else in the dashboard chooses a symbol for a state: map, lists, timeline, legends and pictures read it here.
+States that can stand in one picture differ in symbol and letter, and states of the same name look alike everywhere.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,16 @@ if TYPE_CHECKING:
 
 
 class Glyph(NamedTuple):
-    """Appearance of a state: one cell in either character set, a role, and a name."""
+    """Appearance of a state: one cell in either character set, a role, and a name.
+
+    In a bar over time ``texture``, one cell for either set, follows the symbol; without one the symbol is repeated.
+    """
 
     symbol: str
     letter: str
     role: Role
     name: str
+    texture: str = ""
 
 
 class GlyphSet:
@@ -43,7 +51,7 @@ class GlyphSet:
         self.full, self.shade, self.rest = ("#", "=", ".") if ascii_only else ("█", "▓", "·")
         self.failure, self.by_hand = "!", "A"
         self.now, self.planned = ("^", "-") if ascii_only else ("▲", "┄")
-        self.known = "=" if ascii_only else "─"
+        self.known = "_" if ascii_only else "─"
         self.densities = " .:-=+*#" if ascii_only else " ▁▂▃▄▅▆▇█"
         self.arrow, self.path, self.cursor = ("->", ">", ">") if ascii_only else ("→", "›", "›")
         self.ellipsis = "~" if ascii_only else "…"
@@ -85,44 +93,61 @@ def to_ascii(text: str) -> str:
 _NEAREST = {"…": "~", "›": ">", "→": ">", "·": "-", "×": "x", "–": "-"}
 
 
+_GONE = Glyph("∅", "g", Role.OFF, "deleted")
+_IDLE = Glyph(".", ".", Role.QUIET, "idle")
+_RUNNING = Glyph("◉", "#", Role.RUNNING, "running", "█=")
+_PREPARING = Glyph("▸", "p", Role.PREPARING, "preparing", "▒p")
+_RETRYING = Glyph("»", "P", Role.PREPARING, "retrying", "▚P")
+_RELEASING = Glyph("◂", "v", Role.RELEASING, "releasing", "▓v")
+_FAILED = Glyph("✗", "X", Role.FAILED, "failed")
+_SUCCEEDED = Glyph("✓", "+", Role.OK, "succeeded")
+_ACTIVE = Glyph("◉", "a", Role.RUNNING, "active")
+_DISABLED = Glyph("⊖", "d", Role.OFF, "disabled")
+_STOPPING = Glyph("◍", "i", Role.TRANSITION, "stopping")
+_TERMINATING = Glyph("↺", "t", Role.RELEASING, "terminating")
+_TERMINATED = Glyph("⊘", "t", Role.OFF, "terminated")
+_COMPLETED = _SUCCEEDED._replace(name="completed")
+_LEAVING = Glyph("◃", "l", Role.TRANSITION, "leaving pool")
+_DELETING = _LEAVING._replace(name="deleting")
+
 NODE: dict[NodeState | None, Glyph] = {
     NodeState.CREATING: Glyph("◌", "c", Role.TRANSITION, "creating"),
     NodeState.STARTING: Glyph("◔", "s", Role.TRANSITION, "starting"),
     NodeState.WAITING_FOR_START_TASK: Glyph("◒", "w", Role.PREPARING, "waiting for start task"),
-    NodeState.START_TASK_FAILED: Glyph("✗", "F", Role.FAILED, "start task failed"),
-    NodeState.IDLE: Glyph(".", ".", Role.QUIET, "idle"),
-    NodeState.RUNNING: Glyph("◉", "#", Role.RUNNING, "running"),
+    NodeState.START_TASK_FAILED: Glyph("⊠", "F", Role.FAILED, "start task failed"),
+    NodeState.IDLE: _IDLE,
+    NodeState.RUNNING: _RUNNING,
     NodeState.REBOOTING: Glyph("↻", "r", Role.TRANSITION, "rebooting"),
     NodeState.REIMAGING: Glyph("⊕", "R", Role.TRANSITION, "reimaging"),
-    NodeState.UPGRADING_OS: Glyph("↺", "u", Role.TRANSITION, "upgrading OS"),
+    NodeState.UPGRADING_OS: Glyph("⇡", "u", Role.TRANSITION, "upgrading OS"),
     NodeState.OFFLINE: Glyph("⊖", "o", Role.OFF, "offline"),
-    NodeState.LEAVING_POOL: Glyph("▸", "l", Role.TRANSITION, "leaving pool"),
-    NodeState.PREEMPTED: Glyph("⊘", "p", Role.OFF, "preempted"),
+    NodeState.LEAVING_POOL: _LEAVING,
+    NodeState.PREEMPTED: Glyph("▾", "e", Role.PREEMPTED, "preempted"),
     NodeState.DEALLOCATING: Glyph("◍", "d", Role.TRANSITION, "deallocating"),
-    NodeState.DEALLOCATED: Glyph("∅", "D", Role.OFF, "deallocated"),
+    NodeState.DEALLOCATED: Glyph("▫", "D", Role.OFF, "deallocated"),
     NodeState.UNUSABLE: Glyph("⊗", "U", Role.FAILED, "unusable"),
     NodeState.UNKNOWN: Glyph("?", "?", Role.FAILED, "unknown"),
-    None: Glyph("∅", "g", Role.OFF, "left the pool"),
+    None: _GONE._replace(name="left the pool"),
 }
 
 PREPARATION: dict[HookStatus, Glyph] = {
-    HookStatus.NOT_NEEDED: Glyph(".", ".", Role.QUIET, "no preparation"),
-    HookStatus.RUNNING: Glyph("▸", "p", Role.PREPARING, "preparing"),
-    HookStatus.RETRYING: Glyph("↻", "P", Role.PREPARING, "retrying"),
-    HookStatus.SUCCEEDED: Glyph("✓", "#", Role.OK, "prepared"),
-    HookStatus.FAILED: Glyph("✗", "X", Role.FAILED, "failed"),
-    HookStatus.SUPERSEDED: Glyph("↺", "~", Role.TRANSITION, "must run again"),
-    HookStatus.GONE: Glyph("∅", "g", Role.OFF, "node gone"),
+    HookStatus.NOT_NEEDED: _IDLE._replace(name="no preparation"),
+    HookStatus.RUNNING: _PREPARING,
+    HookStatus.RETRYING: _RETRYING,
+    HookStatus.SUCCEEDED: _SUCCEEDED._replace(name="prepared"),
+    HookStatus.FAILED: _FAILED,
+    HookStatus.SUPERSEDED: Glyph("≃", "~", Role.TRANSITION, "must run again"),
+    HookStatus.GONE: _GONE._replace(name="node gone"),
 }
 
 RELEASE: dict[HookStatus, Glyph] = {
-    HookStatus.NOT_NEEDED: Glyph(".", ".", Role.QUIET, "not needed"),
+    HookStatus.NOT_NEEDED: _IDLE._replace(name="not needed"),
     HookStatus.WILL_RUN: Glyph(":", ":", Role.QUIET, "will run"),
-    HookStatus.RUNNING: Glyph("▸", "v", Role.RELEASING, "releasing"),
-    HookStatus.SUCCEEDED: Glyph("✓", "=", Role.OK, "released"),
-    HookStatus.FAILED: Glyph("✗", "Y", Role.FAILED, "release failed"),
-    HookStatus.SKIPPED: Glyph("∅", "z", Role.OFF, "skipped"),
-    HookStatus.GONE: Glyph("∅", "g", Role.OFF, "node gone"),
+    HookStatus.RUNNING: _RELEASING,
+    HookStatus.SUCCEEDED: Glyph("⊞", "=", Role.OK, "released"),
+    HookStatus.FAILED: Glyph("⋈", "Y", Role.FAILED, "release failed"),
+    HookStatus.SKIPPED: Glyph("⊝", "z", Role.OFF, "skipped"),
+    HookStatus.GONE: _GONE._replace(name="node gone"),
 }
 
 # The order of their counts.
@@ -137,51 +162,57 @@ HOOK_STATUSES = (
     HookStatus.GONE,
 )
 
+# Over time a node can also be ineligible, and what runs there can be stopped with it.
+INELIGIBLE = Glyph("⊟", "%", Role.OFF, "ineligible")
+STOPPED = _TERMINATED._replace(name="stopped by the node")
+
 JOB: dict[JobState | None, Glyph] = {
-    JobState.ACTIVE: Glyph("◉", "a", Role.RUNNING, "active"),
-    JobState.DISABLING: Glyph("◍", "i", Role.TRANSITION, "disabling"),
-    JobState.DISABLED: Glyph("⊖", "d", Role.OFF, "disabled"),
+    JobState.ACTIVE: _ACTIVE,
+    JobState.DISABLING: _STOPPING._replace(name="disabling"),
+    JobState.DISABLED: _DISABLED,
     JobState.ENABLING: Glyph("◔", "e", Role.TRANSITION, "enabling"),
-    JobState.TERMINATING: Glyph("↺", "t", Role.RELEASING, "terminating"),
-    JobState.COMPLETED: Glyph("✓", "+", Role.OK, "completed"),
-    JobState.DELETING: Glyph("▸", "l", Role.TRANSITION, "deleting"),
-    None: Glyph("∅", "g", Role.OFF, "deleted"),
+    JobState.TERMINATING: _TERMINATING,
+    JobState.COMPLETED: _COMPLETED,
+    JobState.DELETING: _DELETING,
+    None: _GONE,
 }
 
-_JOB_FAILED = Glyph("✗", "x", Role.FAILED, "completed")
+_JOB_FAILED = _FAILED._replace(name="completed")
 _BAD_ENDS = ("TaskFailed", "MaxWallClockTimeExpiry")
 
 JOB_SCHEDULE: dict[JobScheduleState | None, Glyph] = {
-    JobScheduleState.ACTIVE: Glyph("◉", "a", Role.RUNNING, "active"),
-    JobScheduleState.DISABLED: Glyph("⊖", "d", Role.OFF, "disabled"),
-    JobScheduleState.TERMINATING: Glyph("↺", "t", Role.RELEASING, "terminating"),
-    JobScheduleState.COMPLETED: Glyph("✓", "+", Role.OK, "completed"),
-    JobScheduleState.DELETING: Glyph("▸", "l", Role.TRANSITION, "deleting"),
-    None: Glyph("∅", "g", Role.OFF, "deleted"),
+    JobScheduleState.ACTIVE: _ACTIVE,
+    JobScheduleState.DISABLED: _DISABLED,
+    JobScheduleState.TERMINATING: _TERMINATING,
+    JobScheduleState.COMPLETED: _COMPLETED,
+    JobScheduleState.DELETING: _DELETING,
+    None: _GONE,
 }
 
-_POOL_DELETING = Glyph("▸", "l", Role.TRANSITION, "deleting")
 _ALLOCATION = {
     AllocationState.STEADY: Glyph("◉", "a", Role.OK, "steady"),
     AllocationState.RESIZING: Glyph("↻", "r", Role.TRANSITION, "resizing"),
-    AllocationState.STOPPING: Glyph("◍", "i", Role.TRANSITION, "stopping"),
+    AllocationState.STOPPING: _STOPPING,
 }
 
-POOL_GLYPHS = (*_ALLOCATION.values(), _POOL_DELETING)
+POOL_GLYPHS = (*_ALLOCATION.values(), _DELETING)
 
-TASK_BLOCKED = Glyph("◌", "b", Role.OFF, "blocked by a dependency")
-TASK_BETWEEN_RETRIES = Glyph("↻", "y", Role.TRANSITION, "between retries")
-TASK_TERMINATED = Glyph("⊘", "t", Role.OFF, "terminated")
-_TASK_FAILED = Glyph("✗", "x", Role.FAILED, "failed")
-_TASK = {
+TASK_BLOCKED = Glyph("⊡", "b", Role.OFF, "blocked by a dependency")
+TASK_BETWEEN_RETRIES = Glyph("»", "y", Role.TRANSITION, "between retries")
+TASK_TERMINATED = _TERMINATED
+TASK: dict[TaskState, Glyph] = {
     TaskState.ACTIVE: Glyph("◌", "a", Role.QUIET, "active"),
-    TaskState.PREPARING: Glyph("◔", "p", Role.PREPARING, "preparing"),
-    TaskState.RUNNING: Glyph("◉", "r", Role.RUNNING, "running"),
-    TaskState.COMPLETED: Glyph("✓", "+", Role.OK, "succeeded"),
+    TaskState.PREPARING: _PREPARING,
+    TaskState.RUNNING: _RUNNING,
+    TaskState.COMPLETED: _SUCCEEDED,
 }
-_TASK_GONE = Glyph("∅", "g", Role.OFF, "deleted")
 
-TASK_GLYPHS = (*_TASK.values(), _TASK_FAILED, TASK_BLOCKED, TASK_BETWEEN_RETRIES, TASK_TERMINATED)
+TASK_GLYPHS = (*TASK.values(), _FAILED, TASK_BLOCKED, TASK_BETWEEN_RETRIES, TASK_TERMINATED)
+
+
+def going_on(glyph: Glyph) -> Glyph:
+    """Return what continues a bar over time after the symbol in its first cell: its texture, if it has one."""
+    return glyph._replace(symbol=glyph.texture[0], letter=glyph.texture[1]) if glyph.texture else glyph
 
 
 def hook_glyph(hook: Hook, status: HookStatus) -> Glyph:
@@ -212,7 +243,7 @@ def glyph_of_job(job: JobRow) -> Glyph:
 def pool_glyph(state: PoolState | None, allocation: AllocationState | None) -> Glyph:
     """Return the glyph of a pool."""
     if state is not PoolState.ACTIVE or allocation is None:
-        return _POOL_DELETING
+        return _DELETING
     return _ALLOCATION[allocation]
 
 
@@ -226,14 +257,14 @@ def task_glyph(
 ) -> Glyph:
     """Return the glyph of a task. ``was_ended`` says that it was terminated by a command."""
     if state is None:
-        return _TASK_GONE
+        return _GONE
     if result is TaskResult.FAILURE:
-        return TASK_TERMINATED if was_ended else _TASK_FAILED
+        return TASK_TERMINATED if was_ended else _FAILED
     if state is TaskState.ACTIVE and is_blocked:
         return TASK_BLOCKED
     if state is TaskState.ACTIVE and awaits_retry:
         return TASK_BETWEEN_RETRIES
-    return _TASK[state]
+    return TASK[state]
 
 
 def glyph_of_task(task: TaskRow) -> Glyph:

@@ -22,7 +22,7 @@ class ItemRef(NamedTuple):
 
 
 class Role(Enum):
-    """The meaning of a piece of text. The first eight are the categories of states."""
+    """The meaning of a piece of text. The first nine are the categories of states."""
 
     QUIET = auto()
     RUNNING = auto()
@@ -32,6 +32,7 @@ class Role(Enum):
     FAILED = auto()
     TRANSITION = auto()
     OFF = auto()
+    PREEMPTED = auto()  # a Spot node whose VM was taken back, which is no failure
     PLAIN = auto()
     DIM = auto()  # labels, units, unused items
     STRONG = auto()

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.glyphs import Glyph
+from tui.viewmodels.text.glyphs import PREPARATION, RELEASE, STOPPED, Glyph, hook_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
 from tui.viewmodels.timeline.rows import (
-    FAILED,
     NEVER_MS,
     NOTHING,
     PREPARING,
     RELEASING,
     RETRYING,
-    SUCCEEDED,
     Openable,
     RowsByNode,
     Sort,
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
     from engine.views.lanes.lanes import InstanceSpan
     from engine.views.pages.instances import InstancePage
-
-_STOPPED = Glyph("⊘", "t", Role.OFF, "stopped by the node")
 
 
 class InstanceRows(RowsByNode):
@@ -76,8 +72,8 @@ class InstanceRows(RowsByNode):
             if run.end_ms is not None:
                 column = columns.column_at(run.end_ms)
                 changes.append((column + 1, NOTHING))
-                if ends.get(column) is not FAILED:
-                    ends[column] = _end_glyph(run)
+                if ends.get(column) != hook_glyph(self.hook, HookStatus.FAILED):
+                    ends[column] = self._end_glyph(run)
         cells = filled(columns.begun(self.known_ms()), changes)
         for column, glyph in ends.items():
             if 0 <= column < len(cells):
@@ -88,6 +84,11 @@ class InstanceRows(RowsByNode):
         if self.hook is Hook.RELEASE:
             return RELEASING
         return RETRYING if run.is_retry else PREPARING
+
+    def _end_glyph(self, run: InstanceSpan) -> Glyph:
+        if run.has_failed is None:
+            return STOPPED
+        return hook_glyph(self.hook, HookStatus.FAILED if run.has_failed else HookStatus.SUCCEEDED)
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the last start or end within the cell."""
@@ -102,7 +103,7 @@ class InstanceRows(RowsByNode):
             return line(Span("has not started", Role.DIM))
         run, tries = begun[-1], len(begun)
         has_ended = run.end_ms is not None and run.end_ms <= when_ms
-        glyph = _end_glyph(run) if has_ended else self._glyph(run)
+        glyph = self._end_glyph(run) if has_ended else self._glyph(run)
         words = f"  {f'attempt {tries:,}, ' if tries > 1 else ''}started {clock(run.begin_ms)}"
         if run.end_ms is not None and has_ended:
             words += f", ended {clock(run.end_ms)} after {fmt.span(run.end_ms - run.begin_ms)}"
@@ -129,17 +130,19 @@ class InstanceRows(RowsByNode):
         return not runs or runs[-1].end_ms is not None
 
 
-def _end_glyph(run: InstanceSpan) -> Glyph:
-    return _STOPPED if run.has_failed is None else FAILED if run.has_failed else SUCCEEDED
-
-
 class PreparationRows(InstanceRows):
     """The preparation tasks."""
 
     name = "preparation tasks"
     view = "preparation"
     hook = Hook.PREPARATION
-    legend = (PREPARING, RETRYING, SUCCEEDED, FAILED, _STOPPED)
+    legend = (
+        PREPARING,
+        RETRYING,
+        PREPARATION[HookStatus.SUCCEEDED],
+        PREPARATION[HookStatus.FAILED],
+        STOPPED,
+    )
 
 
 class ReleaseRows(InstanceRows):
@@ -148,4 +151,4 @@ class ReleaseRows(InstanceRows):
     name = "release tasks"
     view = "release"
     hook = Hook.RELEASE
-    legend = (RELEASING, SUCCEEDED, FAILED, _STOPPED)
+    legend = (RELEASING, RELEASE[HookStatus.SUCCEEDED], RELEASE[HookStatus.FAILED], STOPPED)

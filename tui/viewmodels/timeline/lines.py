@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui.viewmodels.text.glyphs import going_on
 from tui.viewmodels.text.styled import Line, Role, Span, merged
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.timeline.rows import TimeColumns, TimelineRows
 
 _MOST_KEPT = 500
+_BLOCKS = "█▓▒▚"  # would hide the cursor
 
 
 class Ahead(NamedTuple):
@@ -61,11 +63,23 @@ class RowLines:
     def _cells(self, cells: list[Glyph], cursor: int | None) -> list[Span]:
         if cursor is None or cursor >= len(cells):
             return self._runs(cells)
-        under = Span(cells[cursor].letter, Role.CURSOR, is_fill=True)  # a letter: a block would hide the cursor
-        return [*self._runs(cells[:cursor]), under, *self._runs(cells[cursor + 1 :])]
+        spans, room = [], cursor
+        for span in self._runs(cells):
+            if not 0 <= room < len(span.text):
+                spans.append(span)
+            else:
+                under = cells[cursor].letter if span.text[room] in _BLOCKS else span.text[room]
+                spans += [span._replace(text=span.text[:room]), Span(under, Role.CURSOR, is_fill=True)]
+                spans.append(span._replace(text=span.text[room + 1 :]))
+            room -= len(span.text)
+        return spans
 
     def _runs(self, cells: list[Glyph]) -> list[Span]:
-        return [Span(self._session.glyphs.of(glyph) * len(list(run)), glyph.role) for glyph, run in groupby(cells)]
+        """Return a span for each stretch of equal cells: its symbol, then its texture."""
+        of = self._session.glyphs.of
+        return [
+            Span(of(glyph) + of(going_on(glyph)) * (len(list(run)) - 1), glyph.role) for glyph, run in groupby(cells)
+        ]
 
     def _after(self, after: Ahead, recorded: int, cursor: int | None) -> list[Span]:
         parts = [(self._session.glyphs.known, Role.RUNNING), (self._session.glyphs.planned, Role.OFF), (" ", Role.OFF)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine.base.terms import NodeState
 from engine.views.estimates.forecast import planned_end_ms
 from engine.views.lanes.lane import Activity
-from engine.views.pages.instances import Hook
+from engine.views.pages.instances import Hook, HookStatus
 from engine.views.pages.jobs import pool_of_job
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.glyphs import NODE, Glyph
+from tui.viewmodels.text.glyphs import INELIGIBLE, NODE, RELEASE, going_on
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
 from tui.viewmodels.timeline.rows import (
     FAILED,
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
     from engine.views.lanes.lanes import Lanes
     from engine.views.pages.nodes import NodePage
     from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.glyphs import Glyph
 
-_IDLE = Glyph("·", ".", Role.QUIET, "idle")
-_INELIGIBLE = Glyph("×", "x", Role.OFF, "ineligible")
-_TASK_BEGINS = Glyph("▌", "|", Role.RUNNING, "begins")
-_CHANGING = Glyph("◔", "s", Role.TRANSITION, "changes")
+_IDLE = NODE[NodeState.IDLE]
+_WORKS_ON = going_on(RUNNING)  # where no task begins, or several do while others run
 _DOING = {
     Activity.ABSENT: NOTHING,
     Activity.IDLE: _IDLE,
-    Activity.INELIGIBLE: _INELIGIBLE,
+    Activity.INELIGIBLE: INELIGIBLE,
     Activity.PREPARING: PREPARING,
     Activity.RETRYING: RETRYING,
     Activity.WORKING: RUNNING,
     Activity.RELEASING: RELEASING,
     Activity.FAILED: FAILED,
+    Activity.RELEASE_FAILED: RELEASE[HookStatus.FAILED],
 }
 _HOOK_OF = {
     Activity.PREPARING: (Hook.PREPARATION, "preparation"),
@@ -60,7 +61,7 @@ class NodeRows(RowsByNode):
     """The nodes of the pool in focus."""
 
     name = "nodes"
-    legend = (PREPARING, RETRYING, FAILED, _INELIGIBLE, RUNNING, _TASK_BEGINS, RELEASING, _CHANGING, _IDLE)
+    legend = (PREPARING, RETRYING, FAILED, INELIGIBLE, RUNNING, RELEASING, NODE[NodeState.STARTING], _IDLE)
     sorts = (Sort.NUMBER, Sort.FIRST_START, Sort.BUSY, Sort.TROUBLE)
     _page: NodePage
 
@@ -189,10 +190,13 @@ class NodeRows(RowsByNode):
 def _glyph(lane: Lane, column: int, step_ms: int) -> Glyph:
     begin_ms, end_ms = column * step_ms, (column + 1) * step_ms
     stretch = lane.shown(begin_ms, end_ms)
-    if stretch.activity is Activity.WORKING and lane.tasks_begun(begin_ms, end_ms) == 1:
-        return _TASK_BEGINS
+    if stretch.activity is Activity.WORKING:
+        begins = stretch.begin_ms >= begin_ms or lane.tasks_begun(begin_ms, end_ms) == 1
+        return RUNNING if begins else _WORKS_ON
     return _stretch_glyph(stretch)
 
 
 def _stretch_glyph(stretch: Stretch) -> Glyph:
-    return NODE[stretch.state] if stretch.activity is Activity.CHANGING else _DOING[stretch.activity]
+    state = NODE[stretch.state]
+    has_failed = stretch.activity is Activity.FAILED and state.role is Role.FAILED
+    return state if has_failed or stretch.activity is Activity.CHANGING else _DOING[stretch.activity]

@@ -7,7 +7,9 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from tui.viewmodels.text.glyphs import Glyph
+from engine.base.terms import TaskState
+from engine.views.pages.instances import HookStatus
+from tui.viewmodels.text.glyphs import PREPARATION, RELEASE, TASK, Glyph
 from tui.viewmodels.text.styled import ItemRef, Role
 
 if TYPE_CHECKING:
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
 
 NEVER_MS = 1 << 62  # sorts what has not begun last
 NOTHING = Glyph(" ", " ", Role.PLAIN, "")
-RUNNING = Glyph("█", "#", Role.RUNNING, "task")
-PREPARING = Glyph("▒", "p", Role.PREPARING, "preparing")
-RETRYING = Glyph("▚", "/", Role.PREPARING, "retrying")
-RELEASING = Glyph("▓", "v", Role.RELEASING, "releasing")
-FAILED = Glyph("✗", "X", Role.FAILED, "failed")
-SUCCEEDED = Glyph("✓", "+", Role.OK, "succeeded")
+RUNNING = TASK[TaskState.RUNNING]
+PREPARING = PREPARATION[HookStatus.RUNNING]
+RETRYING = PREPARATION[HookStatus.RETRYING]
+RELEASING = RELEASE[HookStatus.RUNNING]
+FAILED = PREPARATION[HookStatus.FAILED]
+SUCCEEDED = TASK[TaskState.COMPLETED]
 
 
 class Sort(Enum):

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
+from tui.viewmodels.text.glyphs import going_on
 from tui.viewmodels.text.styled import Role, squeeze
 from tui.viewmodels.timeline.lines import ahead
 from tui.viewmodels.timeline.pool_band import BAND
@@ -22,6 +23,7 @@ _LETTER = 7.3  # pixels: width of a letter
 _MARGIN = 12
 _HEAD_LINES, _FOOT_LINES = 3, 6
 _MOST_LABEL = 40  # letters
+_WORKS_ON = going_on(RUNNING)
 
 
 class Paint(NamedTuple):
@@ -29,7 +31,7 @@ class Paint(NamedTuple):
 
     ground: str
     colours: Mapping[Role, str]
-    on_colours: Mapping[Role, str]  # colour of a letter on a cell
+    on_colours: Mapping[Role, str]  # colour of a symbol on a cell
 
 
 def drawn(model: TimelineModel, paint: Paint) -> Iterator[list[str]]:
@@ -101,8 +103,10 @@ class _Picture:
         for glyph, run in groupby(cells):
             number = len(list(run))
             if glyph is not NOTHING:
-                goes_on = glyph is RUNNING and before.role is glyph.role
-                found += self._cells(glyph, column, number, top)[: 1 if goes_on else 2]
+                goes_on = glyph == _WORKS_ON and before.role is glyph.role
+                found += self._cells(RUNNING if glyph == _WORKS_ON else glyph, column, number, top)[
+                    : 1 if goes_on else 2
+                ]
             column, before = column + number, glyph
         after = ahead(model.rows, key, columns, len(cells))
         middle, begin, end = top + _LINE // 2, self._x(column), self._x(column + after.planned)
@@ -114,15 +118,15 @@ class _Picture:
         return found
 
     def _cells(self, glyph: Glyph, column: int, number: int, top: int) -> list[str]:
-        """Return equal cells, with a letter in the first one because colours alone do not distinguish them."""
+        """Return equal cells, with the symbol in the first one because colours alone do not distinguish them."""
         name, x = glyph.role.name.lower(), self._x(column)
         if glyph.role is Role.QUIET:  # a thin line for idle time
             return [f'<path class="{name}" d="M{x:g} {top + _LINE // 2}h{number * _CELL}v1h-{number * _CELL}z"/>']
         bar = f'<path class="{name}" d="M{x:g} {top + 2}h{number * _CELL}v{_BAR}h-{number * _CELL}z"/>'
-        letter = (
-            f'<text class="on-{name}" font-size="10" x="{x + 1:g}" y="{top + _BAR - 1}">{escape(glyph.letter)}</text>'
+        symbol = (
+            f'<text class="on-{name}" font-size="10" x="{x + 1:g}" y="{top + _BAR - 1}">{escape(glyph.symbol)}</text>'
         )
-        return [bar, letter]
+        return [bar, symbol]
 
     def _band(self) -> list[str]:
         model, found = self._model, []
@@ -150,7 +154,7 @@ class _Picture:
             name = glyph.role.name.lower()
             found.append(f'<path class="{name}" d="M{x:g} {self._y}h{_CELL + 2}v{_BAR}h-{_CELL + 2}z"/>')
             found.append(
-                f'<text class="on-{name}" font-size="10" x="{x + 2:g}" y="{self._y + 9}">{escape(glyph.letter)}</text>'
+                f'<text class="on-{name}" font-size="10" x="{x + 2:g}" y="{self._y + 9}">{escape(glyph.symbol)}</text>'
             )
             found.append(self._text(x + 14, self._y + 10, Role.DIM, glyph.name))
             x += 14 + (len(glyph.name) + 2) * _LETTER

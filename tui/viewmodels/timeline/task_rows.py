@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from engine.base.terms import TaskState
 from engine.views.estimates.forecast import planned_task_end_ms
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.glyphs import Glyph, task_glyph
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
+from tui.viewmodels.text.glyphs import TASK, Glyph, task_glyph
+from tui.viewmodels.text.styled import ItemRef, Line, Span, line
 from tui.viewmodels.timeline.rows import (
+    FAILED,
     NEVER_MS,
     NOTHING,
     RUNNING,
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from engine.views.pages.tasks import TaskPage
 
 
-_WAITING = Glyph("◌", "a", Role.QUIET, "waiting")
+_WAITING = TASK[TaskState.ACTIVE]
 
 
 class TaskRows(TimelineRows):
     """The tasks of the job in focus: waiting, running, ended. Earlier attempts are not shown."""
 
     name = "tasks"
-    legend = (_WAITING, RUNNING, SUCCEEDED, Glyph("✗", "x", Role.FAILED, "failed"))
+    legend = (_WAITING, RUNNING, SUCCEEDED, FAILED)
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
 
     _page: TaskPage
