@@ -21,6 +21,7 @@ from engine.run.names import RowNames
 from engine.run.observe import observe
 from engine.scenario.acting_processes import processes_wait
 from engine.scenario.expect import matches
+from engine.scenario.sweep import factory_of
 from engine.specs import commands as c
 from engine.world.idle import has_work
 from engine.world.world import World
@@ -182,16 +183,16 @@ class Simulation:
 
         Raises:
             BatchError: An earlier moment is shown.
-            ScenarioError: The ``does`` or ``until`` of a process in a command has mistakes.
+            ScenarioError: The ``does`` or ``until`` of a process in a command has mistakes, or its task factory.
         """
         if self.is_past:
             raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
         when_ms = self.now_ms + 1
         waits = [processes_wait(command) for command in given]  # all are checked
+        extras = [_extras_of(command) for command in given]
         self._acts_wait |= any(waits)
-        for command in given:
-            extras = Extras(getattr(command, "tasks", ()))
-            self._add_input(Input(when_ms, self.journal.next_number(), Origin.HAND, command, extras))
+        for command, added in zip(given, extras, strict=True):
+            self._add_input(Input(when_ms, self.journal.next_number(), Origin.HAND, command, added))
         before = len(self.refusals)
         self.run_until(when_ms)
         refused = {id(refusal.command): refusal.error for refusal in self.refusals[before:]}
@@ -346,3 +347,16 @@ class Simulation:
         reactions.install(self.world)
         self.world.calendar.on(DueKind.FAULT, self._inputs_due)
         self.world.calendar.on(DueKind.COMMAND, self._inputs_due)
+
+
+def _extras_of(command: Command) -> Extras:
+    """Return the tasks that a command brings: listed ones, and those of its factory.
+
+    Raises:
+        ScenarioError: The task factory has mistakes.
+    """
+    tasks, body = getattr(command, "tasks", ()), getattr(command, "task_factory", None)
+    if body is None:
+        return Extras(tasks)
+    factory, listed = factory_of(body)
+    return Extras((*tasks, *listed), factory)

@@ -148,6 +148,14 @@ class TaskFactory:
     def __repr__(self) -> str:
         return f"TaskFactory({self.count} tasks, {self._body.get('id', '')!r})"
 
+    def wire(self) -> dict[str, Plain]:
+        """Return the sweep as a scenario writes it."""
+        sets: list[Plain] = []
+        for each in self.parameters:
+            step: dict[str, Plain] = {} if each.step == 1 else {"step": each.step}
+            sets.append({"start": each[0], "end": each[-1], **step})
+        return {"type": "parametricSweep", "parameterSets": sets, "repeatTask": dict(self._body)}
+
     @cached_property
     def varies(self) -> bool:
         """True if more than names differs between the tasks: ids, command line, environment, and blobs."""

@@ -14,6 +14,9 @@ from engine.specs.command import Command
 
 # Text that needs no quotes in YAML, wherever it stands.
 _BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
+# Text of several lines that YAML can show as it is: no line begins or ends with a blank.
+_LITERAL = re.compile(r"(?=.*\n)(?:[^\s][ -~]*)?(?:\n+[!-~](?:[ -~]*[!-~])?)*\n?", re.ASCII | re.DOTALL)
+_SHORT_MAPPING, _SHORT_LIST = 48, 72
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -27,7 +30,7 @@ class GivenCommand(NamedTuple):
 
 def timeline_line(at_ms: int, name: str, body: Plain, refused: Plain = None) -> str:
     """Return a command as a line of a timeline: ``- {at: PT5M, rebootNode: {poolId: shared, node: 1}}``."""
-    return f"- {_flow(_timeline_entry(at_ms, name, body, refused))}"
+    return f"- {flow_text(_timeline_entry(at_ms, name, body, refused))}"
 
 
 def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
@@ -76,7 +79,7 @@ def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str
         lines[-1] += "\n"
     timeline = tree.value.get("timeline")
     if timeline is None:
-        return "".join([*lines, "\ntimeline:\n", *(f"  - {_flow(entry)}\n" for entry in entries)])
+        return "".join([*lines, "\ntimeline:\n", *(f"  - {flow_text(entry)}\n" for entry in entries)])
     if not isinstance(timeline.value, list) or not text.splitlines()[timeline.position.line - 1].lstrip().startswith(
         "-"
     ):
@@ -86,7 +89,7 @@ def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str
     while not lines[end - 1].strip() or lines[end - 1].startswith("#"):
         end -= 1
     indent = " " * (timeline.position.column - 1)
-    lines[end:end] = [f"{indent}- {_flow(entry)}\n" for entry in entries]
+    lines[end:end] = [f"{indent}- {flow_text(entry)}\n" for entry in entries]
     return "".join(lines)
 
 
@@ -95,16 +98,55 @@ def _block(value: dict[str, Plain]) -> Iterator[str]:
     for key, inner in value.items():
         if isinstance(inner, list) and inner:
             yield f"{_scalar(key)}:\n"
-            yield from (f"  - {_flow(item)}\n" for item in inner)
+            yield from (f"  - {flow_text(item)}\n" for item in inner)
         else:
-            yield f"{_scalar(key)}: {_flow(inner)}\n"
+            yield f"{_scalar(key)}: {flow_text(inner)}\n"
 
 
-def _flow(value: Plain) -> str:
+def block_text(value: Plain, indent: str = "") -> str:
+    """Return the YAML of a value in block style, as somebody would write it. It ends with a line break."""
+    return "".join(_block_lines(value, indent))
+
+
+def _block_lines(value: Plain, indent: str) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _item(f"{indent}{_scalar(key)}:", inner, indent + "  ")
+    elif isinstance(value, list) and value:
+        for inner in value:
+            first, *rest = _block_lines(inner, indent + "  ")
+            is_nested = isinstance(inner, dict | list) and bool(inner)
+            yield f"{indent}- {first.lstrip(' ') if is_nested else first}"
+            yield from rest
+    else:
+        yield f"{flow_text(value)}\n"
+
+
+def _item(key: str, value: Plain, indent: str) -> Iterator[str]:
+    """Yield a key with its value: short lists of scalars in one line, text of several lines as it is."""
+    if isinstance(value, str) and _LITERAL.fullmatch(value):
+        yield f"{key} |{'' if value.endswith(chr(10)) else '-'}\n"
+        yield from (f"{indent}{line}\n" if line else "\n" for line in value.removesuffix("\n").split("\n"))
+    elif isinstance(value, dict | list) and value and not _is_short(value):
+        yield f"{key}\n"
+        yield from _block_lines(value, indent)
+    else:
+        yield f"{key} {flow_text(value)}\n"
+
+
+def _is_short(value: Plain) -> bool:
+    """Return whether a mapping or list is best written in one line."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    is_flat = all(not isinstance(each, dict | list) or _is_short(each) for each in inner)
+    return is_flat and len(flow_text(value)) <= (_SHORT_MAPPING if isinstance(value, dict) else _SHORT_LIST)
+
+
+def flow_text(value: Plain) -> str:
+    """Return the YAML of a value in one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(key)}: {_flow(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{_scalar(key)}: {flow_text(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
+        return "[" + ", ".join(map(flow_text, value)) + "]"
     return _scalar(value)
 
 

@@ -114,8 +114,8 @@ def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
     assert actions["resizePool"].unavailable == "autoscale sets the targets"
     often = actions["enablePoolAutoScale"]
     name = "autoScaleEvaluationInterval"
-    assert often.commands(answers={name: "30"})[0].auto_scale_evaluation_interval == 30 * 60_000
-    with pytest.raises(ValueError, match="Minutes: 'soon' must be a whole number"):
+    assert often.commands(answers={name: "30m"})[0].auto_scale_evaluation_interval == 30 * 60_000
+    with pytest.raises(ValueError, match="Interval: 'soon' is not a duration"):
         often.commands(answers={name: "soon"})
     assert "disablePoolAutoScale" in actions
     plain_pool = {action.command: action for action in actions_for(session_at(330), [ItemRef("pool", "shared")])}

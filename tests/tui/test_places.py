@@ -205,16 +205,22 @@ def test_esc_leaves_a_picker_without_going_anywhere(dashboard_at):
 
 def add_tasks(session, **answers):
     (action,) = (each for each in actions_for(session, [ItemRef("job", "risk")]) if each.command == "addTasks")
-    return action.commands(answers={**action.defaults, **answers})[0].tasks
+    named = {name if name == "count" else f"task.{name.replace('_', '.')}": text for name, text in answers.items()}
+    return action.commands(answers={**action.defaults, **named})
 
 
-def test_tasks_are_numbered_where_there_are_several(session_at):
+def test_one_task_is_listed_and_several_are_a_factory(session_at):
     session = session_at(LATER_S)
-    tasks = add_tasks(session, count="3", dependsOn="deal-1 deal-2", requiredSlots="2")
-    assert [task.id for task in tasks] == ["added-1", "added-2", "added-3"]
-    assert tasks[0].required_slots == 2
-    assert tasks[0].depends_on.task_ids == ("deal-1", "deal-2")
-    assert [task.id for task in add_tasks(session)] == ["added"]
+    (one,) = add_tasks(session, dependsOn_taskIds="deal-1 deal-2", requiredSlots="2")
+    assert [task.id for task in one.tasks] == ["task"]
+    assert one.tasks[0].required_slots == 2
+    assert one.tasks[0].depends_on.task_ids == ("deal-1", "deal-2")
+    (many,) = add_tasks(session, count="1000")
+    assert many.tasks == ()
+    session.simulation.submit(many)
+    session.update()
+    assert session.job("risk").phases.tasks.total == 1040
+    assert session.tasks("risk").find("task-1000") is not None
 
 
 @pytest.mark.parametrize(
@@ -223,7 +229,7 @@ def test_tasks_are_numbered_where_there_are_several(session_at):
         ({"count": "many"}, "How many: 'many' must be a whole number"),
         ({"count": "0"}, "How many: 0 must be between 1 and 1,000"),
         ({"requiredSlots": "two"}, "Required slots: 'two' must be a whole number"),
-        ({"duration": "soon"}, "soon"),
+        ({"simulate_duration": "soon"}, "Runs for: 'soon' is not a duration: write 90s, 2m"),
     ],
 )
 def test_what_is_wrong_in_the_form_is_said(session_at, answer, said):
@@ -238,13 +244,13 @@ def test_the_form_tries_out_and_adds(dashboard_at):
         app,
         *("A", *["down"] * 4, "enter"),
         lambda app: seen.append(text_of(app)),
-        *("down", *"20", "down", "down", *"soon"),
+        *("down", "end", *"000", "down", "down", *"soon"),
         lambda app: seen.append(text_of(app)),
-        *(*["backspace"] * 4, *"PT2M", "ctrl+s"),
+        *(*["backspace"] * 8, *"2m", "ctrl+s"),
         lambda app: seen.append(notes(app)),
     )
     assert contains(seen[0], "Add tasks to risk", "Simulated until", "tasks succeeded")
-    assert contains(seen[1], "How many            20", "soon")
+    assert contains(seen[1], "'PT1Msoon' is not a duration: write")
     assert not contains(seen[1], "Simulated until")
     assert any("addTasks accepted" in note for note in seen[2])
-    assert app.session.job("risk").phases.tasks.total == 60
+    assert app.session.job("risk").phases.tasks.total == 1040

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime
 
@@ -76,16 +77,60 @@ def test_long_values_are_wrapped_at_blanks_and_long_words_in_between():
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("+5m", 900), ("-30s", 570), ("+1h30m", 6000), ("300", 300), ("PT5M", 300), ("08:20", 1200), ("-2h", 0)],
+    [
+        ("+5m", 900),
+        ("-30s", 570),
+        ("+1h30m", 6000),
+        ("300", 300),
+        ("PT5M", 300),
+        ("08:20", 1200),
+        ("-2h", 0),
+        ("5m", 300),
+    ],
 )
 def test_moments_as_people_write_them(text, seconds):
     assert fmt.parse_moment(text, START, 600_000) == seconds * 1000
 
 
-@pytest.mark.parametrize("text", ["", "soon", "+", "+5 apples", "PTX"])
-def test_what_is_no_moment_is_refused_with_a_sentence(text):
-    with pytest.raises(ValueError, match="is not an ISO 8601"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "No time was typed: write +5m, -30s, 10:42"),
+        ("soon", "'soon' is not a time: write +5m"),
+        ("+", "'' is not a duration: write 90s, 2m, 1h30m or PT2M"),
+        ("+5 apples", "'5 apples' is not a duration: write"),
+        ("PTX", "'PTX' is not a time: write"),
+    ],
+)
+def test_what_is_no_moment_is_refused_with_a_sentence(text, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
         fmt.parse_moment(text, START, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2m", 120),
+        ("90s", 90),
+        ("1h30m", 5400),
+        ("1h 30 min", 5400),
+        ("PT2M", 120),
+        ("pt90s", 90),
+        ("00:02:00", 120),
+        ("1d 00:00:05", 86_405),
+        ("45", 45),
+        ("1.5h", 5400),
+        ("2d", 172_800),
+    ],
+)
+def test_durations_as_people_write_them(text, seconds):
+    assert fmt.duration_ms(text) == seconds * 1000
+
+
+@pytest.mark.parametrize("text", ["", "m", "2 weeks", "-5m", "1.2.3s", "5m2h", "PT"])
+def test_what_is_no_duration_is_refused_with_a_sentence(text):
+    with pytest.raises(ValueError, match="is not a duration: write 90s, 2m, 1h30m or PT2M"):
+        fmt.duration_ms(text)
 
 
 def test_times_and_ids_for_people():

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from engine.specs.commands import EvaluatePoolAutoScale
+from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
 from tui.dialogs.autoscale import Autoscale, FormulaEditor
 from tui.saving.targets import TargetError
 from tui.screens.time_keys import TimeKeys
-from tui.viewmodels.actions.menu import Action, actions_for
-from tui.viewmodels.actions.trial import refusal_lines
+from tui.viewmodels.actions.consequences import PAST
+from tui.viewmodels.actions.menu import Action, action_for_new, actions_for
+from tui.viewmodels.actions.trial import Trials, refusal_lines
+from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
 from tui.viewmodels.events.event_words import what
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import OfferActions, say
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from engine.specs.command import Command
 
 _MOST_MARKED = 10_000
+# What is created in the lists; in that of nodes a user of the node under the cursor.
+_CREATED_IN = {"pools": "pool", "jobs": "job", "tasks": "tasks", "schedules": "schedule", "nodes": "user"}
 _RIGHT_BUTTON = 3
 
 
@@ -39,6 +44,7 @@ class CommandKeys(TimeKeys):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "act", "act on the row, or on what is marked", id="row.act"),
         Binding("A", "act_on_job", "act on the job", id="job.act"),
+        Binding("ctrl+n", "new", "create what this list holds; elsewhere anything", id="row.new"),
         Binding("m", "mark", "mark or unmark the row", id="row.mark"),
         Binding("M", "mark_all", "mark all rows shown", id="row.mark-all"),
         Binding("u", "unmark", "remove all marks", id="row.unmark"),
@@ -84,7 +90,13 @@ class CommandKeys(TimeKeys):
     # -- actions -------------------------------------------------------------------------------------------------
 
     def action_act(self) -> None:
-        """Offer actions on the group under the cursor, else on the marked rows, else on the row under the cursor."""
+        """Offer actions on the group under the cursor, else on the marked rows, else on the row under the cursor.
+
+        In an empty list they are those of the account, which create something.
+        """
+        if self.list_page is not None and not self.list_page.model.count and not self.list_page.model.filter_text:
+            self.offer_actions([ACCOUNT_ITEM])
+            return
         group = self.group_under_cursor
         if len(group) > 1:
             self.offer_actions(group)
@@ -111,6 +123,7 @@ class CommandKeys(TimeKeys):
     def offer_actions(self, subjects: Sequence[ItemRef]) -> None:
         """Open the dialog with the actions that are possible on these subjects, all of one kind."""
         self.playback.pause()
+        subjects = subjects or [ACCOUNT_ITEM]  # of an empty run there is nothing else
         actions = actions_for(self.session, subjects)
         if not actions:
             say(self, "There is nothing here to act on.")
@@ -120,7 +133,28 @@ class CommandKeys(TimeKeys):
         target = f"{len(subjects):,} {marked}{kind}s" if len(subjects) > 1 else f"this {kind}"
         if kind == "job" and len(subjects) == 1:
             target = f"job {subjects[0].key}"
+        if kind == "account":
+            target = "the account"
         self.app.push_screen(ActionSheet(self.session, f"Act on {target}", actions, self.action_branch), self._answered)
+
+    def action_new(self) -> None:
+        """Create what the list that is shown holds; from another view offer everything that can be created."""
+        what = _CREATED_IN.get(self.view.id or "")
+        if what is None:
+            self.offer_actions([ACCOUNT_ITEM])
+        else:
+            self.create(what)
+
+    def create(self, what: str) -> None:
+        """Open the form that creates something, one of ``menu.NEW``."""
+        self.playback.pause()
+        action = action_for_new(self.session, what, self.under_cursor)
+        if self.session.is_past:
+            say(self, PAST, "warning")
+        elif isinstance(action, str):
+            say(self, action, "warning")
+        else:
+            self.app.push_screen(ActionForm(self.session, action, (), Trials(self.session)), self._answered)
 
     def _answered(self, answer: list[Command] | Action | None) -> None:
         if isinstance(answer, Action):

@@ -12,7 +12,9 @@ from engine.base.shortening import quoted
 from engine.scenario.wording import did_you_mean
 from tui.dialogs.rules import RuleSheet
 from tui.dialogs.sheet import Sheet
+from tui.screens.command_keys import CommandKeys
 from tui.screens.navigation_keys import NavigationKeys
+from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM, AccountDetailModel
 from tui.viewmodels.frame.go_line import (
     ACCOUNT,
@@ -33,7 +35,7 @@ from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
 
 
-class GoLineKeys(NavigationKeys):
+class GoLineKeys(CommandKeys, NavigationKeys):
     """Asks for a line, completes it while it is typed, and carries it out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,8 +73,20 @@ class GoLineKeys(NavigationKeys):
             self.show_account("Storage")
         elif verb == "rule":
             self._show_rule(rest)
+        elif verb == "new":
+            self._create(rest)
         elif text:
             self._go_to_id(text)
+
+    def _create(self, what: str) -> None:
+        """Open the form that creates something."""
+        known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
+        if known is None and what:
+            say(self, f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}", "warning")
+        elif known is None:
+            self.action_new()
+        else:
+            self.create(known)
 
     def _arrange(self, verb: str, rest: str) -> None:
         """Arrange the list that is shown."""

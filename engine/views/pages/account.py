@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.rules.certificates import use_of
 from engine.rules.decisions import quotas
+from engine.scenario.typed import AccountInForce
 from engine.specs.account import series_key
 from engine.views.rest.common import account_url
 
@@ -106,6 +107,11 @@ def _certificates(world: World) -> Iterator[CertificateRow]:
         pools, nodes = ((), ()) if use is None else use
         assert one.state is not None
         yield CertificateRow(one.spec.thumbprint, one.spec.form, one.state, one.since_ms, pools, nodes)
+
+
+def account_in_force(simulation: Simulation) -> AccountInForce:
+    """Return the account at the moment that is shown, as the service reads new pools by it."""
+    return AccountInForce(simulation.world.account, simulation.scenario.pool_setting)
 
 
 def _quotas(world: World) -> Iterator[QuotaUse]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.node_states import READY, UNBILLED
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules.decisions import network
-from engine.run.observe import pool_cost_usd
+from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import count_bits, places, values
 from engine.views.pages.phases import Phases, phases_of
@@ -208,6 +208,21 @@ def _network(world: World, pool: Pool) -> NetworkRow | None:
         network.free_addresses(world, pool),
         network.load_balancers(world, pool),
         network.ports_between_nodes(spec),
+    )
+
+
+def cost_of_run(simulation: Simulation) -> float:
+    """Return the cost of all nodes so far, in US dollars."""
+    return cost_usd(simulation.world, simulation.now_ms)
+
+
+def usd_an_hour(simulation: Simulation) -> float:
+    """Return the price of an hour with as many nodes as the pools are to have, in US dollars (VM-2)."""
+    return sum(
+        pool.target_dedicated * pool.size.price_usd(pool.os, dedicated=True)
+        + pool.target_spot * pool.size.price_usd(pool.os, dedicated=False)
+        for pool in simulation.world.pools.present()
+        if pool.state is PoolState.ACTIVE
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
-from engine.base.shortening import quoted
+from engine.scenario.typed import AccountInForce
+from tui.viewmodels.actions.fields import Body, Field, T
 
-Body = Mapping[str, object]
+if TYPE_CHECKING:
+    from tui.viewmodels.session.session import Session
 
 
 class Choice(NamedTuple):
@@ -25,48 +27,22 @@ class Better(NamedTuple):
     why: str
 
 
-T = TypeVar("T")
+class Document(NamedTuple):
+    """The body of a command, which a form shows in part and an editor as a whole.
 
-
-@dataclass(frozen=True)
-class Field(Generic[T]):
-    """A field of the form: the property it sets, label, hint, default, and the function that reads it.
-
-    ``read`` returns the property's value; it raises ValueError with a sentence. An empty field is left out of the body.
+    ``start`` is the body to begin with. Of a body that changes something only the properties that differ from it are
+    sent if ``is_patch``. ``unfold`` puts a body into the form whose properties the fields name, ``fold`` back.
     """
 
-    name: str
-    label: str
-    hint: str = ""
-    default: Callable[[T], str] = lambda _: ""
-    read: Callable[[str], object] = str
-
-    def value(self, text: str) -> object:
-        """Return what was typed as the property's value. Raises ValueError with a sentence."""
-        try:
-            return self.read(text)
-        except ValueError as error:
-            raise ValueError(f"{self.label}: {error}") from None
+    start: Body
+    is_patch: bool = False
+    unfold: Callable[[Body], Body] = lambda body: body
+    fold: Callable[[Body], Body] = lambda body: body
+    account: AccountInForce | None = None  # for what the service would refuse in a pool
 
 
-def whole(text: str) -> int:
-    """Return the number that was typed. Raises ValueError with a sentence."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"{quoted(text)} must be a whole number") from None
-
-
-def minutes(text: str) -> str:
-    """Return a duration in minutes as ISO 8601. Raises ValueError with a sentence."""
-    return f"PT{whole(text)}M"
-
-
-def yes_or_no(text: str) -> bool:
-    """Return True for yes and False for no. Raises ValueError with a sentence."""
-    if text.lower() not in ("yes", "no"):
-        raise ValueError(f"{quoted(text)} must be yes or no")
-    return text.lower() == "yes"
+def _always(_row: object, _texts: Mapping[str, str]) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -77,7 +53,8 @@ class ActionType(Generic[T]):
     command: str
     choices: tuple[Choice, ...] = ()
     fields: tuple[Field[T], ...] = ()
-    compose: Callable[[Body], Body] = lambda values: values  # makes the body's part from the fields' values
+    document: Callable[[T, Session], Document] | None = None  # the body, if it can be written as a whole
+    asks: Callable[[T, Mapping[str, str]], bool] = _always  # whether the choices matter for what is typed
     adds: Body = field(default_factory=dict)  # fixed part of the body
     body: Callable[[T], Body] | None = None  # the whole body, if it does not name the row
     counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # affected items; added up over all rows
@@ -89,6 +66,7 @@ class ActionType(Generic[T]):
     asks_for_id: bool = False  # the user confirms by typing the id
     asks_for_count: bool = False  # the user confirms several rows by typing their number
     opens_formula: bool = False  # the formula editor takes the place of the form
+    is_for_one: bool = False  # not offered for several rows
     lists: str = ""  # the property that lists the nodes of one command for all
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.actions.trial import TrialResult
     from tui.viewmodels.session.session import Session
 
+_MOST_FOLDED = 3
+
 PAST = "This is the past. Press b to branch here first."
 
 
@@ -36,15 +38,38 @@ def effect_lines(session: Session, action: Action, cells: int) -> list[Line]:
     return lines
 
 
-def trial_result_lines(session: Session, commands: Sequence[Command], trial: TrialResult, cells: int) -> list[Line]:
-    """Return the result of a trial of these commands, and the lines that record them."""
-    lines: list[Line] = [(), line(Span(heading(session, trial), Role.STRONG)), *trial_lines(session, trial, cells)]
-    lines += [(), line(Span("Recorded as", Role.DIM))]
-    for script in script_of(commands, session.now_ms):
-        lines += [line(Span(each, Role.DERIVED)) for each in wrapped(script, cells)]
-    return lines
+def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
+    """Return the result of a trial."""
+    return [(), line(Span("What would happen", Role.STRONG)), *_heading_lines(session, trial, cells)]
 
 
-def problem_lines(problem: str, cells: int) -> list[Line]:
-    """Return the problem with what was typed."""
-    return [(), *(line(Span(each, Role.FAILED)) for each in wrapped(problem, cells))]
+def _heading_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
+    said = [line(Span(each, Role.DIM)) for each in wrapped(f"  {heading(session, trial)}", cells)]
+    return [*trial_lines(session, trial, cells), *said]
+
+
+def record_lines(session: Session, commands: Sequence[Command], cells: int, *, is_folded: bool, key: str) -> list[Line]:
+    """Return the lines that record commands, only the first ones if folded; ``key`` shows the others."""
+    texts = [each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells)]
+    rest = len(texts) - _MOST_FOLDED
+    if is_folded and rest > 1:
+        more = line(Span(f"and {rest:,} more lines, ", Role.DIM), Span(key, Role.KEY), Span(" shows them", Role.DIM))
+        return [(), line(Span("Recorded as", Role.STRONG)), *_derived(texts[:_MOST_FOLDED]), more]
+    return [(), line(Span("Recorded as", Role.STRONG)), *_derived(texts)]
+
+
+def _derived(texts: Sequence[str]) -> list[Line]:
+    return [line(Span(each, Role.DERIVED)) for each in texts]
+
+
+def problem_lines(problems: Sequence[str], cells: int) -> list[Line]:
+    """Return the problems with what was typed."""
+    return [(), *(line(Span(each, Role.FAILED)) for problem in problems for each in wrapped(problem, cells))]
+
+
+def notice_lines(title: str, notices: Sequence[str], cells: int) -> list[Line]:
+    """Return notices under a title; nothing without any."""
+    if not notices:
+        return []
+    texts = [each for notice in notices for each in wrapped(f"  {notice}", cells)]
+    return [(), line(Span(title, Role.STRONG)), *(line(Span(each, Role.TRANSITION)) for each in texts)]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.specs.commands import COMMANDS
 from engine.views.results.document import script_line
-from tui.viewmodels.actions.action import ActionType, Better, Body, Choice, Field
+from tui.viewmodels.actions.action import ActionType, Better, Choice, Document
+from tui.viewmodels.actions.fields import Body, Field
+from tui.viewmodels.actions.form_text import FormMistake, FormResult, read_bodies, read_form, texts_of
 from tui.viewmodels.actions.targets import ACTION_TYPES, ActionTarget, target_of
+from tui.viewmodels.text.styled import ItemRef
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
     from engine.specs.command import Command
     from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.styled import ItemRef, Kind
+    from tui.viewmodels.text.styled import Kind
 
 _MOST_SHOWN = 3
 
@@ -30,7 +33,9 @@ class Action(NamedTuple):
     choices: tuple[Choice, ...]
     entries: tuple[Field[Any], ...]
     defaults: Mapping[str, str]  # the text of each entry at first, by the name of its property
-    compose: Callable[[Body], Body]
+    options: Mapping[str, Sequence[str]]  # of the entries that are chosen from
+    document: Document | None  # the body, if it can be written as a whole
+    asks: Callable[[Mapping[str, str]], bool]  # whether the choices matter for these texts
     counts: tuple[tuple[str, int], ...]  # affected items, at present
     effects: tuple[str, ...]
     unavailable: str  # why the service would refuse it for every item; else empty
@@ -41,11 +46,33 @@ class Action(NamedTuple):
 
     def commands(self, choice: Choice | None = None, answers: Mapping[str, str] | None = None) -> list[Command]:
         """Return the commands for a choice, by default the first. Raises ValueError with a sentence."""
+        read = self.read(choice, answers)
+        if read.mistakes:
+            raise ValueError(read.mistakes[0].sentence)
+        return list(read.commands)
+
+    def read(self, choice: Choice | None = None, answers: Mapping[str, str] | None = None) -> FormResult:
+        """Return what was typed into the fields as commands, with all mistakes."""
         texts = self.defaults if answers is None else answers
-        values = {entry.name: entry.value(texts[entry.name]) for entry in self.entries if texts[entry.name].strip()}
-        chosen = choice or next(iter(self.choices), None)
-        added = {**(self.compose(values) if self.entries else {}), **({} if chosen is None else chosen.body)}
-        return [COMMANDS[self.command].from_wire({**body, **added}) for body in self.bodies]
+        if self.document is not None:
+            return read_form(self.command, self.bodies, self.document, self.entries, texts)
+        mistakes = [
+            FormMistake("is required", each.name, each.label)
+            for each in self.entries
+            if each.is_required and not texts[each.name].strip()
+        ]
+        added: dict[str, object] = {}
+        for each in self.entries:
+            try:
+                added = each.put_into(added, texts[each.name])
+            except ValueError as error:
+                mistakes.append(FormMistake(str(error), each.name, each.label))
+        if self.asks(texts):
+            chosen = choice or next(iter(self.choices), None)
+            added |= {} if chosen is None else chosen.body
+        if mistakes:
+            return FormResult((), tuple(mistakes))
+        return read_bodies(self.command, [{**body, **added} for body in self.bodies], self.entries)
 
 
 def script_of(commands: Sequence[Command], now_ms: int) -> list[str]:
@@ -55,27 +82,59 @@ def script_of(commands: Sequence[Command], now_ms: int) -> list[str]:
     return shown if rest <= 1 else [*shown[:_MOST_SHOWN], f"and {rest:,} more"]
 
 
-def first_problem(error: ValueError) -> str:
-    """Return the first problem in one sentence. The models' own messages are longer."""
-    problems = getattr(error, "errors", None)
-    if problems is None:
-        return str(error)
-    first = problems()[0]
-    place = ".".join(str(part) for part in first["loc"] if not isinstance(part, int) and part != "tasks")
-    return f"{place}: {first['msg']}".removeprefix(": ")
-
-
 def actions_for(session: Session, subjects: Sequence[ItemRef]) -> list[Action]:
     """Return the actions on items of one kind. Items that no longer exist are left out."""
     targets = [target for subject in subjects if (target := target_of(session, subject)) is not None]
     if not targets:
         return []
     kind = subjects[0].kind
-    offered = [(action, [each for each in targets if action.offered(each.row)]) for action in ACTION_TYPES[kind]]
-    return [_action(action, fitting, kind) for action, fitting in offered if fitting]
+    return offer(session, ACTION_TYPES[kind], targets, kind)
 
 
-def _action(action: ActionType[Any], targets: Sequence[ActionTarget], kind: Kind) -> Action:
+NEW = ("pool", "job", "tasks", "schedule", "certificate", "package", "user")
+"""What can be created by its name."""
+_CREATING = {
+    "pool": "createPool",
+    "job": "createJob",
+    "schedule": "createJobSchedule",
+    "certificate": "addCertificate",
+    "package": "createApplicationPackage",
+    "tasks": "addTasks",
+    "user": "createNodeUser",
+}
+
+
+def action_for_new(session: Session, what: str, here: ItemRef | None) -> Action | str:
+    """Return the action that creates something, one of ``NEW``; a sentence if there is nothing to create it in.
+
+    Tasks are added to the job in focus, and users to the node under the cursor.
+    """
+    on = ItemRef("account", "account")
+    if what == "tasks":
+        if not session.job_id:
+            return "There is no job yet to add tasks to; create one first."
+        on = here if here is not None and here.kind == "job" else ItemRef("job", session.job_id)
+    elif what == "user":
+        if here is None or here.kind != "node":
+            return "A user account is added to a node: put the cursor on one."
+        on = here
+    found = (each for each in actions_for(session, [on]) if each.command == _CREATING[what])
+    return next(found, f"Nothing can be added to this {on.kind} any more.")
+
+
+def offer(
+    session: Session, types: Sequence[ActionType[Any]], targets: Sequence[ActionTarget], kind: Kind
+) -> list[Action]:
+    """Return those actions of some types that are possible on targets of one kind."""
+    fitting = [(action, [each for each in targets if action.offered(each.row)]) for action in types]
+    return [
+        _action(session, action, those, kind)
+        for action, those in fitting
+        if those and not (action.is_for_one and len(those) > 1)
+    ]
+
+
+def _action(session: Session, action: ActionType[Any], targets: Sequence[ActionTarget], kind: Kind) -> Action:
     reasons = [action.unavailable(target.row) for target in targets]
     effects: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
@@ -89,6 +148,12 @@ def _action(action: ActionType[Any], targets: Sequence[ActionTarget], kind: Kind
         if fitter is not None:
             better.setdefault(fitter.command, fitter)
     name = f"{len(targets):,} {kind}s" if len(targets) > 1 else targets[0].name
+    first = targets[0].row
+    document = None if action.document is None else action.document(first, session)
+    if document is None:
+        defaults = {entry.name: entry.default(first) for entry in action.fields}
+    else:
+        defaults = texts_of(action.fields, document, document.start)
     confirms_many = len(targets) > 1 and (action.asks_for_id or action.asks_for_count)
     return Action(
         title=action.title.format(name),
@@ -96,8 +161,10 @@ def _action(action: ActionType[Any], targets: Sequence[ActionTarget], kind: Kind
         bodies=_bodies(action, targets),
         choices=action.choices,
         entries=action.fields,
-        defaults={entry.name: entry.default(targets[0].row) for entry in action.fields},
-        compose=action.compose,
+        defaults=defaults,
+        options={entry.name: tuple(entry.options(session)) for entry in action.fields},
+        document=document,
+        asks=partial(action.asks, first),
         counts=tuple((label, number) for label, number in counts.items() if number),
         effects=tuple(_told(effect, names, len(targets)) for effect, names in effects.items()),
         unavailable=reasons[0] if all(reasons) else "",

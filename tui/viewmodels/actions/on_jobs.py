@@ -9,7 +9,17 @@ from engine.views.pages.instances import HookStatus
 from engine.views.pages.job_schedules import JobScheduleRow
 from engine.views.pages.jobs import JobRow
 from engine.views.pages.tasks import TaskRow
-from tui.viewmodels.actions.action import ActionType, Better, Body, Choice, Field, whole, yes_or_no
+from tui.viewmodels.actions import documents
+from tui.viewmodels.actions.action import ActionType, Better, Choice
+from tui.viewmodels.actions.body_fields import (
+    JOB_CHANGES,
+    JOB_FIELDS,
+    SCHEDULE_CHANGES,
+    SCHEDULE_FIELDS,
+    TASK_CHANGES,
+    TASK_FIELDS,
+)
+from tui.viewmodels.actions.fields import Field, one_of, whole, yes_or_no
 
 TASK: tuple[ActionType[TaskRow], ...] = (
     ActionType(
@@ -23,6 +33,24 @@ TASK: tuple[ActionType[TaskRow], ...] = (
         "reactivateTask",
         effects=lambda _: ("it becomes active again; its retry count is reset",),
         unavailable=lambda task: "" if task.state is TaskState.COMPLETED else "it is not completed",
+    ),
+    ActionType(
+        "Edit {}",
+        "updateTask",
+        fields=TASK_CHANGES,
+        document=lambda task, session: documents.changes_of_task(session, task.task),
+        effects=lambda _: ("a new time limit holds for a running attempt too (TASK-12)",),
+        unavailable=lambda task: "it is already completed" if task.state is TaskState.COMPLETED else "",
+        is_for_one=True,
+    ),
+    ActionType(
+        "Clone {}",
+        "addTasks",
+        fields=TASK_FIELDS,
+        document=lambda task, session: documents.task_like(session, task.job_id, task.task),
+        effects=lambda _: ("another task like it in the same job",),
+        body=lambda task: {"jobId": task.job_id},
+        is_for_one=True,
     ),
     ActionType("Delete {}", "deleteTask", effects=lambda _: ("it is deleted from the job",), cannot_be_undone=True),
 )
@@ -40,7 +68,9 @@ def _terminate_first(job: JobRow) -> Better | None:
 
 
 _REASON = Field[JobRow]("terminateReason", "Reason", "UserTerminate if empty")
-_FORCE = Field[JobRow]("force", "Force", "yes: do not wait for release tasks (JOB-18)", lambda _: "no", yes_or_no)
+_FORCE = Field[JobRow](
+    "force", "Force", "yes: do not wait for release tasks (JOB-18)", lambda _: "no", yes_or_no, one_of("no", "yes")
+)
 
 
 def _is_over(job: JobRow) -> str:
@@ -53,36 +83,6 @@ def _ends(job: JobRow) -> Sequence[str]:
         "running tasks are terminated" + (f", {counts.active:,} waiting ones never start" if counts.active else ""),
         f"release tasks run on {owed:,} node{'s' if owed != 1 else ''}" if owed else "no release task will run",
     )
-
-
-_MOST_NEW_TASKS = 1_000
-
-_NEW_TASKS = (
-    Field[JobRow]("id", "Id", "several tasks get a number as well", lambda _: "added"),
-    Field[JobRow]("count", "How many", f"1 to {_MOST_NEW_TASKS:,}", lambda _: "1", whole),
-    Field[JobRow]("commandLine", "Command line", "the command that runs", lambda _: "work"),
-    Field[JobRow]("duration", "Runs for", "PT90S, PT5M, PT2H", lambda _: "PT1M", str.strip),
-    Field[JobRow]("requiredSlots", "Required slots", "task slots on the node", lambda _: "1", whole),
-    Field[JobRow]("dependsOn", "Depends on", "task ids, separated by spaces", read=str.split),
-)
-
-
-def _described_tasks(values: Body) -> Body:
-    """Return the body with the described tasks. Raises ValueError with a sentence for the user."""
-    count = values.get("count", 1)
-    assert isinstance(count, int)
-    if not 1 <= count <= _MOST_NEW_TASKS:
-        raise ValueError(f"How many: {count:,} must be between 1 and {_MOST_NEW_TASKS:,}")
-    stem = str(values.get("id", "")).strip()
-    ids = [stem] if count == 1 else [f"{stem}-{number}" for number in range(1, count + 1)]
-    body: dict[str, object] = {"commandLine": values.get("commandLine", "")}
-    if "requiredSlots" in values:
-        body["requiredSlots"] = values["requiredSlots"]
-    if "duration" in values:
-        body["simulate"] = {"duration": values["duration"]}
-    if "dependsOn" in values:
-        body["dependsOn"] = {"taskIds": values["dependsOn"]}
-    return {"tasks": [{"id": task_id, **body} for task_id in ids]}
 
 
 JOB: tuple[ActionType[JobRow], ...] = (
@@ -122,10 +122,28 @@ JOB: tuple[ActionType[JobRow], ...] = (
     ActionType(
         "Add tasks to {}",
         "addTasks",
-        fields=_NEW_TASKS,
-        compose=_described_tasks,
+        fields=TASK_FIELDS,
+        document=lambda job, session: documents.new_tasks(session, job.job_id),
         effects=lambda _: ("they are scheduled one second later (TIME-9)",),
         unavailable=_is_over,
+    ),
+    ActionType(
+        "Edit {}",
+        "updateJob",
+        fields=JOB_CHANGES,
+        document=lambda job, session: documents.changes_of_job(session, job.job_id),
+        effects=lambda _: ("running tasks continue; only what differs is sent (JOB-2)",),
+        unavailable=_is_over,
+        is_for_one=True,
+    ),
+    ActionType(
+        "Clone {}",
+        "createJob",
+        fields=JOB_FIELDS,
+        document=lambda job, session: documents.job_like(session, job.job_id),
+        effects=lambda _: ("another job like it, with the tasks that it was created with",),
+        body=lambda _: {},
+        is_for_one=True,
     ),
     ActionType(
         "Delete {}",
@@ -173,6 +191,24 @@ JOB_SCHEDULE: tuple[ActionType[JobScheduleRow], ...] = (
         "enableJobSchedule",
         effects=lambda _: ("the next occurrence creates the next job (JS-13)",),
         unavailable=lambda schedule: "" if _is_disabled(schedule) else _is_ending(schedule) or "it is not disabled",
+    ),
+    ActionType(
+        "Edit {}",
+        "updateJobSchedule",
+        fields=SCHEDULE_CHANGES,
+        document=lambda schedule, session: documents.changes_of_schedule(session, schedule.schedule_id),
+        effects=lambda _: ("for jobs created from now on; only what differs is sent (JS-9)",),
+        unavailable=_is_ending,
+        is_for_one=True,
+    ),
+    ActionType(
+        "Clone {}",
+        "createJobSchedule",
+        fields=SCHEDULE_FIELDS,
+        document=lambda schedule, session: documents.schedule_like(session, schedule.schedule_id),
+        effects=lambda _: ("another job schedule like it",),
+        body=lambda _: {},
+        is_for_one=True,
     ),
     ActionType(
         "Terminate {}",

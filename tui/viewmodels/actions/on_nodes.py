@@ -8,7 +8,8 @@ from typing import NamedTuple
 from engine.base.terms import NodeState, SchedulingState
 from engine.views.pages.nodes import NodeRow
 from engine.views.pages.option_words import EligibleAgain
-from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, options, yes_or_no
+from tui.viewmodels.actions.action import LASTING, ActionType, Better, options
+from tui.viewmodels.actions.fields import Field, duration, one_of, yes_or_no
 
 _REACHABLE = (NodeState.IDLE, NodeState.RUNNING)
 _REPAIRABLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED)
@@ -89,7 +90,14 @@ def _no_login(node: NodeTarget) -> str:
     return "" if node.row.state in _REACHABLE else "the node must be idle or running"
 
 
-_REMOVAL = Field[NodeTarget]("resizeTimeout", "Resize timeout", "PT15M; at least PT5M", lambda _: "PT15M")
+_REMOVAL = Field[NodeTarget](
+    "resizeTimeout", "Resize timeout", "at least 5m, such as 15m or PT15M", lambda _: "PT15M", duration
+)
+_PASSWORD = Field[NodeTarget](
+    "password", "Password", "Windows needs one; not used by the simulation", lambda _: "only-simulated"
+)
+_EXPIRES = Field[NodeTarget]("expiryTime", "Expires", "2026-01-06T08:00:00Z; one day from now if empty")
+_SSH_KEY = Field[NodeTarget]("sshPublicKey", "SSH public key", "ssh-rsa AAAA...; for Linux nodes only")
 
 NODE: tuple[ActionType[NodeTarget], ...] = (
     ActionType(
@@ -156,18 +164,42 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Add a user account to {}",
         "createNodeUser",
         fields=(
-            Field("name", "Name", "letters and digits", lambda _: "operator"),
-            Field("isAdmin", "Administrator", "yes or no", lambda _: "yes", yes_or_no),
-            Field("password", "Password", "not used by the simulation", lambda _: "only-simulated"),
-            Field("expiryTime", "Expires", "2026-01-06T08:00:00Z; one day from now if empty"),
+            Field("name", "Name", "letters and digits", lambda _: "operator", is_required=True),
+            Field(
+                "isAdmin",
+                "Administrator",
+                "yes: may do everything on the node",
+                lambda _: "yes",
+                yes_or_no,
+                one_of("yes", "no"),
+            ),
+            _PASSWORD,
+            _SSH_KEY,
+            _EXPIRES,
         ),
         effects=lambda _: ("the user can log in until it expires (NOP-9)",),
         unavailable=_no_login,
     ),
     ActionType(
+        "Change a user account of {}",
+        "updateNodeUser",
+        fields=(
+            Field("name", "Name", "the user to change", lambda node: node.row.users[0], is_required=True),
+            _PASSWORD,
+            _SSH_KEY,
+            _EXPIRES,
+        ),
+        effects=lambda node: (
+            f"users now: {', '.join(node.row.users)}",
+            "what is left empty gets its default (NOP-9)",
+        ),
+        unavailable=_no_login,
+        offered=lambda node: bool(node.row.users),
+    ),
+    ActionType(
         "Delete a user account from {}",
         "deleteNodeUser",
-        fields=(Field("name", "Name", "the user to delete", lambda node: node.row.users[0]),),
+        fields=(Field("name", "Name", "the user to delete", lambda node: node.row.users[0], is_required=True),),
         effects=lambda node: (f"users now: {', '.join(node.row.users)}",),
         unavailable=_no_login,
         offered=lambda node: bool(node.row.users),
@@ -176,8 +208,15 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Upload the service logs of {}",
         "uploadNodeLogs",
         fields=(
-            Field("containerUrl", "Container", "the URL of a blob container", lambda _: "https://account/logs"),
-            Field("startTime", "From", "2026-01-05T08:00:00Z", lambda node: node.began),
+            Field(
+                "containerUrl",
+                "Container",
+                "the URL of a blob container",
+                lambda _: "https://account/logs",
+                is_required=True,
+            ),
+            Field("startTime", "From", "2026-01-05T08:00:00Z", lambda node: node.began, is_required=True),
+            Field("endTime", "To", "2026-01-05T09:00:00Z; now if empty"),
         ),
         effects=lambda _: ("three files are uploaded; nothing else changes (NOP-11)",),
     ),

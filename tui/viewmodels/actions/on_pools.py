@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from engine.base.terms import AllocationState
-from engine.base.units import MINUTE_MS, format_duration
+from engine.base.units import format_duration
 from engine.views.pages.account import CoreQuotas
 from engine.views.pages.jobs import PoolRow
-from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, minutes, options, whole
+from tui.viewmodels.actions import documents
+from tui.viewmodels.actions.action import LASTING, ActionType, Better, options
+from tui.viewmodels.actions.body_fields import JOB_FIELDS, POOL_CHANGES, POOL_FIELDS, POOL_PROPERTIES
+from tui.viewmodels.actions.fields import Field, duration, whole
 
 
 class PoolTarget(NamedTuple):
@@ -61,6 +64,15 @@ def _no_resize(pool: PoolTarget) -> Better | None:
     return None if _is_steady(pool) else Better("stopPoolResize", "one resize at a time: stop this one first (RSZ-1)")
 
 
+def _shrinks(pool: PoolTarget, texts: Mapping[str, str]) -> bool:
+    """Return whether nodes have to leave for what is typed, as far as it can be read."""
+    present = {
+        "targetDedicatedNodes": pool.row.current_dedicated,
+        "targetLowPriorityNodes": pool.row.current_spot,
+    }
+    return any(text.isdecimal() and int(text) < present[name] for name, text in texts.items() if name in present)
+
+
 POOL: tuple[ActionType[PoolTarget], ...] = (
     ActionType(
         "Resize {}",
@@ -75,8 +87,9 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
                 whole,
             ),
             Field("targetLowPriorityNodes", "Spot nodes", "the target", lambda pool: str(pool.row.target_spot), whole),
-            Field("resizeTimeout", "Resize timeout", "PT15M; at least PT5M", lambda _: "PT15M"),
+            Field("resizeTimeout", "Resize timeout", "at least 5m, such as 15m or PT15M", lambda _: "PT15M", duration),
         ),
+        asks=_shrinks,
         effects=lambda pool: (
             f"it has {pool.row.current_dedicated:,} dedicated and {pool.row.current_spot:,} Spot nodes",
             "failed nodes leave first, then starting, idle and least busy ones (RSZ-6)",
@@ -114,10 +127,10 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
         fields=(
             Field(
                 "autoScaleEvaluationInterval",
-                "Minutes",
-                "5 to 10080",
-                lambda pool: str((pool.interval_ms or 0) // MINUTE_MS),
-                minutes,
+                "Interval",
+                "5m to 168h, such as 15m or PT15M",
+                lambda pool: format_duration(pool.interval_ms or 0),
+                duration,
             ),
         ),
         effects=lambda pool: (
@@ -131,6 +144,43 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
         "disablePoolAutoScale",
         effects=lambda _: ("targets and nodes remain (AS-86)", "samples and history are deleted (AS-52)"),
         offered=_scales_itself,
+    ),
+    ActionType(
+        "Edit {}",
+        "updatePool",
+        fields=POOL_CHANGES,
+        document=lambda pool, session: documents.changes_of_pool(session, pool.row.pool_id),
+        effects=lambda _: (
+            "only what differs is sent (POOL-14)",
+            "start task, packages and certificates reach a node at its next boot (POOL-15)",
+        ),
+        is_for_one=True,
+    ),
+    ActionType(
+        "Replace the properties of {}",
+        "replacePoolProperties",
+        fields=POOL_PROPERTIES,
+        document=lambda pool, session: documents.properties_of_pool(session, pool.row.pool_id),
+        effects=lambda _: ("what is left empty is removed (POOL-14)",),
+        is_for_one=True,
+    ),
+    ActionType(
+        "Clone {}",
+        "createPool",
+        fields=POOL_FIELDS,
+        document=lambda pool, session: documents.pool_like(session, pool.row.pool_id),
+        effects=lambda _: ("another pool like it",),
+        body=lambda _: {},
+        is_for_one=True,
+    ),
+    ActionType(
+        "Create a job in {}",
+        "createJob",
+        fields=JOB_FIELDS,
+        document=lambda pool, session: documents.new_job(session, pool.row.pool_id),
+        effects=lambda _: ("preparation runs on a node before the job's first task there (PREP-1)",),
+        body=lambda _: {},
+        is_for_one=True,
     ),
     ActionType(
         "Upgrade the operating system of {} to the newest version",

@@ -10,22 +10,24 @@ from engine.views.pages.account import core_quotas
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.option_words import eligible_again
+from tui.viewmodels.actions.on_account import ACCOUNT, AccountTarget
 from tui.viewmodels.actions.on_jobs import JOB, JOB_SCHEDULE, TASK
 from tui.viewmodels.actions.on_nodes import NODE, NodeTarget
 from tui.viewmodels.actions.on_pools import POOL, PoolTarget
 
 if TYPE_CHECKING:
-    from tui.viewmodels.actions.action import ActionType, Body
+    from tui.viewmodels.actions.action import ActionType
+    from tui.viewmodels.actions.fields import Body
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef, Kind
 
 ACTION_TYPES: dict[Kind, tuple[ActionType[Any], ...]] = {
-    "account": (),
     "node": NODE,
     "task": TASK,
     "job": JOB,
     "job schedule": JOB_SCHEDULE,
     "pool": POOL,
+    "account": ACCOUNT,
 }
 
 
@@ -41,8 +43,6 @@ class ActionTarget(NamedTuple):
 def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
     """Return the target for an item, or None if it no longer exists."""
     match item.kind:
-        case "account":
-            return ActionTarget(str(item.key), {}, item)
         case "node":
             return _node_case(session, int(item.key))
         case "task":
@@ -62,6 +62,9 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
             scale = scale_page(session.simulation, pool.pool_id)
             row = PoolTarget(pool, None if scale is None else scale.interval_ms, core_quotas(session.simulation))
             return ActionTarget(pool.pool_id, {"poolId": pool.pool_id}, row)
+        case "account":
+            page = session.account()
+            return ActionTarget(page.name, {}, AccountTarget(page, core_quotas(session.simulation)))
 
 
 _ENDING = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)

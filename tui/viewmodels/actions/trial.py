@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import shortened
 from engine.views.log.tally import Measure, Tally, leaving_since, tally_since
-from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
+from engine.views.pages.jobs import cost_of_run, usd_an_hour
+from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine import BatchError, Simulation
     from engine.specs.command import Command
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 # The length of a trial in log entries. It runs at most three times, in a quarter of a second altogether.
 _MOST_ENTRIES = 5_000
+_MOST_S = 1.0  # wall time of one course, where single instants take long
 _SLICE = 256
 _LABEL_CELLS = 36
 _MOST_TOLD = 3
@@ -37,6 +40,8 @@ class _Course(NamedTuple):
     is_end: bool  # nothing more can happen after it
     tally: Tally
     leaving: frozenset[int]  # nodes that began to leave their pool
+    cost_usd: float  # of the whole run up to then
+    hourly_usd: float  # of the nodes that the pools are to have once the commands are given
     mistake: EngineError | None = None
 
 
@@ -51,6 +56,8 @@ class TrialResult(NamedTuple):
     given: Tally
     leaving: tuple[str, ...]  # nodes that leave their pool because of the commands
     mistake: EngineError | None
+    cost_usd: tuple[float, float] = (0.0, 0.0)  # of the run until then: without the commands, and with them
+    hourly_usd: tuple[float, float] = (0.0, 0.0)  # of the nodes that the pools are to have
 
     def differences(self) -> list[tuple[Measure, int, int]]:
         """Return the measures that differ: without the commands, and with them."""
@@ -68,21 +75,40 @@ class Trials:
 
     def of(self, commands: Sequence[Command]) -> TrialResult:
         """Return the result of these commands."""
+        *_, result = self.steps(commands)
+        assert result is not None
+        return result
+
+    def steps(self, commands: Sequence[Command]) -> Iterator[TrialResult | None]:
+        """Yield None after each part of a trial, in which everything has been undone, and the result at the end."""
         simulation = self._session.simulation
         if self._untouched is None:
             self._untouched, _ = _course(simulation, (), simulation.end_ms, _MOST_ENTRIES)
+            yield None
         without = self._untouched
         most_ms = simulation.end_ms if without.is_end else without.until_ms
         given, errors = _course(simulation, commands, most_ms, _MOST_ENTRIES)
         is_end = without.is_end and given.is_end
         until_ms = max(given.until_ms, without.until_ms) if is_end else given.until_ms
         if not is_end and until_ms < without.until_ms:
+            yield None
             without, _ = _course(simulation, (), until_ms)
         refused = tuple((command, error) for command, error in zip(commands, errors, strict=True) if error is not None)
         self._session.update()
         nodes = self._session.nodes()
         leaving = tuple(f"n{nodes.position_of(node)}" for node in sorted(given.leaving - without.leaving))
-        return TrialResult(until_ms, is_end, len(commands), refused, without.tally, given.tally, leaving, given.mistake)
+        yield TrialResult(
+            until_ms,
+            is_end,
+            len(commands),
+            refused,
+            without.tally,
+            given.tally,
+            leaving,
+            given.mistake,
+            (without.cost_usd, given.cost_usd),
+            (without.hourly_usd, given.hourly_usd),
+        )
 
 
 def _course(
@@ -91,13 +117,18 @@ def _course(
     """Submit the commands, go on to ``until_ms`` or for ``most_entries`` log entries, then undo everything."""
     errors: list[BatchError | None] = [None] * len(commands)
     mistake = None
+    hourly_usd = 0.0
+    stop_s = time.perf_counter() + _MOST_S
     with simulation.trial():
         log, first = simulation.log, len(simulation.log)
         most = None if most_entries is None else first + most_entries
         try:
             if commands:
                 errors = simulation.submit_all(commands)
-            while (most is None or len(log) < most) and simulation.advance(until_ms, _SLICE):
+            hourly_usd = usd_an_hour(simulation)
+            while (most is None or (len(log) < most and time.perf_counter() < stop_s)) and simulation.advance(
+                until_ms, _SLICE
+            ):
                 pass
             if simulation.finished:
                 simulation.finish()
@@ -105,7 +136,13 @@ def _course(
             mistake = EngineError(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
         course = _Course(
-            simulation.now_ms, is_end, tally_since(simulation, first), leaving_since(simulation, first), mistake
+            simulation.now_ms,
+            is_end,
+            tally_since(simulation, first),
+            leaving_since(simulation, first),
+            cost_of_run(simulation),
+            hourly_usd,
+            mistake,
         )
     return course, errors
 
@@ -115,7 +152,7 @@ def heading(session: Session, trial: TrialResult) -> str:
     until = f"Simulated until {session.clock(trial.until_ms)}"
     if trial.mistake is not None:
         return until
-    return f"{until}, the end of the run" if trial.is_end else f"{until}: the next {_MOST_ENTRIES:,} events"
+    return f"{until}, the end of the run" if trial.is_end else f"{until}, not to the end of the run"
 
 
 def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
@@ -131,18 +168,29 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     for text in refusal_lines(trial.refused):
         said = f"{session.glyphs.bad} {session.text(text)}"
         lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
-    label_cells = min(_LABEL_CELLS, cells // 2)
-    for measure, before, after in trial.differences():
-        label = Span(f"  {measure.value:<{label_cells}}", Role.DIM)
-        lines.append(line(label, Span(f"{after:,}", Role.STRONG), Span(f"   otherwise {before:,}", Role.DIM)))
-    for job_id, else_at, completed_at in _completions(session, trial):
-        label = Span(f"  {job_id + ' completed':<{label_cells}}", Role.DIM)
-        lines.append(line(label, Span(completed_at, Role.STRONG), Span(f"   otherwise {else_at}", Role.DIM)))
+    rows = [(measure.value, f"{after:,}", f"{before:,}") for measure, before, after in trial.differences()]
+    rows += [(f"{job_id} completed", after, before) for job_id, before, after in _completions(session, trial)]
+    rows += _money_rows(trial)
+    label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
+    for label, after, before in rows:
+        begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}  ", Role.DIM)
+        lines.append(line(begin, Span(after, Role.STRONG), Span(f"   otherwise {before}", Role.DIM)))
     if trial.leaving:
         lines += [line(Span(each)) for each in wrapped(f"  nodes that leave: {_some_of(trial.leaving)}", cells)]
     if not lines:
         lines.append(line(Span(f"  no difference{'' if trial.is_end else ' so far'}", Role.DIM)))
     return lines
+
+
+def _money_rows(trial: TrialResult) -> list[tuple[str, str, str]]:
+    """Return the price of an hour and the cost until the end of the trial, if they differ."""
+    until = "cost until the end" if trial.is_end else "cost until then"
+    rows = []
+    for name, (before, after), digits in (("an hour costs", trial.hourly_usd, 3), (until, trial.cost_usd, 2)):
+        said, otherwise = (f"{usd:,.{digits}f}" for usd in (after, before))
+        if said != otherwise:
+            rows.append((name, f"{said} USD ({after - before:+,.{digits}f})", otherwise))
+    return rows
 
 
 def _some_of(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from engine.scenario.wording import did_you_mean
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
 from tui.settings.options import SPEEDS
+from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.lists.job_schedules import JobSchedulesModel
@@ -39,7 +40,7 @@ VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for 
 ACCOUNT = "account"
 WARNINGS = "warnings"
 STORAGE = "storage"
-GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule")
+GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule", "new")
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
@@ -110,6 +111,8 @@ def _arguments(word: str, rest: str, columns: Sequence[str]) -> tuple[str, Seque
             return "", ("end", "failure", "+5m", "-5m")
         case "speed":
             return "", [f"{speed:g}" if speed else "max" for speed in SPEEDS]
+        case "new":
+            return "", NEW
         case "only":
             return "", ("failed",)
         case "sort":

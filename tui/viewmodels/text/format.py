@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import datetime, timedelta
 
+from engine.base.shortening import quoted
 from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_time, parse_duration, parse_utc
 
 _CLASSIC_NODE = re.compile(r"(tvm)-\d+_(\d+)-.*")
 _NODE = re.compile(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
 _SECONDS = re.compile(r"\d+(\.\d+)?")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_CLOCK_SPAN = re.compile(r"(?:(\d+)d )?(\d{1,3}):(\d{2}):(\d{2})", re.ASCII)
+_NUMBER = r"(\d+(?:\.\d+)?)"
+_IN_UNITS = re.compile(
+    rf"(?:{_NUMBER} *d(?:ays?)?)? *(?:{_NUMBER} *h(?:ours?)?)? *(?:{_NUMBER} *m(?:in(?:utes?)?)?)?"
+    rf" *(?:{_NUMBER} *s(?:ec(?:onds?)?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_UNITS_MS = (DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS)
+_MOMENTS = "write +5m, -30s, 10:42, PT5M, end or failure"
 
 
 def clock(start: datetime, ms: int | None) -> str:
@@ -79,32 +90,45 @@ def node_name(position: int, node_id: str) -> str:
 def parse_moment(text: str, start: datetime, now_ms: int) -> int:
     """Return the ms after the start that ``text`` names. Raises ValueError with a sentence for the user.
 
-    ``+5m`` and ``-30s`` count from now, ``300`` and ``PT5M`` from the start. ``10:42`` is a time on the present day.
-    Anything else must be a UTC time.
+    ``+5m`` and ``-30s`` count from now, ``300``, ``5m`` and ``PT5M`` from the start. ``10:42`` is a time on the present
+    day. Anything else must be a UTC time.
     """
     text = text.strip()
+    if not text:
+        raise ValueError(f"No time was typed: {_MOMENTS}.")
     if text[:1] in ("+", "-"):
         sign = 1 if text[0] == "+" else -1
-        return max(0, now_ms + sign * _plain_duration(text[1:]))
-    if _SECONDS.fullmatch(text):
-        return int(float(text) * SECOND_MS)
-    if text[:1].upper() == "P":
-        return parse_duration(text) or 0
+        return max(0, now_ms + sign * duration_ms(text[1:]))
     of_day = _CLOCK.fullmatch(text)
     if of_day:
         today = (start + timedelta(milliseconds=now_ms)).replace(hour=0, minute=0, second=0, microsecond=0)
         moment = today + timedelta(hours=int(of_day[1]), minutes=int(of_day[2]), seconds=int(of_day[3] or 0))
         return max(0, (moment - start) // timedelta(milliseconds=1))
-    moment = parse_utc(text)
-    return max(0, (moment - start) // timedelta(milliseconds=1))
+    with suppress(ValueError):
+        return duration_ms(text)
+    try:
+        return max(0, (parse_utc(text) - start) // timedelta(milliseconds=1))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{quoted(text)} is not a time: {_MOMENTS}.") from None
 
 
-def _plain_duration(text: str) -> int:
-    """Return the ms of ``5m``, ``1h30m``, ``45`` (seconds) or an ISO 8601 duration."""
+def duration_ms(text: str) -> int:
+    """Return the ms of ``5m``, ``1h30m``, ``90s``, ``45`` (seconds), ``00:02:00`` or an ISO 8601 duration.
+
+    Raises:
+        ValueError: The text is no such duration. The message is a sentence for the user.
+    """
+    text = text.strip()
     if _SECONDS.fullmatch(text):
         return int(float(text) * SECOND_MS)
     if text[:1].upper() == "P":
-        return parse_duration(text) or 0
-    days, separator, rest = text.upper().rpartition("D")
-    iso = f"P{days}D" if separator else "P"
-    return parse_duration(f"{iso}T{rest}" if rest else iso) or 0
+        with suppress(ValueError):
+            return parse_duration(text) or 0
+    as_clock = _CLOCK_SPAN.fullmatch(text)
+    if as_clock:
+        days, hours, minutes, seconds = (int(part or 0) for part in as_clock.groups())
+        return days * DAY_MS + hours * HOUR_MS + minutes * MINUTE_MS + seconds * SECOND_MS
+    in_units = _IN_UNITS.fullmatch(text)
+    if in_units and text:
+        return int(sum(float(part or 0) * unit for part, unit in zip(in_units.groups(), _UNITS_MS, strict=True)))
+    raise ValueError(f"{quoted(text)} is not a duration: write 90s, 2m, 1h30m or PT2M")

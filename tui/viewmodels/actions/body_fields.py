@@ -1,0 +1,426 @@
+"""The fields for the usual properties of pools, jobs, tasks, job schedules and what else can be created."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.base.terms import OsFamily
+from engine.specs.catalogue import vm_size
+from engine.views.pages.job_schedules import schedule_ids
+from engine.views.pages.jobs import job_ids, pool_ids
+from tui.viewmodels.actions.fields import (
+    Body,
+    Field,
+    duration,
+    duration_or_value,
+    one_of,
+    packages,
+    property_at,
+    thumbprints,
+    whole,
+    whole_or_value,
+    with_property,
+    words,
+    yes_no_options,
+    yes_or_no,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session.session import Session
+
+AnyField = Field[Any]
+
+_DURATION = "90s, 2m, 1h30m or PT2M"
+
+
+# -- pools
+
+
+def about_size(name: str) -> str:
+    """Return what a VM size has and costs; empty for a name that is no size."""
+    size = vm_size(name.strip())
+    if size is None:
+        return ""
+    usd = size.price_usd(OsFamily.LINUX, dedicated=True)
+    price = f", {usd:,.3f} USD an hour with Linux" if usd else ""
+    return f"{size.cores} core{'s' if size.cores != 1 else ''}, {size.memory_gib:g} GiB{price}"
+
+
+_UBUNTU_22 = "Ubuntu 22.04"
+_IMAGES: dict[str, dict[str, Any]] = {
+    "Ubuntu 24.04": {
+        "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server"},
+        "nodeAgentSKUId": "batch.node.ubuntu 24.04",
+    },
+    "Windows Server 2022": {
+        "imageReference": {
+            "publisher": "MicrosoftWindowsServer",
+            "offer": "WindowsServer",
+            "sku": "2022-datacenter",
+        },
+        "nodeAgentSKUId": "batch.node.windows amd64",
+    },
+}
+_CLOUD_SERVICES = {f"cloud service, family {family}": family for family in ("6", "5")}
+_OTHER = "as in the body"
+
+
+@dataclass(frozen=True)
+class ImageField(Field[Any]):
+    """The operating system of a pool's nodes: a few common ones; any other is written in the body."""
+
+    def text_in(self, body: Body) -> str:
+        """Return the name of the image, or that the body has another one."""
+        machine, cloud = body.get("virtualMachineConfiguration"), body.get("cloudServiceConfiguration")
+        if machine is None and cloud is None:
+            return _UBUNTU_22
+        if isinstance(cloud, Mapping):
+            family = cloud.get("osFamily")
+            return next((text for text, each in _CLOUD_SERVICES.items() if each == family and len(cloud) == 1), _OTHER)
+        return next((text for text, each in _IMAGES.items() if each == machine), _OTHER)
+
+    def put_into(self, body: Body, text: str) -> dict[str, Any]:
+        """Return the body with the configuration of this image."""
+        if text == _OTHER:
+            return dict(body)
+        changed = {name: value for name, value in body.items() if name != "virtualMachineConfiguration"}
+        changed.pop("cloudServiceConfiguration", None)
+        if text in _CLOUD_SERVICES:
+            return changed | {"cloudServiceConfiguration": {"osFamily": _CLOUD_SERVICES[text]}}
+        return changed | ({"virtualMachineConfiguration": _IMAGES[text]} if text in _IMAGES else {})
+
+
+@dataclass(frozen=True)
+class FormulaField(Field[Any]):
+    """The autoscale formula of a pool, which takes the place of the targets."""
+
+    def put_into(self, body: Body, text: str) -> dict[str, Any]:
+        """Return the body with the formula and without targets, or without autoscale."""
+        if not text.strip():
+            names = ("enableAutoScale", "autoScaleFormula", "autoScaleEvaluationInterval")
+            return {name: value for name, value in body.items() if name not in names}
+        targets = ("targetDedicatedNodes", "targetLowPriorityNodes")
+        kept = {name: value for name, value in body.items() if name not in targets}
+        return kept | {"enableAutoScale": True, "autoScaleFormula": text}
+
+
+ID = Field[Any]("id", "Id", "letters, digits, - and _; at most 64", is_required=True)
+DISPLAY_NAME = Field[Any]("displayName", "Display name", "shown by the portal; anything")
+_SLOTS = Field[Any]("taskSlotsPerNode", "Task slots per node", "1 if empty; so many tasks run at once", read=whole)
+_FILL = Field[Any](
+    "taskSchedulingPolicy.nodeFillType",
+    "Node fill type",
+    "spread: the emptiest node gets the next task; pack: the fullest one",
+    options=one_of("", "spread", "pack"),
+)
+_START = (
+    Field[Any]("startTask.commandLine", "Command line", "runs on each node whenever it starts", section="Start task"),
+    Field[Any]("startTask.simulate.duration", "Runs for", f"{_DURATION}; in the simulation", read=duration_or_value),
+    Field[Any](
+        "startTask.waitForSuccess",
+        "Wait for success",
+        "yes if empty: no task starts on a node before it has succeeded",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+)
+_PACKAGES = Field[Any](
+    "applicationPackageReferences", "Packages", "such as: pricer 1.2, tools; installed on each node", read=packages
+)
+_CERTIFICATES = Field[Any](
+    "certificateReferences", "Certificates", "thumbprints of certificates of the account", read=thumbprints
+)
+
+POOL_FIELDS: tuple[AnyField, ...] = (
+    ID,
+    Field("vmSize", "VM size", "such as standard_d2s_v3", is_required=True, about=about_size),
+    ImageField(
+        "virtualMachineConfiguration",
+        "Image",
+        "the operating system of the nodes; others in the body",
+        options=one_of(_UBUNTU_22, *_IMAGES, *_CLOUD_SERVICES),
+    ),
+    Field("targetDedicatedNodes", "Dedicated nodes", "how many to have", read=whole, section="Scale"),
+    Field("targetLowPriorityNodes", "Spot nodes", "how many to have; cheaper, may be preempted", read=whole),
+    FormulaField("autoScaleFormula", "Autoscale formula", "instead of both: $TargetDedicatedNodes = 4;"),
+    Field("resizeTimeout", "Resize timeout", f"PT15M if empty; at least PT5M; {_DURATION}", read=duration),
+    Field("taskSlotsPerNode", "Task slots per node", _SLOTS.hint, read=whole, section="Tasks on its nodes"),
+    _FILL,
+    Field(
+        "enableInterNodeCommunication",
+        "Nodes communicate",
+        "yes: for multi-instance tasks",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+    *_START,
+    Field(
+        "applicationPackageReferences",
+        "Packages",
+        "such as: pricer 1.2, tools; installed on each node",
+        read=packages,
+        section="More",
+    ),
+    _CERTIFICATES,
+    DISPLAY_NAME,
+)
+
+POOL_CHANGES: tuple[AnyField, ...] = (
+    DISPLAY_NAME,
+    _SLOTS,
+    _FILL,
+    Field(
+        "targetNodeCommunicationMode",
+        "Communication mode",
+        "how nodes and the service talk",
+        options=one_of("", "default", "classic", "simplified"),
+    ),
+    *_START,
+    Field("applicationPackageReferences", "Packages", _PACKAGES.hint, read=packages, section="More"),
+    _CERTIFICATES,
+)
+
+POOL_PROPERTIES: tuple[AnyField, ...] = (
+    *_START,
+    Field("applicationPackageReferences", "Packages", _PACKAGES.hint, read=packages, section="More"),
+    _CERTIFICATES,
+)
+
+
+# -- jobs and tasks
+
+
+def _pools(session: Session) -> Sequence[str]:
+    return pool_ids(session.simulation)
+
+
+_PRIORITY = Field[Any]("priority", "Priority", "-1000 to 1000; 0 if empty", read=whole)
+_PARALLEL = Field[Any]("maxParallelTasks", "Parallel tasks", "at most so many at once; no limit if empty", read=whole)
+_ALL_COMPLETE = Field[Any](
+    "onAllTasksComplete",
+    "When all are complete",
+    "terminatejob ends the job, and then its release tasks run",
+    options=one_of("", "noaction", "terminatejob"),
+)
+_JOB_RETRIES = Field[Any]("constraints.maxTaskRetryCount", "Retries of tasks", "0 if empty; -1 is no limit", read=whole)
+_JOB_LIMIT = Field[Any](
+    "constraints.maxWallClockTime", "Time limit", f"the job is terminated after it; {_DURATION}", read=duration
+)
+
+
+def _hook_fields(body: str, section: str, when: str) -> tuple[AnyField, ...]:
+    """Return the fields of a preparation or release task."""
+    return (
+        Field(f"{body}.commandLine", "Command line", when, section=section),
+        Field(f"{body}.simulate.duration", "Runs for", f"{_DURATION}; in the simulation", read=duration_or_value),
+        Field(f"{body}.simulate.exitCode", "Exit code", "0 if empty; {0: 0.9, 1: 0.1} draws one", read=whole_or_value),
+    )
+
+
+_PREPARATION = (
+    *_hook_fields("jobPreparationTask", "Preparation task", "runs on a node before the job's first task there"),
+    Field[Any]("jobPreparationTask.constraints.maxTaskRetryCount", "Retries", "0 if empty; -1 is no limit", read=whole),
+    Field[Any](
+        "jobPreparationTask.waitForSuccess",
+        "Wait for success",
+        "yes if empty: no task starts on a node before it has succeeded",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+    Field[Any](
+        "jobPreparationTask.rerunOnNodeRebootAfterSuccess",
+        "Again after a reboot",
+        "yes if empty",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+)
+_RELEASE = _hook_fields("jobReleaseTask", "Release task", "runs at the end of the job where its tasks ran")
+
+
+def _count(text: str) -> int:
+    number = whole(text)
+    if not 1 <= number <= MOST_NEW_TASKS:
+        raise ValueError(f"{number:,} must be between 1 and {MOST_NEW_TASKS:,}")
+    return number
+
+
+MOST_NEW_TASKS = 1_000_000
+_NUMBER = "{0}"  # stands for the task's number in a factory
+COUNT = "count"  # how many tasks like the one that is described
+EACH = "task"  # one of them
+
+_TASK = (
+    Field[Any](f"{EACH}.id", "Id", "several tasks get a number as well", is_required=True),
+    Field[Any](COUNT, "How many", f"1 to {MOST_NEW_TASKS:,}; several are a task factory", read=_count),
+    Field[Any](
+        f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number", is_required=True
+    ),
+    Field[Any](f"{EACH}.simulate.duration", "Runs for", f"{_DURATION}; in the simulation", read=duration_or_value),
+    Field[Any](f"{EACH}.simulate.exitCode", "Exit code", "0 if empty; {0: 0.9, 1: 0.1} draws one", read=whole_or_value),
+    Field[Any](f"{EACH}.requiredSlots", "Required slots", "1 if empty; task slots on the node", read=whole),
+    Field[Any](f"{EACH}.dependsOn.taskIds", "Depends on", "ids of tasks, separated by blanks", read=words),
+    Field[Any](f"{EACH}.constraints.maxTaskRetryCount", "Retries", "the job's if empty; -1 is no limit", read=whole),
+    Field[Any](f"{EACH}.constraints.maxWallClockTime", "Time limit", f"no limit if empty; {_DURATION}", read=duration),
+)
+TASK_FIELDS: tuple[AnyField, ...] = _TASK
+
+JOB_FIELDS: tuple[AnyField, ...] = (
+    ID,
+    Field("poolInfo.poolId", "Pool", "where its tasks run; an auto pool in the body", options=_pools, is_required=True),
+    _PRIORITY,
+    _ALL_COMPLETE,
+    *_PREPARATION,
+    *_RELEASE,
+    Field(f"{EACH}.id", "Id", "several tasks get a number as well", section="Tasks"),
+    _TASK[1],
+    Field(f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number"),
+    *_TASK[3:7],
+    Field("maxParallelTasks", "Parallel tasks", _PARALLEL.hint, read=whole, section="Limits"),
+    _JOB_RETRIES,
+    _JOB_LIMIT,
+    Field(
+        "usesTaskDependencies",
+        "Dependencies",
+        "yes: tasks may depend on others",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+    DISPLAY_NAME,
+)
+JOB_CHANGES: tuple[AnyField, ...] = (
+    _PRIORITY,
+    Field("poolInfo.poolId", "Pool", "another one only while the job is disabled", options=_pools),
+    _PARALLEL,
+    _ALL_COMPLETE,
+    _JOB_RETRIES,
+    _JOB_LIMIT,
+    Field(
+        "allowTaskPreemption",
+        "May be preempted",
+        "by jobs of a higher priority",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+)
+TASK_CHANGES: tuple[AnyField, ...] = (
+    Field("constraints.maxTaskRetryCount", "Retries", "the job's if empty; -1 is no limit", read=whole),
+    Field("constraints.maxWallClockTime", "Time limit", f"no limit if empty; {_DURATION}", read=duration),
+    Field("constraints.retentionTime", "Files are kept", f"P7D if empty; {_DURATION}", read=duration),
+)
+
+
+# -- job schedules
+
+_SCHEDULE = (
+    Field[Any]("schedule.recurrenceInterval", "Every", f"a job each time; once if empty; {_DURATION}", read=duration),
+    Field[Any]("schedule.doNotRunUntil", "Not before", "2026-01-06T08:00:00Z; at once if empty"),
+    Field[Any]("schedule.doNotRunAfter", "Not after", "2026-01-07T08:00:00Z; for ever if empty"),
+    Field[Any]("schedule.startWindow", "Start window", f"a late job is skipped after it; {_DURATION}", read=duration),
+)
+_OF_JOB = "jobSpecification"
+
+
+def _in_job(field: AnyField, section: str = "") -> AnyField:
+    return Field(
+        f"{_OF_JOB}.{field.name}",
+        field.label,
+        field.hint,
+        read=field.read,
+        options=field.options,
+        section=section or field.section,
+        is_required=field.is_required,
+    )
+
+
+_MANAGER = (
+    Field[Any](
+        f"{_OF_JOB}.jobManagerTask.commandLine",
+        "Command line",
+        "the first task of each job; it may add others",
+        section="Job manager task",
+    ),
+    Field[Any](f"{_OF_JOB}.jobManagerTask.id", "Id", "needed with a command line"),
+    Field[Any](
+        f"{_OF_JOB}.jobManagerTask.simulate.duration",
+        "Runs for",
+        f"{_DURATION}; in the simulation",
+        read=duration_or_value,
+    ),
+)
+_JOBS_OF_SCHEDULE = (
+    _in_job(JOB_FIELDS[1], "Its jobs"),
+    _in_job(_PRIORITY),
+    _in_job(_ALL_COMPLETE),
+    *_MANAGER,
+    *map(_in_job, (*_PREPARATION[:3], *_RELEASE)),
+)
+SCHEDULE_FIELDS: tuple[AnyField, ...] = (ID, *_SCHEDULE, *_JOBS_OF_SCHEDULE)
+SCHEDULE_CHANGES: tuple[AnyField, ...] = (*_SCHEDULE, *_JOBS_OF_SCHEDULE)
+
+
+# -- many tasks as one: the description of a task, and how many of it
+
+
+def unfold_tasks(body: Body) -> Body:
+    """Return a body with its one task, or the tasks of its factory, as a description and a count."""
+    rest = {name: value for name, value in body.items() if name not in ("tasks", "taskFactory")}
+    listed, factory = body.get("tasks"), body.get("taskFactory")
+    if isinstance(listed, list) and len(listed) == 1 and factory is None:
+        return rest | {EACH: listed[0], COUNT: 1}
+    if not listed and isinstance(factory, Mapping):
+        sets, task = factory.get("parameterSets"), factory.get("repeatTask")
+        is_plain = set(factory) <= {"type", "parameterSets", "repeatTask"}
+        stem = str(property_at(task, "id") or "")
+        if is_plain and isinstance(task, Mapping) and isinstance(sets, list) and stem.count(_NUMBER) == 1:
+            only = sets[0] if len(sets) == 1 else None
+            if isinstance(only, Mapping) and set(only) == {"start", "end"} and only["start"] == 1:
+                return rest | {EACH: {**task, "id": stem.removesuffix(f"-{_NUMBER}")}, COUNT: only["end"]}
+    return body
+
+
+def fold_tasks(body: Body) -> Body:
+    """Return a body with the task that it describes, or a factory of as many as it says."""
+    task = body.get(EACH)
+    rest = {name: value for name, value in body.items() if name not in (EACH, COUNT)}
+    count = body.get(COUNT, 1)
+    if not isinstance(task, Mapping) or not set(task) - {"id"}:
+        return rest
+    if count == 1:
+        return rest | {"tasks": [task]}
+    stem = str(task.get("id", ""))
+    factory = {
+        "type": "parametricSweep",
+        "parameterSets": [{"start": 1, "end": count}],
+        "repeatTask": {**task, "id": stem if _NUMBER in stem else f"{stem}-{_NUMBER}"},
+    }
+    return rest | {"taskFactory": factory}
+
+
+def has_unfolded(body: Body) -> bool:
+    """Return whether the fields can show the tasks of a body."""
+    return not {"tasks", "taskFactory"} & set(unfold_tasks(body))
+
+
+def free_id(taken: Sequence[str], stem: str) -> str:
+    """Return the first id that is not taken: ``pool-1``, ``pool-2`` and so on."""
+    known = {each.lower() for each in taken}
+    number = 1
+    while f"{stem}-{number}".lower() in known:
+        number += 1
+    return f"{stem}-{number}"
+
+
+def taken_ids(session: Session) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Return the ids of pools, jobs and job schedules."""
+    simulation = session.simulation
+    return pool_ids(simulation), job_ids(simulation), schedule_ids(simulation)
+
+
+def with_id(body: Body, new_id: str) -> dict[str, Any]:
+    """Return a body under another id."""
+    return {"id": new_id, **{name: value for name, value in with_property(body, "id", None).items() if name != "id"}}
