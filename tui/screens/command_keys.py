@@ -19,7 +19,7 @@ from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
 from tui.viewmodels.events.event_words import what
 from tui.viewmodels.text.styled import ItemRef
-from tui.widgets.messages import OfferActions, say
+from tui.widgets.messages import CreateItem, OfferActions, say
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
@@ -144,6 +144,13 @@ class CommandKeys(TimeKeys):
             self.offer_actions([ACCOUNT_ITEM])
         else:
             self.create(what)
+
+    def on_create_item(self, message: CreateItem) -> None:
+        """Create what somebody has asked for by its name."""
+        if message.what:
+            self.create(message.what)
+        else:
+            self.action_new()
 
     def create(self, what: str) -> None:
         """Open the form that creates something, one of ``menu.NEW``."""

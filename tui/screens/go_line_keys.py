@@ -12,7 +12,6 @@ from engine.base.shortening import quoted
 from engine.scenario.wording import did_you_mean
 from tui.dialogs.rules import RuleSheet
 from tui.dialogs.sheet import Sheet
-from tui.screens.command_keys import CommandKeys
 from tui.screens.navigation_keys import NavigationKeys
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM, AccountDetailModel
@@ -31,11 +30,11 @@ from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.items import focus_on
 from tui.viewmodels.sheets.storage import blob_lines
 from tui.viewmodels.sheets.warnings import warning_lines
-from tui.widgets.messages import say
+from tui.widgets.messages import CreateItem, say
 from tui.widgets.prompt import Prompt
 
 
-class GoLineKeys(CommandKeys, NavigationKeys):
+class GoLineKeys(NavigationKeys):
     """Asks for a line, completes it while it is typed, and carries it out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -83,10 +82,8 @@ class GoLineKeys(CommandKeys, NavigationKeys):
         known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
         if known is None and what:
             say(self, f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}", "warning")
-        elif known is None:
-            self.action_new()
         else:
-            self.create(known)
+            self.post_message(CreateItem(known or ""))
 
     def _arrange(self, verb: str, rest: str) -> None:
         """Arrange the list that is shown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.screens.command_keys import CommandKeys
 from tui.screens.go_line_keys import GoLineKeys
 from tui.screens.information_keys import InformationKeys
 from tui.screens.list_keys import ListKeys
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 
-class MainScreen(InformationKeys, ListKeys, GoLineKeys):
+class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
     """One simulation on the screen."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import OsFamily
@@ -148,7 +148,7 @@ POOL_FIELDS: tuple[AnyField, ...] = (
     Field("targetLowPriorityNodes", "Spot nodes", "how many to have; cheaper, may be preempted", read=whole),
     FormulaField("autoScaleFormula", "Autoscale formula", "instead of both: $TargetDedicatedNodes = 4;"),
     Field("resizeTimeout", "Resize timeout", f"PT15M if empty; at least PT5M; {_DURATION}", read=duration),
-    Field("taskSlotsPerNode", "Task slots per node", _SLOTS.hint, read=whole, section="Tasks on its nodes"),
+    replace(_SLOTS, section="Tasks on its nodes"),
     _FILL,
     Field(
         "enableInterNodeCommunication",
@@ -158,35 +158,30 @@ POOL_FIELDS: tuple[AnyField, ...] = (
         options=yes_no_options,
     ),
     *_START,
-    Field(
-        "applicationPackageReferences",
-        "Packages",
-        "such as: pricer 1.2, tools; installed on each node",
-        read=packages,
-        section="More",
-    ),
+    replace(_PACKAGES, section="More"),
     _CERTIFICATES,
     DISPLAY_NAME,
 )
 
+_WITHOUT_NODES = "only while the pool has no nodes"
 POOL_CHANGES: tuple[AnyField, ...] = (
-    DISPLAY_NAME,
-    _SLOTS,
-    _FILL,
+    *_START,
+    replace(_PACKAGES, section="Installed"),
+    _CERTIFICATES,
+    replace(DISPLAY_NAME, hint=_WITHOUT_NODES, section="While it has no nodes"),
+    replace(_SLOTS, hint=f"{_WITHOUT_NODES}; so many tasks run at once"),
+    replace(_FILL, hint=f"{_WITHOUT_NODES}; {_FILL.hint}"),
     Field(
         "targetNodeCommunicationMode",
         "Communication mode",
-        "how nodes and the service talk",
+        f"{_WITHOUT_NODES}; how nodes and the service talk",
         options=one_of("", "default", "classic", "simplified"),
     ),
-    *_START,
-    Field("applicationPackageReferences", "Packages", _PACKAGES.hint, read=packages, section="More"),
-    _CERTIFICATES,
 )
 
 POOL_PROPERTIES: tuple[AnyField, ...] = (
     *_START,
-    Field("applicationPackageReferences", "Packages", _PACKAGES.hint, read=packages, section="More"),
+    replace(_PACKAGES, section="More"),
     _CERTIFICATES,
 )
 
@@ -280,7 +275,7 @@ JOB_FIELDS: tuple[AnyField, ...] = (
     _TASK[1],
     Field(f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number"),
     *_TASK[3:7],
-    Field("maxParallelTasks", "Parallel tasks", _PARALLEL.hint, read=whole, section="Limits"),
+    replace(_PARALLEL, section="Limits"),
     _JOB_RETRIES,
     _JOB_LIMIT,
     Field(
@@ -326,15 +321,7 @@ _OF_JOB = "jobSpecification"
 
 
 def _in_job(field: AnyField, section: str = "") -> AnyField:
-    return Field(
-        f"{_OF_JOB}.{field.name}",
-        field.label,
-        field.hint,
-        read=field.read,
-        options=field.options,
-        section=section or field.section,
-        is_required=field.is_required,
-    )
+    return replace(field, name=f"{_OF_JOB}.{field.name}", section=section or field.section)
 
 
 _MANAGER = (
