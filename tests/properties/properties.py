@@ -29,7 +29,9 @@ from engine.views.explain.tasks import why_task
 from engine.views.pages.storage import stored_blobs
 from engine.views.rest.node_files import tree
 from engine.views.results.document import summary
+from engine.views.series.series import RunSeries
 from tests.properties.runs import Case, cases, play, submit
+from tests.recount import check_series
 
 
 class Property(NamedTuple):
@@ -223,3 +225,16 @@ def _the_expected_moment_comes_about(case: Case) -> None:
     assert tasks.state[task] in (ACTIVE, PREPARING)
     simulation.run_until(coming.when_ms)
     assert tasks.state[task] != PREPARING
+
+
+@promise(commands=15, moments=3)
+def _series_agree_with_a_count_of_the_log(case: Case) -> None:
+    simulation, _ = _played(case)
+    series = RunSeries(simulation)
+    check_series(simulation, series)
+    for moment in _moments(simulation, case):
+        simulation.seek(moment)
+        check_series(simulation, series)
+    simulation.branch()
+    simulation.run_until(simulation.end_ms)
+    check_series(simulation, series)

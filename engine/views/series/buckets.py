@@ -1,0 +1,125 @@
+"""Changes in equal spans of time, of which a bounded number is kept."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import defaultdict
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.events.log import EventLog
+    from engine.views.series.changes import ChangeCounter, Changes, Measure
+
+_NOTHING: Changes = {}
+
+
+class Buckets:
+    """Changes in consecutive spans of ``every_ms``.
+
+    Bucket ``n`` has the changes after ``(n - 1) * every_ms`` up to and including ``n * every_ms``. Those before the
+    bucket ``first`` are summed up. A bucket is counted when its time is over, so it stays valid while an earlier moment
+    is shown.
+    """
+
+    def __init__(self, log: EventLog, counter: ChangeCounter, every_ms: int, most: int) -> None:
+        """Begin at the start of the run; ``most`` buckets are kept at most."""
+        self._log = log
+        self._counter = counter
+        self._most = most
+        self.every_ms = every_ms
+        self.first = 0
+        self._before: Changes = {}  # the changes before the first bucket
+        self._read = 0  # entries before the first bucket
+        self._changes: list[Changes] = []
+        self._ends = array("q")  # the number of entries up to the end of each bucket
+
+    @property
+    def stop(self) -> int:
+        """The number of the first bucket that is not counted yet."""
+        return self.first + len(self._changes)
+
+    def begin_at(self, first: int, other: Buckets) -> None:
+        """Begin anew with another first bucket. What was before it follows from the buckets of another size."""
+        until_ms = (first - 1) * self.every_ms
+        number = min(until_ms // other.every_ms, other.stop - 1)
+        before, read = (dict(other.sums(number)), other.end(number)) if number >= other.first else ({}, 0)
+        self.first, self._read = first, self._log.index_at(until_ms)
+        _merge(before, self._counter.count(read, self._read))
+        self._before, self._changes = before, []
+        del self._ends[:]
+
+    def append_until(self, now_ms: int) -> Iterator[None]:
+        """Count the buckets whose time is over; yield before each, so that the caller can make room."""
+        while self.stop * self.every_ms < now_ms:
+            yield
+            read = self.end(self.stop - 1)
+            end = self._log.index_at(self.stop * self.every_ms)
+            self._changes.append(self._counter.count(read, end) if end > read else _NOTHING)
+            self._ends.append(end)
+
+    def double(self) -> None:
+        """Join pairs of buckets, if there are as many as are kept. Only for buckets from the start on."""
+        if len(self._changes) < self._most:
+            return
+        joined = [self._changes[0]]
+        for at in range(1, len(self._changes) - 1, 2):
+            both = dict(self._changes[at])
+            _merge(both, self._changes[at + 1])
+            joined.append(both)
+        self._changes, self._ends, self.every_ms = joined, self._ends[::2][: len(joined)], self.every_ms * 2
+
+    def drop(self) -> None:
+        """Sum up the older half of the buckets, if there are as many as are kept."""
+        if len(self._changes) < self._most:
+            return
+        half = self._most // 2
+        for changes in self._changes[:half]:
+            _merge(self._before, changes)
+        self._read = self._ends[half - 1]
+        self.first += half
+        del self._changes[:half]
+        del self._ends[:half]
+
+    def cut(self, length: int, from_ms: int) -> bool:
+        """Forget the buckets that end at ``from_ms`` or later, or have entries beyond a length of the log.
+
+        Return False if what was before the first bucket is not valid any more.
+        """
+        kept = bisect_right(self._ends, length)
+        kept = max(0, min(kept, -(-from_ms // self.every_ms) - self.first))
+        del self._changes[kept:]
+        del self._ends[kept:]
+        return self._read <= length and (self.first == 0 or (self.first - 1) * self.every_ms < from_ms)
+
+    # -- queries -------------------------------------------------------------------------------------------------
+
+    def end(self, number: int) -> int:
+        """Return the number of entries up to the end of a bucket."""
+        return self._ends[number - self.first] if number >= self.first else self._read
+
+    def sums(self, number: int) -> Changes:
+        """Return all changes up to the end of a bucket."""
+        found: defaultdict[tuple[Measure, int], int] = defaultdict(int, self._before)
+        for changes in self._changes[: number - self.first + 1]:
+            for key, change in changes.items():
+                found[key] += change
+        return found
+
+    def values(self, measure: Measure, row: int, start: int, stop: int) -> list[int]:
+        """Return a measure at the ends of the buckets from ``start`` to before ``stop``."""
+        key = measure, row
+        changes = (each.get(key, 0) for each in self._changes[: stop - self.first])
+        return list(accumulate(changes, initial=self._before.get(key, 0)))[start - self.first + 1 :]
+
+    def changes(self, stop: int) -> Iterator[Changes]:
+        """Yield the changes in the buckets before ``stop``."""
+        yield from self._changes[: stop - self.first]
+
+
+def _merge(into: Changes, other: Changes) -> None:
+    for key, change in other.items():
+        into[key] = into.get(key, 0) + change

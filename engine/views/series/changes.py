@@ -1,0 +1,170 @@
+"""The changes of tasks and nodes in a part of the log, counted for each job and pool at once."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from enum import IntEnum
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from engine.base.node_states import COMING_UP
+from engine.base.terms import NodeState, TaskResult, TaskState
+from engine.events.log import LogSubject
+from engine.views.log.reader import where
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+    from engine import Simulation
+    from engine.events.log import Shape
+
+
+class Measure(IntEnum):
+    """A number that changes over time. The first ones belong to a job, those from ``NODES_RUNNING`` on to a pool."""
+
+    WAITING = 0  # tasks in state active
+    PREPARING = 1  # tasks
+    RUNNING = 2  # tasks
+    SLOTS = 3  # that the running tasks take
+    SUCCEEDED = 4  # tasks so far
+    FAILED = 5  # tasks so far
+    NODES_RUNNING = 6
+    NODES_IDLE = 7
+    NODES_STARTING = 8
+    NODES_DOWN = 9  # in any other state: offline, failed, preempted, deallocated, leaving
+
+
+ALL = -1  # as a row: all jobs, or all pools
+
+# By measure and row of the job or pool, and by measure and ``ALL``.
+Changes = dict[tuple[Measure, int], int]
+_Effect = tuple[tuple[Measure, int], ...]
+
+_NODE_MEASURES = {NodeState.RUNNING: Measure.NODES_RUNNING, NodeState.IDLE: Measure.NODES_IDLE} | dict.fromkeys(
+    COMING_UP, Measure.NODES_STARTING
+)
+_TASK_MEASURES = {
+    TaskState.ACTIVE: (Measure.WAITING,),
+    TaskState.PREPARING: (Measure.PREPARING,),
+    TaskState.RUNNING: (Measure.RUNNING, Measure.SLOTS),
+    TaskState.COMPLETED: (),
+}
+
+
+def kind_of_node(state: NodeState) -> Measure:
+    """Return the measure that counts nodes in this state."""
+    return _NODE_MEASURES.get(state, Measure.NODES_DOWN)
+
+
+class ChangeCounter:
+    """Counts the changes in parts of the log of one run."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Know no shape and no node yet."""
+        self._simulation = simulation
+        self._effects: list[_Effect] = []  # by shape
+        self._is_task: list[bool] = []
+        self._is_node: list[bool] = []
+        self._is_added: list[bool] = []
+        self._pools = array("i")  # by node
+        self.pool_of_job: dict[int, int] = {}  # the pool in which its first counted task started, by job
+
+    def forget_rows(self) -> None:
+        """Forget which pools nodes and jobs belong to: after a branch others may have their rows."""
+        del self._pools[:]
+        self.pool_of_job.clear()
+
+    def count(self, start: int, stop: int) -> Changes:
+        """Return the changes in the entries from number ``start`` to before ``stop``, without those that cancel out."""
+        log, world = self._simulation.log, self._simulation.world
+        self._learn(log.shapes)
+        found: defaultdict[tuple[Measure, int], int] = defaultdict(int)
+        shapes = log.shape_of[start:stop]
+        if len(world.jobs) <= 1 and len(world.pools) <= 1 and len(world.tasks.profiles) <= 1:
+            slots = world.tasks.profiles[0].required_slots if world.tasks.profiles else 1
+            self.pool_of_job[0] = 0
+            for shape, times in Counter(shapes).items():
+                _add(found, self._effects[shape], 0, times, slots)
+        else:
+            self._count_tasks(found, shapes, log.row_a[start:stop])
+            self._learn_pools(found, start, stop)
+            self._count_nodes(found, shapes, log.row_b[start:stop])
+        for at in where(self._is_added, shapes, start):
+            found[Measure.WAITING, world.tasks.block_of(log.row_a[at]).job] += log.row_b[at]
+        for (measure, _), change in tuple(found.items()):
+            found[measure, ALL] += change
+        return {key: change for key, change in found.items() if change}
+
+    def _count_tasks(self, found: Changes, shapes: Sequence[int], rows: Sequence[int]) -> None:
+        flags = bytes(map(self._is_task.__getitem__, shapes))
+        tasks = self._simulation.world.tasks
+        numbers = list(map(tasks.profile.__getitem__, compress(rows, flags)))
+        which: Iterable[int] = compress(shapes, flags)
+        if len(set(numbers)) == 1:  # nearly always; counting pairs takes three times as long
+            counts = {(shape, numbers[0]): times for shape, times in Counter(which).items()}
+        else:
+            counts = Counter(zip(which, numbers, strict=True))
+        for (shape, number), times in counts.items():
+            profile = tasks.profiles[number]
+            _add(found, self._effects[shape], profile.job, times, profile.required_slots)
+
+    def _learn_pools(self, found: Changes, start: int, stop: int) -> None:
+        """Note the pools of jobs whose tasks started for the first time in this part of the log."""
+        log, world = self._simulation.log, self._simulation.world
+        new = {job for measure, job in found if measure is Measure.RUNNING and job not in self.pool_of_job}
+        for at in where([_starts(effect) for effect in self._effects], log.shape_of[start:stop], start) if new else ():
+            job, node = world.tasks.profile_of(log.row_a[at]).job, log.row_b[at]
+            if job in new and node >= 0:
+                self.pool_of_job[job] = world.nodes[node].pool
+                new.discard(job)
+            if not new:
+                break
+
+    def _count_nodes(self, found: Changes, shapes: Sequence[int], rows: Sequence[int]) -> None:
+        flags = bytes(map(self._is_node.__getitem__, shapes))
+        nodes = self._simulation.world.nodes
+        if len(self._simulation.world.pools) == 1:
+            for shape, times in Counter(compress(shapes, flags)).items():
+                _add(found, self._effects[shape], 0, times)
+            return
+        self._pools.extend(nodes[node].pool for node in range(len(self._pools), len(nodes.state)))
+        pools = map(self._pools.__getitem__, compress(rows, flags))
+        for (shape, pool), times in Counter(zip(compress(shapes, flags), pools, strict=True)).items():
+            _add(found, self._effects[shape], pool, times)
+
+    def _learn(self, shapes: Sequence[Shape]) -> None:
+        for shape in shapes[len(self._effects) :]:
+            is_task = shape.subject is LogSubject.TASK and shape.event == "TaskStateChanged"
+            self._is_task.append(is_task)
+            self._is_node.append(shape.event == "NodeStateChanged")
+            self._is_added.append(shape.subject is LogSubject.TASKS_ADDED)
+            self._effects.append(_effect(shape, is_task=is_task))
+
+
+def _starts(effect: _Effect) -> bool:
+    return (Measure.RUNNING, 1) in effect
+
+
+def _add(found: Changes, effect: _Effect, row: int, times: int, slots: int = 1) -> None:
+    for measure, change in effect:
+        found[measure, row] += change * times * (slots if measure is Measure.SLOTS else 1)
+
+
+def _effect(shape: Shape, *, is_task: bool) -> _Effect:
+    """Return the change of each measure that an entry of this shape stands for; blocks of tasks are counted apart."""
+    fields: Mapping[str, Hashable] = dict(shape.fields)
+    old, new = fields.get("from"), fields.get("to")
+    if shape.event == "NodeStateChanged":
+        left: Iterable[Measure] = (kind_of_node(old),) if isinstance(old, NodeState) else ()
+        entered: Iterable[Measure] = (kind_of_node(new),) if isinstance(new, NodeState) else ()
+    elif is_task:
+        left = _TASK_MEASURES[old] if isinstance(old, TaskState) else ()
+        entered = _TASK_MEASURES[new] if isinstance(new, TaskState) else ()
+    else:
+        return ()
+    change = Counter(entered)
+    change.subtract(left)
+    if is_task and new is TaskState.COMPLETED:
+        change[Measure.FAILED if fields.get("result") is TaskResult.FAILURE else Measure.SUCCEEDED] += 1
+    return tuple((measure, by) for measure, by in change.items() if by)

@@ -1,0 +1,278 @@
+"""The time series of a run: columns of a pool's or a job's numbers, as many as a drawing has room for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from enum import Enum
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.views.log.reader import Cuts
+from engine.views.series.buckets import Buckets
+from engine.views.series.changes import ALL, ChangeCounter, Measure
+from engine.views.series.levels import RareLevels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engine import Simulation
+    from engine.state.pools import Pool
+    from engine.views.series.levels import Level
+
+_FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
+_MOST_BUCKETS = 1024
+_HOUR_BUCKETS = 900  # of the last hour
+_MOST_HOUR_BUCKETS = 2048  # kept, so that the window can move
+
+
+class Window(Enum):
+    """The part of the run that a series covers, up to now."""
+
+    ALL = "since the start"
+    HOUR = "last hour"
+
+
+class Axis(NamedTuple):
+    """The times of a series: column ``n`` covers the buckets after ``edges[n]`` up to ``edges[n + 1]``."""
+
+    every_ms: int
+    edges: tuple[int, ...]
+
+    @property
+    def begin_ms(self) -> int:
+        """The beginning of the first column, in ms since the start."""
+        return self.edges[0] * self.every_ms if self.edges else 0
+
+    @property
+    def end_ms(self) -> int:
+        """The end of the last column, in ms since the start."""
+        return self.edges[-1] * self.every_ms if self.edges else 0
+
+
+class PoolSeries(NamedTuple):
+    """The nodes of a pool, or of all pools: means over each column. Cost is in US dollars."""
+
+    axis: Axis
+    running: Sequence[float]
+    idle: Sequence[float]
+    starting: Sequence[float]
+    down: Sequence[float]
+    target: Sequence[float]
+    usd: Sequence[float]  # so far, at the end of each column
+    usd_an_hour: Sequence[float]
+
+
+class JobSeries(NamedTuple):
+    """The tasks of a job, or of all jobs: means over each column, and rates."""
+
+    axis: Axis
+    waiting: Sequence[float]  # tasks in state active or preparing
+    running: Sequence[float]
+    succeeded_a_minute: Sequence[float]
+    failed_a_minute: Sequence[float]
+    preparing_nodes: Sequence[float]
+    preparation_s: Sequence[float]  # so far on all nodes, at the end of each column
+
+
+SeriesT = TypeVar("SeriesT")
+
+
+class RunSeries:
+    """The series of all pools and jobs of a run, up to the moment that is shown."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read; what is asked for is read then."""
+        self._simulation = simulation
+        self._cuts = Cuts(simulation.log)
+        self._counter = ChangeCounter(simulation)
+        self._all = Buckets(simulation.log, self._counter, _FIRST_BUCKET_MS, _MOST_BUCKETS)
+        self._hour = self._new_hour()
+        self._levels = RareLevels(simulation)
+        self._moment = (-1, -1, -1)
+        self._found: dict[tuple[object, ...], object] = {}
+
+    def _new_hour(self) -> Buckets:
+        return Buckets(self._simulation.log, self._counter, HOUR_MS // _HOUR_BUCKETS, _MOST_HOUR_BUCKETS)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        simulation = self._simulation
+        length = self._cuts.shortest()
+        if length is not None:
+            log = simulation.log
+            from_ms = log.when[length] if length < len(log) else simulation.now_ms
+            self._counter.forget_rows()
+            self._all.cut(length, from_ms)
+            if not self._hour.cut(length, from_ms):
+                self._hour = self._new_hour()
+        moment = simulation.now_ms, len(simulation.log), simulation.jumps
+        if moment == self._moment and length is None:
+            return
+        self._moment = moment
+        self._found.clear()
+        self._levels.update()
+        for _ in self._all.append_until(simulation.now_ms):
+            self._all.double()
+
+    def _update_hour(self, first: int, last: int) -> None:
+        """Count the short buckets from ``first`` to ``last``."""
+        if first < self._hour.first or first > self._hour.stop:
+            self._hour.begin_at(first, self._all)
+        for _ in self._hour.append_until(last * self._hour.every_ms + 1):
+            self._hour.drop()
+
+    def _axis(self, window: Window, columns: int) -> tuple[Buckets, Axis]:
+        """Return the axis of at most so many columns, and the buckets that it counts in."""
+        now_ms = self._simulation.now_ms
+        if window is Window.ALL or now_ms <= HOUR_MS:
+            last = max(0, now_ms - 1) // self._all.every_ms
+            count = min(columns, last)
+            edges = [at * last // count for at in range(count + 1)] if count else []
+            return self._all, Axis(self._all.every_ms, tuple(edges))
+        last = (now_ms - 1) // self._hour.every_ms
+        wide = -(-_HOUR_BUCKETS // columns)
+        # Columns stay where they are while time goes by, so that the picture moves without flickering.
+        begin = max(0, (last // wide - _HOUR_BUCKETS // wide) * wide)
+        self._update_hour(begin, last)
+        edges = [*range(begin, last, wide), last]
+        return self._hour, Axis(self._hour.every_ms, tuple(edges))
+
+    def _once(self, key: tuple[object, ...], make: Callable[[], SeriesT]) -> SeriesT:
+        self._update()
+        if key not in self._found:
+            self._found[key] = make()
+        return self._found[key]  # type: ignore[return-value]
+
+    # -- queries -------------------------------------------------------------------------------------------------
+
+    def of_pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
+        """Return the series of a pool, or of all pools, with at most so many columns; empty for an unknown pool."""
+        return self._once(("pool", pool_id, window, columns), lambda: self._pool(pool_id, window, columns))
+
+    def of_job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
+        """Return the series of a job, or of all jobs, with at most so many columns; empty for an unknown job."""
+        return self._once(("job", job_id, window, columns), lambda: self._job(job_id, window, columns))
+
+    def preparation_ms(self, job_id: str | None) -> int:
+        """Return for how long the preparation of a job, or of all jobs, has run, all nodes together."""
+        self._update()
+        found = None if job_id is None else self._simulation.world.jobs.find(job_id)
+        row = ALL if job_id is None else -2 if found is None else found.row
+        return self._levels.preparing[row].area(self._simulation.now_ms)
+
+    def costs_by_job(self) -> dict[str, float]:
+        """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
+
+        A slot costs its share of what the billed nodes of the pool cost on average at that time. The rest of a pool's
+        cost is for nodes and slots without tasks.
+        """
+        return self._once(("costs",), self._costs_by_job)
+
+    def _pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
+        buckets, axis = self._axis(window, columns)
+        world = self._simulation.world
+        pool = None if pool_id is None else world.pools.find(pool_id)
+        if pool_id is not None and pool is None:
+            return PoolSeries(Axis(0, ()), (), (), (), (), (), (), ())
+        chosen = world.pools.rows if pool is None else [pool]
+        row = ALL if pool is None else pool.row
+        usd = [sum(self._usd(each, edge * axis.every_ms) for each in chosen) for edge in axis.edges]
+        running, idle, starting, down = (
+            _means(axis, buckets, measure, row)
+            for measure in (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
+        )
+        targets = [_level_means(axis, self._levels.target[each.row]) for each in chosen]
+        return PoolSeries(
+            axis,
+            running,
+            idle,
+            starting,
+            down,
+            [sum(each) for each in zip(*targets, strict=True)],
+            usd[1:],
+            [rate * HOUR_MS for rate in _rates(axis, usd)],
+        )
+
+    def _job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
+        buckets, axis = self._axis(window, columns)
+        job = None if job_id is None else self._simulation.world.jobs.find(job_id)
+        if job_id is not None and job is None:
+            return JobSeries(Axis(0, ()), (), (), (), (), (), ())
+        row = ALL if job is None else job.row
+        waiting, preparing, running = (
+            _means(axis, buckets, measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
+        )
+        succeeded, failed = (
+            [rate * MINUTE_MS for rate in _rates(axis, _at_edges(axis, buckets, measure, row))]
+            for measure in (Measure.SUCCEEDED, Measure.FAILED)
+        )
+        level = self._levels.preparing[row]
+        return JobSeries(
+            axis,
+            [sum(each) for each in zip(waiting, preparing, strict=True)],
+            running,
+            succeeded,
+            failed,
+            _level_means(axis, level),
+            [level.area(edge * axis.every_ms) / SECOND_MS for edge in axis.edges[1:]],
+        )
+
+    def _usd(self, pool: Pool, when_ms: int) -> float:
+        levels, size = self._levels, pool.size
+        price, spot_price = (size.price_usd(pool.os, dedicated=is_dedicated) or 0.0 for is_dedicated in (True, False))
+        dedicated_ms, spot_ms = levels.dedicated[pool.row].area(when_ms), levels.spot[pool.row].area(when_ms)
+        return (dedicated_ms * price + spot_ms * spot_price) / HOUR_MS
+
+    def _billed_ms(self, pool: Pool, when_ms: int) -> int:
+        return self._levels.dedicated[pool.row].area(when_ms) + self._levels.spot[pool.row].area(when_ms)
+
+    def _costs_by_job(self) -> dict[str, float]:
+        world, buckets = self._simulation.world, self._all
+        slots: dict[int, int] = {}  # that run, by job
+        costs: defaultdict[int, float] = defaultdict(float)  # by job
+        stop = max(0, self._simulation.now_ms - 1) // buckets.every_ms + 1
+        for number, changes in enumerate(buckets.changes(stop)):
+            begin_ms, end_ms = number * buckets.every_ms, min((number + 1) * buckets.every_ms, self._simulation.now_ms)
+            for (measure, job), change in changes.items():
+                if measure is Measure.SLOTS and job != ALL:
+                    slots[job] = slots.get(job, 0) + change
+            slots = {job: count for job, count in slots.items() if count}
+            for job, count in slots.items():
+                pool = world.pools[self._counter.pool_of_job[job]]
+                billed_ms = self._billed_ms(pool, end_ms) - self._billed_ms(pool, begin_ms)
+                usd = self._usd(pool, end_ms) - self._usd(pool, begin_ms)
+                costs[job] += count / pool.slots * usd * (end_ms - begin_ms) / billed_ms if billed_ms else 0.0
+        return {world.jobs[job].id: usd for job, usd in costs.items()}
+
+
+def _at_edges(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[int]:
+    """Return a measure at the edges of the columns."""
+    if not axis.edges:
+        return []
+    begin = axis.edges[0]
+    values = buckets.values(measure, row, begin, axis.edges[-1] + 1)
+    return [values[edge - begin] for edge in axis.edges]
+
+
+def _means(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[float]:
+    """Return the mean of a measure at the ends of the buckets of each column."""
+    if not axis.edges:
+        return []
+    begin = axis.edges[0]
+    sums = list(accumulate(buckets.values(measure, row, begin, axis.edges[-1] + 1)))
+    return [(sums[end - begin] - sums[start - begin]) / (end - start) for start, end in pairwise(axis.edges)]
+
+
+def _level_means(axis: Axis, level: Level) -> list[float]:
+    areas = [level.area(edge * axis.every_ms) for edge in axis.edges]
+    return _rates(axis, areas)
+
+
+def _rates(axis: Axis, values: Sequence[float]) -> list[float]:
+    """Return the growth of a number in each column, per ms; the number is given at the edges."""
+    return [
+        (after - before) / ((end - start) * axis.every_ms)
+        for (before, after), (start, end) in zip(pairwise(values), pairwise(axis.edges), strict=True)
+    ]

@@ -1,0 +1,136 @@
+"""The series agree with the tables and with a count of the log at every moment, after seeks and branches too."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.base.terms import InstanceState, JobState
+from engine.base.units import HOUR_MS
+from engine.run.observe import cost_usd, pool_cost_usd
+from engine.views.series import series as module
+from engine.views.series.series import RunSeries, Window
+from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation, some_tasks
+from tests.recount import Recount, check_series
+
+SCENARIOS = [
+    "job-prep-release-sample",
+    "priorities-and-fairness",
+    "spot-evictions",
+    "nodes-fail-and-recover",
+    "reboot-during-preparation",
+    "pipeline-with-dependencies",
+    "one-pool-per-scheduled-job",
+    "mpi-in-trouble",
+    "retries-and-exit-conditions",
+    "terminate-then-delete",
+]
+
+
+def finished(name):
+    sim = Simulation(load_scenario(name))
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    return sim
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_recount_of_the_log_is_what_the_tables_say(name):
+    sim = finished(name)
+    for part in (1, 3, 7):
+        sim.seek(sim.log.last_ms * part // 7)
+        world, there = sim.world, Recount(sim, sim.now_ms)
+        assert {node: world.nodes.state_of(node) for node in there.nodes} == there.nodes
+        assert {task: world.tasks.state_of(task) for task in there.tasks} == there.tasks
+        assert math.isclose(sum(there.usd.values()), cost_usd(world, sim.now_ms), abs_tol=1e-9)
+        rows = range(world.instances.length)
+        views = [world.instances.prep(row) for row in rows]
+        assert len(there.preparing) == sum(view is not None and view.state is InstanceState.RUNNING for view in views)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_series_agree_with_a_recount_while_time_goes_by_and_after_seeks(name):
+    sim = Simulation(load_scenario(name))
+    growing = RunSeries(sim)
+    last_ms = finished(name).log.last_ms
+    for part in range(1, 6):
+        sim.run_until(last_ms * part // 5)
+        check_series(sim, growing)
+    for part in (4, 1, 3):
+        sim.seek(last_ms * part // 5)
+        check_series(sim, growing)
+        check_series(sim, RunSeries(sim))
+
+
+@pytest.mark.parametrize("name", ["priorities-and-fairness", "spot-evictions", "a-day-of-autoscaling"])
+def test_a_branch_replaces_what_was_recorded_after_it(name):
+    sim = finished(name)
+    series = RunSeries(sim)
+    last_ms = sim.log.last_ms
+    for window in Window:
+        series.of_job(None, window, 100)
+        series.of_pool(None, window, 100)
+    sim.seek(last_ms // 4)
+    sim.branch()
+    check_series(sim, series)
+    active = (job for job in sim.world.jobs.present() if job.state is JobState.ACTIVE)
+    for job in list(active):
+        do(sim, "terminateJob", jobId=job.id)
+    sim.run_until(last_ms)
+    check_series(sim, series)
+
+
+def test_a_day_in_few_numbers():
+    sim = finished("a-day-of-autoscaling")
+    series = RunSeries(sim)
+    pool = next(iter(sim.world.pools.rows))
+    day, hour = (series.of_pool(pool.id, window, 120) for window in (Window.ALL, Window.HOUR))
+    assert len(day.running) == 120
+    assert day.axis.begin_ms == 0
+    assert sim.now_ms - day.axis.end_ms <= sim.now_ms // 512
+    assert 0.99 * HOUR_MS <= hour.axis.end_ms - hour.axis.begin_ms <= 1.1 * HOUR_MS
+    assert math.isclose(day.usd[-1], pool_cost_usd(sim.world, pool, day.axis.end_ms), rel_tol=0.01)
+    assert day.usd == sorted(day.usd)
+
+
+def test_the_buckets_are_never_more_than_a_fixed_number():
+    sim = Simulation(load_scenario("a-day-of-autoscaling"))
+    series = RunSeries(sim)
+    while sim.now_ms < sim.end_ms and sim.now_ms < 30 * HOUR_MS:
+        sim.run_until(sim.now_ms + 40 * 60_000)
+        series.of_pool(None, Window.HOUR, 100)
+        assert len(series._all._changes) <= module._MOST_BUCKETS
+        assert len(series._hour._changes) <= module._MOST_HOUR_BUCKETS
+
+
+def test_the_last_hour_is_right_after_a_seek_far_back():
+    sim = finished("a-day-of-autoscaling")
+    series = RunSeries(sim)
+    series.of_pool(None, Window.HOUR, 100)
+    for hours in (4, 15, 9):
+        sim.seek(hours * HOUR_MS)
+        check_series(sim, series)
+
+
+def test_all_jobs_together_are_the_sum_of_the_jobs():
+    sim = finished("priorities-and-fairness")
+    sim.seek(sim.log.last_ms // 2)
+    series = RunSeries(sim)
+    jobs = [series.of_job(job.id, Window.ALL, 50) for job in sim.world.jobs.present()]
+    together = series.of_job(None, Window.ALL, 50)
+    assert sum(together.running) > 0
+    for measure in ("waiting", "running", "succeeded_a_minute", "preparing_nodes", "preparation_s"):
+        sums = [sum(each) for each in zip(*(getattr(job, measure) for job in jobs), strict=True)]
+        assert all(map(math.isclose, getattr(together, measure), sums))
+
+
+def test_acc_10_a_job_that_fills_its_nodes_costs_what_they_cost_meanwhile():
+    sim = simulation(a_job(tasks=some_tasks(4, seconds=600)), pool=a_pool(nodes=2, taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 300)
+    costs = RunSeries(sim).costs_by_job()
+    pool = sim.world.pools.find("p")
+    price = pool.size.price_usd(pool.os, dedicated=True)
+    assert math.isclose(costs["j"], 2 * price * 300 / 3600, rel_tol=0.01)
+    assert costs["j"] < cost_usd(sim.world, sim.now_ms)

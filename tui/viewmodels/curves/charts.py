@@ -1,0 +1,144 @@
+"""The charts of a pool and a job: what they show, with the values of this moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.units import SECOND_MS
+from engine.views.series.changes import Measure, kind_of_node
+from tui.viewmodels.curves.plot import Layer
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.styled import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engine.views.series.series import Axis, RunSeries, Window
+    from tui.viewmodels.session.session import Session
+
+
+class Reading(NamedTuple):
+    """A value at this moment; ``layer`` is the number of its area, -1 is the line, None stands for neither."""
+
+    text: str
+    name: str
+    layer: int | None = None
+
+
+class Chart(NamedTuple):
+    """A chart over time."""
+
+    title: str
+    axis: Axis
+    layers: Sequence[Layer]
+    line: Layer | None
+    readings: Sequence[Reading]
+    is_count: bool  # of things: the scale has whole numbers only
+    label: Callable[[float], str]
+
+    @property
+    def top(self) -> float:
+        """The highest value."""
+        sums = (sum(column) for column in zip(*(layer.values for layer in self.layers), strict=True))
+        return max(max(sums, default=0), max(self.line.values, default=0) if self.line else 0)
+
+
+def compact(value: float) -> str:
+    """Return a number in at most five characters: ``12``, ``0.5``, ``1.2k``, ``35k``, ``1.2M``."""
+    if value and value < 1:
+        return f"{value:.2g}"
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= limit:
+            return f"{value / (1e3 if unit == 'k' else limit):.3g}{unit}"
+    return f"{value:,.0f}" if value >= 100 or value % 1 == 0 else f"{value:.3g}"
+
+
+def dollars(value: float) -> str:
+    """Return an amount in US dollars."""
+    return f"${value:,.2f}" if value >= 0.995 or not value else f"${value:.2g}"
+
+
+def charts_of(
+    session: Session, series: RunSeries, pool_id: str, job_id: str, window: Window, columns: int
+) -> list[Chart]:
+    """Return the charts of a pool and a job on it, the most important first; either may be empty."""
+    found: list[Chart] = []
+    if session.pool(pool_id) is not None:
+        found += _of_pool(session, series, pool_id, window, columns)
+    if session.job(job_id) is not None:
+        found[1:1] = _of_job(session, series, job_id, window, columns)
+    return found
+
+
+def _of_pool(session: Session, series: RunSeries, pool_id: str, window: Window, columns: int) -> list[Chart]:
+    values, pool = series.of_pool(pool_id, window, columns), session.pool(pool_id)
+    assert pool is not None
+    kinds = dict.fromkeys(Measure, 0)
+    for state, number in pool.node_counts:
+        kinds[kind_of_node(state)] += number
+    layers = (
+        Layer("running", Role.RUNNING, values.running),
+        Layer("idle", Role.QUIET, values.idle),
+        Layer("starting", Role.TRANSITION, values.starting),
+        Layer("down", Role.OFF, values.down),
+    )
+    present = (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
+    readings = [
+        Reading(f"{kinds[kind]:,}", layer.name, number)
+        for number, (kind, layer) in enumerate(zip(present, layers, strict=True))
+        if kinds[kind] or any(layer.values)
+    ]
+    target = pool.target_dedicated + pool.target_spot
+    readings.append(Reading(f"{target:,}", "target", -1))
+    now_usd = session.cost_usd(pool_id)
+    an_hour = values.usd_an_hour[-1] if values.usd_an_hour else 0.0
+    money = [Reading(dollars(now_usd), "so far", 0), Reading(dollars(an_hour), "an hour")]
+    return [
+        Chart("Nodes", values.axis, layers, Layer("target", Role.STRONG, values.target), readings, True, compact),
+        Chart("Cost", values.axis, (Layer("so far", Role.KEY, values.usd),), None, money, False, dollars),
+    ]
+
+
+def _of_job(session: Session, series: RunSeries, job_id: str, window: Window, columns: int) -> list[Chart]:
+    values, job = series.of_job(job_id, window, columns), session.job(job_id)
+    assert job is not None
+    everything, tasks = series.of_job(None, window, columns), job.phases.tasks
+    others = [max(0.0, all_ - own) for all_, own in zip(everything.running, values.running, strict=True)]
+    running = [Layer("running", Role.RUNNING, values.running)]
+    readings = [Reading(f"{tasks.running:,}", "running", 0)]
+    if any(others):
+        running.append(Layer("of other jobs", Role.OFF, others))
+        now = session.running_tasks() - tasks.running
+        readings.append(Reading(f"{now:,}", "of other jobs", 1))
+    rates = (
+        Layer("succeeded", Role.OK, values.succeeded_a_minute),
+        Layer("failed", Role.FAILED, values.failed_a_minute),
+    )
+    waiting = tasks.active + tasks.preparing
+    latest = [compact(round(layer.values[-1], 1) if layer.values else 0) for layer in rates]
+    done = [Reading(latest[0], "a minute", 0)]
+    if tasks.failed or any(rates[1].values):
+        done.append(Reading(f"{tasks.failed:,}", "failed", 1))
+    found = [
+        Chart("Running tasks", values.axis, running, None, readings, True, compact),
+        Chart(
+            "Waiting tasks",
+            values.axis,
+            (Layer("waiting", Role.QUIET, values.waiting),),
+            None,
+            [Reading(f"{waiting:,}", "waiting", 0)],
+            True,
+            compact,
+        ),
+        Chart("Tasks completed a minute", values.axis, rates, None, done, False, compact),
+    ]
+    if job.phases.preparation.is_specified:
+        spent_ms = series.preparation_ms(job_id)
+        preparing = Layer("preparing", Role.PREPARING, values.preparing_nodes)
+        now = job.phases.preparation
+        told = [
+            Reading(f"{sum(now[status] for status in RUNS):,}", "nodes", 0),
+            Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all"),
+        ]
+        found.append(Chart("Preparing nodes", values.axis, (preparing,), None, told, True, compact))
+    return found
