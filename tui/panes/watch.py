@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tui.panes.attention import Attention
+from tui.panes.curves import Curves
 from tui.panes.job_lists import JobLists
 from tui.panes.node_map import NodeMapPane
 from tui.panes.pinned import Pinned
@@ -73,6 +74,7 @@ class Watch(View):
         }
         self._map = NodeMapPane(session)
         self._lists = JobLists(session)
+        self._curves = Curves(session)
         self._arrangement: Arrangement | None = None
 
     def compose(self) -> ComposeResult:
@@ -81,6 +83,7 @@ class Watch(View):
             yield self._map
             yield Attention(self._session)
             yield Pinned(self._session)
+            yield self._curves
             yield self._lists
             yield LinesView(id="recent", classes="panel")
             yield LinesView(id="about", classes="panel")
@@ -120,7 +123,8 @@ class Watch(View):
     def _wishes(self) -> dict[str, Callable[[int, int], Wish | None]]:
         """The wishes of the panes for rows, by id."""
         wishes: dict[str, Callable[[int, int], Wish | None]] = {
-            each.id or "": each.wish for each in (self._map, *self.query(Attention), *self.query(Pinned), self._lists)
+            each.id or "": each.wish
+            for each in (self._map, *self.query(Attention), *self.query(Pinned), self._lists, self._curves)
         }
         return {**wishes, STRIP: self._strip_wish, EVENTS: self._events_wish, ABOUT: self._about_wish}
 
@@ -142,6 +146,7 @@ class Watch(View):
         self._map.update()
         self.query_one(Pinned).update()
         self._lists.update()
+        self._curves.update()
         self.query_one(Attention).update()
         self._update_events()
         self._update_details()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from engine.views.series.series import Window
 from tui.dialogs.files import Files, FilesPlayback
 from tui.dialogs.help import HelpScreen
 from tui.dialogs.sheet import Sheet
@@ -28,13 +29,19 @@ if TYPE_CHECKING:
 
 
 class InformationKeys(TimeKeys):
-    """Why, files and help."""
+    """Why, files, help, and the time that curves show."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "help", "help", id="help"),
         Binding("w", "why", "explain the state of the row", id="row.why"),
         Binding("f", "files", "files of the row", id="row.files"),
+        Binding("H", "curves_window", "curves: last hour, or since the start", id="curves.window"),
     ]
+
+    def action_curves_window(self) -> None:
+        """Let curves show the last hour, or all since the start."""
+        self.session.window = Window.HOUR if self.session.window is Window.ALL else Window.ALL
+        self.view.update()
 
     def action_why(self) -> None:
         """Explain the state of the subject under the cursor; if a pool has no nodes, that."""

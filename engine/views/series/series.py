@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.state.tasks import RUNNING
 from engine.views.log.reader import Cuts
 from engine.views.series.buckets import Buckets
 from engine.views.series.changes import ALL, ChangeCounter, Measure
@@ -69,7 +70,7 @@ class JobSeries(NamedTuple):
     axis: Axis
     waiting: Sequence[float]  # tasks in state active or preparing
     running: Sequence[float]
-    succeeded_a_minute: Sequence[float]
+    succeeded_a_minute: Sequence[float]  # in the minute before the end of each column, or on average if it is longer
     failed_a_minute: Sequence[float]
     preparing_nodes: Sequence[float]
     preparation_s: Sequence[float]  # so far on all nodes, at the end of each column
@@ -162,6 +163,10 @@ class RunSeries:
         row = ALL if job_id is None else -2 if found is None else found.row
         return self._levels.preparing[row].area(self._simulation.now_ms)
 
+    def running_tasks(self) -> int:
+        """Return the number of tasks of all jobs that run now."""
+        return sum(job.counts[RUNNING] for job in self._simulation.world.jobs.rows)
+
     def costs_by_job(self) -> dict[str, float]:
         """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
 
@@ -205,8 +210,7 @@ class RunSeries:
             _means(axis, buckets, measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
         )
         succeeded, failed = (
-            [rate * MINUTE_MS for rate in _rates(axis, _at_edges(axis, buckets, measure, row))]
-            for measure in (Measure.SUCCEEDED, Measure.FAILED)
+            _in_a_minute(axis, buckets, measure, row) for measure in (Measure.SUCCEEDED, Measure.FAILED)
         )
         level = self._levels.preparing[row]
         return JobSeries(
@@ -247,13 +251,19 @@ class RunSeries:
         return {world.jobs[job].id: usd for job, usd in costs.items()}
 
 
-def _at_edges(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[int]:
-    """Return a measure at the edges of the columns."""
+def _in_a_minute(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[float]:
+    """Return the growth of a measure in the minute before the end of each column, or a minute's share of a column."""
     if not axis.edges:
         return []
-    begin = axis.edges[0]
+    minute = max(1, round(MINUTE_MS / axis.every_ms))
+    begin = max(buckets.first, axis.edges[0] - minute)
     values = buckets.values(measure, row, begin, axis.edges[-1] + 1)
-    return [values[edge - begin] for edge in axis.edges]
+    found = []
+    for start, end in pairwise(axis.edges):
+        since = max(begin, min(start, end - minute))
+        spent = max(MINUTE_MS, (end - since) * axis.every_ms)
+        found.append((values[end - begin] - values[since - begin]) * MINUTE_MS / spent)
+    return found
 
 
 def _means(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import SECOND_MS
+from engine.views.pages.instances import HookStatus
 from engine.views.series.changes import Measure, kind_of_node
 from tui.viewmodels.curves.plot import Layer
 from tui.viewmodels.text import format as fmt
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from engine.views.series.series import Axis, RunSeries, Window
     from tui.viewmodels.session.session import Session
+
+
+_RUNS = (HookStatus.RUNNING, HookStatus.RETRYING)
 
 
 class Reading(NamedTuple):
@@ -108,8 +112,7 @@ def _of_job(session: Session, series: RunSeries, job_id: str, window: Window, co
     readings = [Reading(f"{tasks.running:,}", "running", 0)]
     if any(others):
         running.append(Layer("of other jobs", Role.OFF, others))
-        now = session.running_tasks() - tasks.running
-        readings.append(Reading(f"{now:,}", "of other jobs", 1))
+        readings.append(Reading(f"{series.running_tasks() - tasks.running:,}", "of other jobs", 1))
     rates = (
         Layer("succeeded", Role.OK, values.succeeded_a_minute),
         Layer("failed", Role.FAILED, values.failed_a_minute),
@@ -135,9 +138,9 @@ def _of_job(session: Session, series: RunSeries, job_id: str, window: Window, co
     if job.phases.preparation.is_specified:
         spent_ms = series.preparation_ms(job_id)
         preparing = Layer("preparing", Role.PREPARING, values.preparing_nodes)
-        now = job.phases.preparation
+        prepare = sum(job.phases.preparation[status] for status in _RUNS)
         told = [
-            Reading(f"{sum(now[status] for status in RUNS):,}", "nodes", 0),
+            Reading(f"{prepare:,}", "nodes", 0),
             Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all"),
         ]
         found.append(Chart("Preparing nodes", values.axis, (preparing,), None, told, True, compact))

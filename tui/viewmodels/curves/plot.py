@@ -81,6 +81,7 @@ def plot(
         rows: The height.
         style: The means of drawing.
     """
+    layers = layers or (Layer("", Role.PLAIN, ()),)
     heights = _heights([stretched(layer.values, cells) for layer in layers], top, rows, cells)
     roles = [layer.role for layer in layers]
     has_blocks = not style.ascii_only and (style.has_grounds or len(layers) == 1)

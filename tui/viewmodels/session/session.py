@@ -25,6 +25,7 @@ from engine.views.pages.jobs import (
 from engine.views.pages.nodes import NodePage
 from engine.views.pages.storage import stored_blobs
 from engine.views.pages.tasks import TaskPage
+from engine.views.series.series import RunSeries, Window
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import GlyphSet
 
@@ -58,6 +59,8 @@ class Session:
         self.glyphs = GlyphSet(ascii_only=ascii_only)
         self.time_format = "clock"  # or "elapsed", "relative"
         self.events = EventPage(simulation)
+        self.series = RunSeries(simulation)
+        self.window = Window.ALL  # that curves show
         self.newest_ms = simulation.now_ms
         self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
         self.marks: dict[ItemRef, None] = {}  # in the order of marking

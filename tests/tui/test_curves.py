@@ -1,0 +1,155 @@
+"""Curves: what is drawn, in every size and every way of drawing, and what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.base.units import HOUR_MS
+from engine.views.series.series import Window
+from tui.panes.curves import Curves
+from tui.viewmodels.curves.charts import compact, dollars
+from tui.viewmodels.curves.curves import CurvesModel
+from tui.viewmodels.curves.plot import Layer, Style, nice_top, plot
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.styled import Role, plain, width
+
+BLUE, GREY = Role.RUNNING, Role.QUIET
+
+
+def drawn(layers, top, cells, rows, style=None, over=None):
+    return [plain(spans) for spans in plot(layers, over, top, cells, rows, style or Style())]
+
+
+def text_of(model, cells, rows):
+    return [plain(spans) for spans in model.lines(cells, rows)]
+
+
+def model_at(name, ms, **more):
+    simulation = Simulation(load_scenario(name))
+    simulation.run_until(ms)
+    session = Session(simulation, **more)
+    session.update()
+    return CurvesModel(session)
+
+
+def test_an_area_is_drawn_in_eighths_of_a_cell():
+    assert drawn([Layer("a", BLUE, [0, 1, 8, 12, 16])], 16, 5, 2) == ["   ▄█", " ▁███"]
+
+
+def test_what_is_not_zero_is_visible():
+    assert drawn([Layer("a", BLUE, [0, 0.001])], 1000, 2, 1) == [" ▁"]
+    assert drawn([Layer("a", BLUE, [1000, 1000]), Layer("b", GREY, [0, 1])], 1001, 2, 2)[0].strip()
+
+
+def test_an_area_stands_on_the_one_below_in_the_same_cell():
+    (row,) = plot([Layer("a", BLUE, [4]), Layer("b", GREY, [4])], None, 8, 1, 1, Style())
+    assert [(span.text, span.role, span.ground) for span in row] == [("▄", BLUE, GREY)]
+
+
+def test_without_colours_and_in_ascii_areas_have_textures():
+    layers = [Layer("a", BLUE, [1]), Layer("b", GREY, [1])]
+    assert drawn(layers, 2, 1, 2, Style(has_grounds=False)) == ["▒", "█"]
+    assert drawn(layers, 2, 1, 2, Style(ascii_only=True)) == [":", "#"]
+
+
+def test_a_line_goes_up_and_down_in_steps():
+    line = Layer("target", Role.STRONG, [1, 1, 3, 3, 2])
+    assert drawn([], 3, 5, 3, over=line) == ["  ╭─╮", "  │ ╰", "──╯  "]
+    assert drawn([], 3, 5, 3, Style(ascii_only=True), line) == ["  +-+", "  | +", "--+  "]
+
+
+@pytest.mark.parametrize(
+    ("value", "is_count", "top"), [(0, True, 1), (0.3, False, 0.3), (7, True, 8), (11, True, 12), (130, False, 150)]
+)
+def test_the_top_of_a_scale_is_round(value, is_count, top):
+    assert nice_top(value, is_count=is_count) == pytest.approx(top)
+    assert nice_top(1.1, is_count=True) == 2
+
+
+def test_numbers_are_short():
+    assert [compact(value) for value in (0, 12, 0.25, 1234, 35_000, 1_200_000)] == [
+        "0", "12", "0.25", "1,234", "35k", "1.2M",
+    ]  # fmt: skip
+    assert [dollars(value) for value in (0, 0.016, 0.5, 12, 1234.5)] == [
+        "$0.00", "$0.016", "$0.5", "$12.00", "$1,234.50",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [(30, 1), (30, 3), (38, 9), (58, 17), (96, 13), (130, 30), (200, 60)])
+@pytest.mark.parametrize("name", ["priorities-and-fairness", "job-prep-release-sample", "a-day-of-autoscaling"])
+@pytest.mark.parametrize("style", ["colour", "plain", "ascii"])
+def test_the_curves_fill_their_room_exactly(name, size, style):
+    model = model_at(name, 400_000, ascii_only=style == "ascii")
+    model.has_grounds = style == "colour"
+    cells, rows = size
+    lines = model.lines(cells, rows)
+    assert len(lines) <= rows
+    assert len(lines) == rows or rows < 4
+    assert all(width(spans) <= cells for spans in lines)
+    assert style != "ascii" or all(plain(spans).isascii() for spans in lines)
+
+
+def test_the_least_important_chart_is_left_out_first():
+    model = model_at("job-prep-release-sample", 300_000)
+    tall, low = "\n".join(text_of(model, 60, 40)), "\n".join(text_of(model, 60, 9))
+    for title in ("Nodes", "Running tasks", "Waiting tasks", "Tasks completed a minute", "Preparing nodes", "Cost"):
+        assert title in tall
+    assert "Nodes" in low
+    assert "Cost" not in low
+
+
+def test_the_readings_are_the_numbers_of_now():
+    model = model_at("priorities-and-fairness", 360_000)
+    text = "\n".join(text_of(model, 70, 30))
+    assert "2 running" in text
+    assert "─ 2 target" in text
+    assert "2 of other jobs" in text
+    assert "4 waiting" in text
+
+
+def test_the_times_of_the_window_stand_below():
+    model = model_at("a-day-of-autoscaling", 7 * HOUR_MS)
+    clock = model._session.clock
+    assert text_of(model, 60, 30)[-1].split()[0] == clock(0)
+    model._session.window = Window.HOUR
+    hour = text_of(model, 60, 30)[-1].split()
+    assert hour[-1] == clock(7 * HOUR_MS)
+    assert clock(6 * HOUR_MS - 400_000) <= hour[0] <= clock(6 * HOUR_MS)
+
+
+def test_before_the_first_pool_there_is_a_sentence():
+    model = model_at("one-pool-per-scheduled-job", 0)
+    model._session.simulation.world.pools.rows.clear()
+    assert text_of(CurvesModel(model._session, pool_id="", job_id=""), 60, 10) == ["There is no pool and no job yet."]
+
+
+def test_a_drawing_of_a_large_screen_takes_a_few_milliseconds():
+    model = model_at("a-day-of-autoscaling", 12 * HOUR_MS)
+    costs = []
+    for turn in range(8):
+        model._session.simulation.run_until(12 * HOUR_MS + turn * 60_000)
+        model._session.update()
+        begin = time.process_time()
+        model.lines(130, 40)
+        costs.append(time.process_time() - begin)
+    assert min(costs) < 0.03
+
+
+def test_a_key_switches_between_the_last_hour_and_all(dashboard_at):
+    app = dashboard_at(330)
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            pane = app.screen.query_one(Curves)
+            seen.append((str(pane.border_subtitle), any("Nodes" in plain(spans) for spans in pane.lines)))
+            await pilot.press("H")
+            seen.append((str(pane.border_subtitle), any("Nodes" in plain(spans) for spans in pane.lines)))
+
+    asyncio.run(run())
+    assert seen == [("since the start", True), ("last hour", True)]

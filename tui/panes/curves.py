@@ -1,0 +1,35 @@
+"""The pane of curves over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.settings.options import THEME_NAMES
+from tui.viewmodels.curves.curves import CurvesModel
+from tui.widgets import palette
+from tui.widgets.lines import LinesView
+from tui.widgets.redraw import set_title
+
+if TYPE_CHECKING:
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.watch.arrangement import Wish
+
+
+class Curves(LinesView):
+    """Small charts of the pool and the job in focus."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="curves", classes="panel")
+        self._model = CurvesModel(session)
+
+    def wish(self, width: int, height: int) -> Wish:
+        """Return the rows that the pane can use."""
+        return self._model.wish(width, height)
+
+    def update(self) -> None:
+        """Draw the curves up to the moment that is shown."""
+        if not self.size.height:
+            return
+        self._model.has_grounds = self.app.theme in THEME_NAMES and palette.has_grounds(self.app.theme)
+        set_title(self, self._model.title, self._model.subtitle)
+        self.show(self._model.lines(self.size.width, self.size.height))

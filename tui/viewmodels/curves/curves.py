@@ -1,0 +1,234 @@
+"""Several charts that share the room: side by side and below one another, the least important left out first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.views.series.series import RunSeries
+from tui.viewmodels.curves.charts import charts_of
+from tui.viewmodels.curves.plot import Style, nice_top, plot, stretched
+from tui.viewmodels.text.styled import Line, Role, Span, cut, fit, width
+from tui.viewmodels.watch.arrangement import MUCH, Wish
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.curves.charts import Chart
+    from tui.viewmodels.session.session import Session
+
+_SIDE_BY_SIDE_FROM, _THREE_FROM = 76, 168  # cells
+_CHART_ROWS = 4  # at least: a title and three rows of plot
+_GOOD_ROWS = 6
+_GAP = 2  # cells between charts side by side
+_LEAST_PLOT = 8  # cells
+_NAME_CELLS, _SPARK_READING = 15, 18
+
+
+class Place(NamedTuple):
+    """The room of a chart: its column and its rows, the title among them."""
+
+    column: int
+    rows: int
+
+
+class CurvesModel:
+    """The curves of a pool and a job."""
+
+    def __init__(self, session: Session, *, pool_id: str | None = None, job_id: str | None = None) -> None:
+        """Show this pool and this job, or by default the pool and the job in focus; an empty id stands for none."""
+        self._session = session
+        self._series: RunSeries = session.series
+        self._pool_id = pool_id
+        self._job_id = job_id
+        self.has_grounds = True
+        self._key: tuple[object, ...] = ()
+        self._lines: list[Line] = []
+
+    @property
+    def _subjects(self) -> tuple[str, str]:
+        session = self._session
+        return (
+            session.pool_id if self._pool_id is None else self._pool_id,
+            session.job_id if self._job_id is None else self._job_id,
+        )
+
+    @property
+    def title(self) -> str:
+        """What is shown."""
+        pool, job = self._subjects
+        named = " on ".join(each for each in (job, pool) if each)
+        return self._session.text(f"Curves: {named}" if named else "Curves")
+
+    @property
+    def subtitle(self) -> str:
+        """The part of the run that is shown."""
+        return self._session.window.value
+
+    def wish(self, width: int, height: int) -> Wish:
+        """Return the rows that the curves can use in a pane of this width."""
+        columns = _columns(width - 2)
+        count = 4 + self._has_preparation
+        rows = -(-count // columns)
+        return Wish(4, min(height, rows * _GOOD_ROWS + 3), MUCH)
+
+    @property
+    def _has_preparation(self) -> bool:
+        job = self._session.job(self._subjects[1])
+        return job is not None and job.phases.preparation.is_specified
+
+    def lines(self, cells: int, rows: int) -> Sequence[Line]:
+        """Return the drawing for so much room."""
+        session = self._session
+        simulation = session.simulation
+        moment = simulation.now_ms, len(simulation.log), simulation.jumps
+        view = session.window, session.time_format, session.glyphs.ascii_only, self.has_grounds
+        key = (cells, rows, *moment, *view, *self._subjects)
+        if key != self._key:
+            self._key, self._lines = key, self._draw(cells, rows)
+        return self._lines
+
+    def _draw(self, cells: int, rows: int) -> list[Line]:
+        if rows < 1 or cells < _LEAST_PLOT:
+            return []
+        session = self._session
+        columns = _columns(cells)
+        wide = (cells - _GAP * (columns - 1)) // columns
+        charts = charts_of(session, self._series, *self._subjects, session.window, max(_LEAST_PLOT, wide))
+        if not charts:
+            return [(Span("There is no pool and no job yet.", Role.DIM),)]
+        style = Style(session.glyphs.ascii_only, self.has_grounds)
+        if rows < _CHART_ROWS:
+            return _sparklines(charts, cells, rows, columns, style)
+        return self._small_multiples(charts, cells, rows, columns, style)
+
+    def _small_multiples(
+        self, charts: Sequence[Chart], cells: int, rows: int, columns: int, style: Style
+    ) -> list[Line]:
+        has_axis = rows > _CHART_ROWS
+        room = rows - has_axis
+        layers = max(1, min(-(-len(charts) // columns), room // _CHART_ROWS))
+        charts = charts[: layers * columns]
+        heights = [room // layers + (at < room % layers) for at in range(layers)]
+        lines: list[Line] = []
+        # The charts of a row share its width; the last row may have fewer of them.
+        label_cells = max(len(chart.label(_top(chart))) for chart in charts)
+        for at, height in enumerate(heights):
+            row = charts[at * columns : (at + 1) * columns]
+            widths = _widths(cells, len(row))
+            drawn = [_drawn(chart, wide, height, label_cells, style) for chart, wide in zip(row, widths, strict=True)]
+            lines += _side_by_side(drawn, widths)
+        if has_axis:
+            widths = _widths(cells, len(charts) - (layers - 1) * columns)
+            lines += _side_by_side([[self._times(charts[0], wide, label_cells)] for wide in widths], widths)
+        return lines
+
+    def _times(self, chart: Chart, cells: int, label_cells: int) -> Line:
+        """Return the axis of times: its beginning, its end, and moments between them where there is room."""
+        clock, axis = self._session.clock, chart.axis
+        room = cells - label_cells - 1
+        begin, end = clock(axis.begin_ms), clock(self._session.now_ms)
+        count = max(1, room // (max(len(begin), len(end)) + 12))
+        text = " " * room
+        for at in range(count + 1):
+            when_ms = axis.begin_ms + (self._session.now_ms - axis.begin_ms) * at // count
+            label = clock(when_ms)
+            first = min(max(0, room * at // count - len(label) // 2), room - len(label))
+            if first >= 0:
+                text = text[:first] + label + text[first + len(label) :]
+        return Span(" " * (label_cells + 1)), Span(text[:room], Role.DIM)
+
+
+def _columns(cells: int) -> int:
+    return 1 if cells < _SIDE_BY_SIDE_FROM else 2 if cells < _THREE_FROM else 3
+
+
+def _widths(cells: int, count: int) -> list[int]:
+    """Return the widths of charts side by side."""
+    room = cells - _GAP * (count - 1)
+    return [room // count + (at < room % count) for at in range(count)]
+
+
+def _side_by_side(blocks: Sequence[Sequence[Line]], widths: Sequence[int]) -> list[Line]:
+    lines = []
+    for parts in zip(*blocks, strict=True):
+        spans: list[Span] = []
+        for number, (part, wide) in enumerate(zip(parts, widths, strict=True)):
+            gap = _GAP if number < len(parts) - 1 else 0
+            spans += [*part, Span(" " * (wide - width(part) + gap))]
+        lines.append(tuple(spans))
+    return lines
+
+
+def _top(chart: Chart) -> float:
+    return nice_top(chart.top, is_count=chart.is_count)
+
+
+def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style) -> list[Line]:
+    """Return a chart: a title with the values of now, and the plot with its scale on the left."""
+    top = _top(chart)
+    plot_cells = max(1, cells - label_cells - 1)
+    picture = plot(chart.layers, chart.line, top, plot_cells, rows - 1, style)
+    labels = {0: chart.label(top), rows - 2: "0"}
+    middle = (rows - 2) / 2
+    if rows >= _GOOD_ROWS and middle % 1 == 0 and not (chart.is_count and top / 2 % 1):
+        labels[int(middle)] = chart.label(top / 2)
+    tick, rail = ("+", "|") if style.ascii_only else ("┤", "│")
+    lines = [_title(chart, cells, style)]
+    for at, spans in enumerate(picture):
+        label = labels.get(at, "")
+        lines.append((Span(f"{label:>{label_cells}}{tick if label else rail}", Role.DIM), *spans))
+    return lines
+
+
+def _title(chart: Chart, cells: int, style: Style) -> Line:
+    """Return the title at the left, and as many readings as fit at the right edge."""
+    title = Span(chart.title, Role.STRONG)
+    room = cells - len(chart.title) - 2
+    present = [number for number, reading in enumerate(chart.readings) if reading.text != "0"]
+    # First all with their names, then those that are not zero, then those without names.
+    for numbers, is_long in ((range(len(chart.readings)), True), (present, True), (present, False)):
+        parts = [_reading(chart, number, style, is_long=is_long) for number in numbers]
+        if sum(map(width, parts)) + 2 * (len(parts) - 1) <= room:
+            break
+    spans: list[Span] = []
+    for part in parts:
+        if width(spans) + width(part) + 2 > room:
+            break
+        spans += [Span("  "), *part] if spans else part
+    gap = " " * max(1, cells - len(chart.title) - width(spans))
+    return cut((title, Span(gap), *spans), cells)
+
+
+def _reading(chart: Chart, number: int, style: Style, *, is_long: bool = True) -> Line:
+    reading = chart.readings[number]
+    name = f" {reading.name}" if is_long or reading.layer is None else ""
+    if reading.layer is None:
+        return (Span(reading.text + name, Role.DIM),)
+    if reading.layer < 0:
+        assert chart.line is not None
+        return Span("- " if style.ascii_only else "─ ", chart.line.role), Span(reading.text + name)
+    if len(chart.layers) == 1:
+        return (Span(reading.text + name, chart.layers[0].role),)
+    mark = "■" if style.has_grounds and not style.ascii_only else style.texture(reading.layer)
+    return Span(f"{mark} ", chart.layers[reading.layer].role), Span(reading.text + name)
+
+
+def _sparklines(charts: Sequence[Chart], cells: int, rows: int, columns: int, style: Style) -> list[Line]:
+    """Return a line for each chart: its title, its first area or line, and the value of now."""
+    widths = _widths(cells, columns)
+    shown = charts[: rows * columns]
+    blocks = [
+        [_sparkline(chart, wide, style) for chart in shown[number::columns]] for number, wide in enumerate(widths)
+    ]
+    longest = max(map(len, blocks))
+    return _side_by_side([[*block, *([()] * (longest - len(block)))] for block in blocks], widths)
+
+
+def _sparkline(chart: Chart, cells: int, style: Style) -> Line:
+    room = max(1, cells - _NAME_CELLS - _SPARK_READING)
+    reading = chart.readings[0]
+    layer = chart.layers[0]
+    values = stretched(layer.values, room)
+    (picture,) = plot((layer._replace(values=values),), None, _top(chart), room, 1, style)
+    name = Span(fit(chart.title, _NAME_CELLS - 1) + " ", Role.STRONG)
+    return cut((name, *picture, Span(f" {reading.text} {reading.name}", layer.role)), cells)
