@@ -122,9 +122,9 @@ def test_the_times_of_the_window_stand_below():
 
 
 def test_before_the_first_pool_there_is_a_sentence():
-    model = model_at("one-pool-per-scheduled-job", 0)
-    model._session.simulation.world.pools.rows.clear()
-    assert text_of(CurvesModel(model._session, pool_id="", job_id=""), 60, 10) == ["There is no pool and no job yet."]
+    scenario = load_scenario("one-pool-per-scheduled-job")
+    model = CurvesModel(Session(Simulation(scenario)))
+    assert text_of(model, 60, 10) == ["There is no pool and no job yet."]
 
 
 def test_a_drawing_of_a_large_screen_takes_a_few_milliseconds():

@@ -101,8 +101,8 @@ def test_other_themes(snap_compare, dashboard_at, theme):
 # Each kind of thing at a page that shows what it can: a scenario, the moment in seconds, the keys that lead there.
 BLADES = {
     "node": ("nodes-fail-and-recover", 900, ["3", "enter", *["right"] * 5]),
-    "pool": ("spot-evictions", 345, ["2", "enter", *["right"] * 5]),
-    "job": ("preparation-fails-on-one-node", 260, ["4", "enter"]),
+    "pool": ("spot-evictions", 345, ["2", "enter"]),
+    "job": ("preparation-fails-on-one-node", 260, ["4", "enter", "right"]),
     "task": ("retries-and-exit-conditions", 200, ["5", "down", "enter", *["right"] * 3]),
 }
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.terms import NodeState, TaskState
+from engine.base.terms import TaskState
 from engine.views.log.node_history import NodeHistory, RunCause, recent_tasks
-from engine.views.log.pool_history import PoolHistory
 from engine.views.log.state_spans import JobHistory
 from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
@@ -125,38 +124,6 @@ def test_a_deleted_task_has_been_gone_since_then():
     run_to(sim, seconds=READY_S + 60)
     assert TaskHistory(sim, 0).steps()[-1].state is None
     assert NodeHistory(sim, 0).recent_tasks() == []
-
-
-# --- pools
-
-
-@pytest.mark.parametrize("name", ["a-day-of-autoscaling", "spot-evictions", "nodes-fail-and-recover"])
-def test_samples_of_a_pool_are_what_its_nodes_were(name):
-    sim = finished(name)
-    pool = next(iter(sim.world.pools.rows))
-    history = PoolHistory(sim, pool.id)
-    sim.seek(min(sim.now_ms, 12 * 3_600_000))
-    samples = history.samples()
-    assert 200 < len(samples) <= 512
-    for number in range(0, len(samples), 37):
-        sim.seek(number * history.every_ms)
-        states = [sim.world.nodes.state_of(node) for node in sim.world.pools.find(pool.id).nodes]
-        assert samples[number].states == {state: states.count(state) for state in NodeState if state in states}
-        assert history.samples() == samples[:number]
-
-
-def test_samples_know_the_target_of_a_resize():
-    sim = simulation(pool=a_pool(nodes=1))
-    run_to(sim, minutes=2)
-    do(sim, "resizePool", poolId="p", targetDedicatedNodes=3)
-    run_to(sim, minutes=4)
-    history = PoolHistory(sim, "p")
-    assert [sample.target for sample in history.samples()[::100]] == [1, 1, 3]
-    assert history.samples()[-1].nodes == 3
-    sim.seek(60_000)
-    sim.branch()
-    sim.run_until(200_000)
-    assert {sample.target for sample in history.samples()} == {1}
 
 
 # --- dependencies

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.settings.options import THEME_NAMES
 from tui.viewmodels.curves.curves import CurvesModel
+from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.widgets import palette
 from tui.widgets.lines import LinesView
 from tui.widgets.redraw import set_title
 
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
-    from tui.viewmodels.watch.arrangement import Wish
+
+
+_LEAST_ROWS = 4
+_FRAME_CELLS, _FRAME_ROWS = 4, 2
 
 
 class Curves(LinesView):
@@ -24,12 +27,12 @@ class Curves(LinesView):
 
     def wish(self, width: int, height: int) -> Wish:
         """Return the rows that the pane can use."""
-        return self._model.wish(width, height)
+        return Wish(_LEAST_ROWS, min(height, self._model.best_rows(width - _FRAME_CELLS) + _FRAME_ROWS), MUCH)
 
     def update(self) -> None:
         """Draw the curves up to the moment that is shown."""
         if not self.size.height:
             return
-        self._model.has_grounds = self.app.theme in THEME_NAMES and palette.has_grounds(self.app.theme)
+        self._model.has_grounds = palette.has_grounds(self.app.theme)
         set_title(self, self._model.title, self._model.subtitle)
         self.show(self._model.lines(self.size.width, self.size.height))

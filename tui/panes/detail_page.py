@@ -8,6 +8,7 @@ from tui.panes.view import View
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.detail_pages.page import tab_at, tab_bar
 from tui.viewmodels.text.styled import Span, cut
+from tui.widgets import palette
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
 from tui.widgets.redraw import ResizeFilter, set_title
@@ -103,6 +104,7 @@ class DetailPage(ResizeFilter, View):
         set_title(page, f"{model.title}: {model.tabs[self.page]}")
         page.subject = model.subject if model.exists else None
         cells = max(20, page.size.width - PageView.MARGIN - 1)
+        model.rows, model.has_grounds = max(1, page.size.height), palette.has_grounds(self.app.theme)
         shown = [cut(each, cells) for each in model.lines(self.page, cells)]
         page.show_page(shown, is_new=self._is_new)
         self._is_new = not page.size.width  # it is laid out only now

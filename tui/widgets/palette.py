@@ -117,7 +117,7 @@ def _theme(name: str) -> Theme:
 
 def has_grounds(theme: str) -> bool:
     """Return True if the colour of a role can be the background of another one."""
-    return theme not in (ANSI, NO_COLOUR)
+    return theme in THEME_NAMES and theme not in (ANSI, NO_COLOUR)
 
 
 @lru_cache(maxsize=1024)

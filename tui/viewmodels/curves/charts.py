@@ -14,7 +14,7 @@ from tui.viewmodels.text.styled import Role
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.series.series import Axis, RunSeries, Window
+    from engine.views.series.series import Axis, Window
     from tui.viewmodels.session.session import Session
 
 
@@ -62,20 +62,18 @@ def dollars(value: float) -> str:
     return f"${value:,.2f}" if value >= 0.995 or not value else f"${value:.2g}"
 
 
-def charts_of(
-    session: Session, series: RunSeries, pool_id: str, job_id: str, window: Window, columns: int
-) -> list[Chart]:
+def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> list[Chart]:
     """Return the charts of a pool and a job on it, the most important first; either may be empty."""
     found: list[Chart] = []
     if session.pool(pool_id) is not None:
-        found += _of_pool(session, series, pool_id, window, columns)
+        found += _of_pool(session, pool_id, window, columns)
     if session.job(job_id) is not None:
-        found[1:1] = _of_job(session, series, job_id, window, columns)
+        found[1:1] = _of_job(session, job_id, window, columns)
     return found
 
 
-def _of_pool(session: Session, series: RunSeries, pool_id: str, window: Window, columns: int) -> list[Chart]:
-    values, pool = series.of_pool(pool_id, window, columns), session.pool(pool_id)
+def _of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
+    values, pool = session.series.of_pool(pool_id, window, columns), session.pool(pool_id)
     assert pool is not None
     kinds = dict.fromkeys(Measure, 0)
     for state, number in pool.node_counts:
@@ -103,16 +101,16 @@ def _of_pool(session: Session, series: RunSeries, pool_id: str, window: Window, 
     ]
 
 
-def _of_job(session: Session, series: RunSeries, job_id: str, window: Window, columns: int) -> list[Chart]:
-    values, job = series.of_job(job_id, window, columns), session.job(job_id)
+def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
+    values, job = session.series.of_job(job_id, window, columns), session.job(job_id)
     assert job is not None
-    everything, tasks = series.of_job(None, window, columns), job.phases.tasks
+    everything, tasks = session.series.of_job(None, window, columns), job.phases.tasks
     others = [max(0.0, all_ - own) for all_, own in zip(everything.running, values.running, strict=True)]
     running = [Layer("running", Role.RUNNING, values.running)]
     readings = [Reading(f"{tasks.running:,}", "running", 0)]
     if any(others):
         running.append(Layer("of other jobs", Role.OFF, others))
-        readings.append(Reading(f"{series.running_tasks() - tasks.running:,}", "of other jobs", 1))
+        readings.append(Reading(f"{session.series.running_tasks() - tasks.running:,}", "of other jobs", 1))
     rates = (
         Layer("succeeded", Role.OK, values.succeeded_a_minute),
         Layer("failed", Role.FAILED, values.failed_a_minute),
@@ -136,7 +134,7 @@ def _of_job(session: Session, series: RunSeries, job_id: str, window: Window, co
         Chart("Tasks completed a minute", values.axis, rates, None, done, False, compact),
     ]
     if job.phases.preparation.is_specified:
-        spent_ms = series.preparation_ms(job_id)
+        spent_ms = session.series.preparation_ms(job_id)
         preparing = Layer("preparing", Role.PREPARING, values.preparing_nodes)
         prepare = sum(job.phases.preparation[status] for status in _RUNS)
         told = [

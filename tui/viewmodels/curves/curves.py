@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.views.series.series import RunSeries
 from tui.viewmodels.curves.charts import charts_of
 from tui.viewmodels.curves.plot import Style, nice_top, plot, stretched
 from tui.viewmodels.text.styled import Line, Role, Span, cut, fit, width
-from tui.viewmodels.watch.arrangement import MUCH, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _SIDE_BY_SIDE_FROM, _THREE_FROM = 76, 168  # cells
+_CHARTS = 5  # beside that of preparation
 _CHART_ROWS = 4  # at least: a title and three rows of plot
 _GOOD_ROWS = 6
 _GAP = 2  # cells between charts side by side
@@ -32,31 +31,19 @@ class Place(NamedTuple):
 
 
 class CurvesModel:
-    """The curves of a pool and a job."""
+    """The curves of the pool and the job in focus."""
 
-    def __init__(self, session: Session, *, pool_id: str | None = None, job_id: str | None = None) -> None:
-        """Show this pool and this job, or by default the pool and the job in focus; an empty id stands for none."""
+    def __init__(self, session: Session) -> None:
+        """Show the pool and the job in focus."""
         self._session = session
-        self._series: RunSeries = session.series
-        self._pool_id = pool_id
-        self._job_id = job_id
         self.has_grounds = True
         self._key: tuple[object, ...] = ()
         self._lines: list[Line] = []
 
     @property
-    def _subjects(self) -> tuple[str, str]:
-        session = self._session
-        return (
-            session.pool_id if self._pool_id is None else self._pool_id,
-            session.job_id if self._job_id is None else self._job_id,
-        )
-
-    @property
     def title(self) -> str:
         """What is shown."""
-        pool, job = self._subjects
-        named = " on ".join(each for each in (job, pool) if each)
+        named = " on ".join(each for each in (self._session.job_id, self._session.pool_id) if each)
         return self._session.text(f"Curves: {named}" if named else "Curves")
 
     @property
@@ -64,16 +51,13 @@ class CurvesModel:
         """The part of the run that is shown."""
         return self._session.window.value
 
-    def wish(self, width: int, height: int) -> Wish:
-        """Return the rows that the curves can use in a pane of this width."""
-        columns = _columns(width - 2)
-        count = 4 + self._has_preparation
-        rows = -(-count // columns)
-        return Wish(4, min(height, rows * _GOOD_ROWS + 3), MUCH)
+    def best_rows(self, cells: int) -> int:
+        """Return the rows in which all charts are well drawn, in a room of this width."""
+        return -(-(_CHARTS + self._has_preparation) // _columns(cells)) * _GOOD_ROWS + 1
 
     @property
     def _has_preparation(self) -> bool:
-        job = self._session.job(self._subjects[1])
+        job = self._session.job(self._session.job_id)
         return job is not None and job.phases.preparation.is_specified
 
     def lines(self, cells: int, rows: int) -> Sequence[Line]:
@@ -82,7 +66,7 @@ class CurvesModel:
         simulation = session.simulation
         moment = simulation.now_ms, len(simulation.log), simulation.jumps
         view = session.window, session.time_format, session.glyphs.ascii_only, self.has_grounds
-        key = (cells, rows, *moment, *view, *self._subjects)
+        key = (cells, rows, *moment, *view, session.pool_id, session.job_id)
         if key != self._key:
             self._key, self._lines = key, self._draw(cells, rows)
         return self._lines
@@ -93,7 +77,7 @@ class CurvesModel:
         session = self._session
         columns = _columns(cells)
         wide = (cells - _GAP * (columns - 1)) // columns
-        charts = charts_of(session, self._series, *self._subjects, session.window, max(_LEAST_PLOT, wide))
+        charts = charts_of(session, session.pool_id, session.job_id, session.window, max(_LEAST_PLOT, wide))
         if not charts:
             return [(Span("There is no pool and no job yet.", Role.DIM),)]
         style = Style(session.glyphs.ascii_only, self.has_grounds)

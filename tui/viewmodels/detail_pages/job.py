@@ -9,7 +9,8 @@ from engine.views.log.state_spans import JobHistory
 from engine.views.pages.jobs import row_of_job
 from engine.views.rest.jobs import counts_of
 from engine.views.rest.lookup import job_wire
-from tui.viewmodels.detail_pages.layout import columns, listing, state_history, tabular
+from tui.viewmodels.curves.curves import CurvesModel
+from tui.viewmodels.detail_pages.layout import columns, curves, listing, state_history, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
@@ -46,13 +47,15 @@ class JobDetailModel(DetailModel):
     kind = "job"
     view = "jobs"
     help_text = (
-        "A job, in tabs. Approximate task count is the service's count. Preparing tasks count as running there. "
+        "A job, in tabs. Curves shows how it went up to now.\n"
+        "Approximate task count is the service's count. Preparing tasks count as running there. "
         "Beside it are the exact numbers and the difference.\n"
         "Tasks, Preparation tasks and Release tasks show the first rows. Enter on the first line opens the list."
     )
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         super().__init__(session, subject)
+        self._curves = CurvesModel(session)
         self._tasks = TasksModel(session)
         self._preparation = PreparationModel(session)
         self._release = ReleaseModel(session)
@@ -82,6 +85,7 @@ class JobDetailModel(DetailModel):
 
     def _pages(self) -> Sequence[Page]:
         return (
+            ("Curves", lambda cells: curves(self._curves, self, cells)),
             ("Overview", self._overview),
             ("Tasks", lambda cells: listing(self._tasks, "tasks", cells)),
             ("Preparation tasks", lambda cells: listing(self._preparation, "preparation", cells)),

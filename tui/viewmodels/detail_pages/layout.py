@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engine.views.log.state_spans import StateSpan, StateT
+    from tui.viewmodels.curves.curves import CurvesModel
+    from tui.viewmodels.detail_pages.page import DetailModel
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.blocks import Block
@@ -121,3 +123,11 @@ def _bar(stays: Sequence[StateSpan[StateT]], begin_ms: int, end_ms: int, cells: 
         after = -(-(stay.end_ms - begin_ms) * cells // span_ms)
         filled[first : max(after, first + 1)] = [glyphs.full] * (max(after, first + 1) - first)
     return "".join(filled[:cells])
+
+
+def curves(model: CurvesModel, page: DetailModel, cells: int) -> list[Line]:
+    """Return the curves of the job and the pool in focus, which fill the page."""
+    model.has_grounds = page.has_grounds
+    more = "  H changes between the last hour and all" if cells >= _TWO_COLUMNS_FROM else ""
+    head = line(Span(model.title, Role.STRONG), Span(f"  {model.subtitle}{more}", Role.DIM))
+    return [head, *model.lines(cells, max(1, page.rows - 1))]

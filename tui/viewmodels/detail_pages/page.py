@@ -27,6 +27,8 @@ class DetailModel(ABC):
         """Open the page of this item."""
         self.session = session
         self.subject = subject
+        self.rows = 24  # of the room for a tab: drawings fill it
+        self.has_grounds = True  # False on a terminal without colours behind text
         self.pages: Sequence[Page] = self._pages()
 
     @property

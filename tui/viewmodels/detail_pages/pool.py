@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.base.terms import NodeState
-from engine.views.log.pool_history import PoolHistory
 from engine.views.pages.autoscale import scale_page
 from engine.views.rest.lookup import pool_wire
 from tui.viewmodels.autoscale.overview import autoscale_lines
-from tui.viewmodels.detail_pages.layout import columns, listing
+from tui.viewmodels.curves.curves import CurvesModel
+from tui.viewmodels.detail_pages.layout import columns, curves, listing
 from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.properties import pool as blocks
 from tui.viewmodels.properties.rest_fields import block, parts
-from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import error_blocks
-from tui.viewmodels.text.chart import Series, chart
-from tui.viewmodels.text.glyphs import NODE, pool_glyph
+from tui.viewmodels.text.glyphs import pool_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line, link
 
 if TYPE_CHECKING:
@@ -40,14 +37,14 @@ class PoolDetailModel(DetailModel):
     help_text = (
         "A pool, in tabs. Nodes shows the first nodes and leads to the list. Scale shows the targets, or the "
         "formula with its last evaluation. S opens the editor.\n"
-        "Node counts has a curve for each node state. History has curves of target, current and running nodes. "
-        "All curves of a tab have the same scale."
+        "Curves shows the nodes against their target, the cost, and the tasks of the job in focus. "
+        "H switches between the last hour and all."
     )
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         super().__init__(session, subject)
         self._nodes_model = NodesModel(session)
-        self._history_read = PoolHistory(session.simulation, self.name)
+        self._curves = CurvesModel(session)
 
     @property
     def exists(self) -> bool:
@@ -77,13 +74,12 @@ class PoolDetailModel(DetailModel):
 
     def _pages(self) -> Sequence[Page]:
         return (
+            ("Curves", lambda cells: curves(self._curves, self, cells)),
             ("Overview", self._overview),
             ("Nodes", lambda cells: listing(self._nodes_model, "nodes", cells)),
             ("Scale", self._scale),
             ("Start task", self._start_task),
             ("Properties", self._properties),
-            ("Node counts", self._node_counts),
-            ("History", self._history),
         )
 
     def _overview(self, cells: int) -> Sequence[Line]:
@@ -118,32 +114,3 @@ class PoolDetailModel(DetailModel):
     @property
     def _wire(self) -> dict[str, Any]:
         return pool_wire(self.session.simulation, self.name) or {}
-
-    # -- over time -----------------------------------------------------------------------------------------------
-
-    def _node_counts(self, cells: int) -> Sequence[Line]:
-        present = dict(self._row.node_counts)
-        samples = self._history_read.samples()
-        seen = [state for state in NodeState if present.get(state) or any(each.states.get(state) for each in samples)]
-        counts = [*(each.states for each in samples), present]
-        series = [Series(NODE[state].name, NODE[state].role, [each.get(state, 0) for each in counts]) for state in seen]
-        return self._chart(series, cells, "The pool has had no nodes yet.")
-
-    def _history(self, cells: int) -> Sequence[Line]:
-        pool, samples = self._row, self._history_read.samples()
-        running = dict(pool.node_counts).get(NodeState.RUNNING, 0)
-        series = (
-            Series(
-                "target", Role.QUIET, [*(each.target for each in samples), pool.target_dedicated + pool.target_spot]
-            ),
-            Series("current", Role.OK, [*(each.nodes for each in samples), pool.nodes]),
-            Series("running", Role.RUNNING, [*(each.states.get(NodeState.RUNNING, 0) for each in samples), running]),
-        )
-        return self._chart(series, cells, "")
-
-    def _chart(self, series: Sequence[Series], cells: int, otherwise: str) -> Sequence[Line]:
-        if not series:
-            return [line(Span(otherwise, Role.DIM))]
-        clock, now_ms = self.session.clock, self.session.now_ms
-        said = f"nodes from the start until now, {fmt.span(now_ms)}"
-        return [line(Span(said, Role.DIM)), *chart(series, clock(0), clock(now_ms), self.session.glyphs, cells)]
