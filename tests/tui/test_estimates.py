@@ -17,7 +17,7 @@ PREPARING_S, WORKING_S, LAST_S, RELEASING_S, END_S = 70, 330, 420, 460, 1000
 
 
 def fourth_line(session):
-    return plain(phase_rail.rail(session, 116, 4)[3])
+    return plain(phase_rail.rail(session, 116, 4)[-1])
 
 
 def test_preparation_is_done_when_the_last_that_runs_ends_as_planned(session_at):
@@ -152,4 +152,4 @@ def test_a_part_of_the_breadcrumb_can_be_clicked(dashboard_at):
 def test_where_nothing_runs_nothing_is_promised(session_at):
     session = session_at(400, "preparation-fails-everywhere")
     assert "No estimate: no task runs" in fourth_line(session)
-    assert "none will run when the job ends" in plain(phase_rail.rail(session, 116, 4)[2])
+    assert "none will run when the job ends" in plain(phase_rail.rail(session, 116, 4)[-2])

@@ -155,7 +155,7 @@ def test_a_job_without_hooks_says_so(session_at):
     assert rows(model) == []
     assert "JobPreparationTaskNotSpecified" in " ".join(model.empty())
     assert "has no job release task" in " ".join(ReleaseModel(session).empty())
-    assert "none: the job has no preparation task" in texts(phase_rail.rail(session, 110, 4))[0]
+    assert [each.split()[0] for each in texts(phase_rail.rail(session, 110, 4))[:-1]] == ["Tasks"]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tui.panes.attention import Attention
 from tui.panes.curves import Curves
 from tui.panes.job_lists import JobLists
+from tui.panes.job_strip import JobStrip
 from tui.panes.node_map import NodeMapPane
 from tui.panes.pinned import Pinned
 from tui.panes.view import View
@@ -16,8 +17,7 @@ from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.watch import phase_rail
-from tui.viewmodels.watch.arrangement import ABOUT, EVENTS, STRIP, Arrangement, Wish, arrange
+from tui.viewmodels.watch.arrangement import ABOUT, EVENTS, Arrangement, Wish, arrange
 from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
@@ -49,11 +49,15 @@ HELP = (
 ) + HOW_ESTIMATED
 
 _HINTS = {
+    "strip": (("jobs.up jobs.down", "job in focus"), ("jobs.open", "open")),
     "map": (("map.lens", "lens"), ("map.open", "open")),
     "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
     "attention": (("choices.open", "go there"),),
     "job-lists": (("lists.before lists.next", "tabs"), ("table.open", "open")),
 }
+
+
+_WITH_SUBJECT = (Table, NodeMap, Legend, Attention, Pinned, JobStrip)
 
 
 class Watch(View):
@@ -75,11 +79,12 @@ class Watch(View):
         self._map = NodeMapPane(session)
         self._lists = JobLists(session)
         self._curves = Curves(session)
+        self._strip = JobStrip(session)
         self._arrangement: Arrangement | None = None
 
     def compose(self) -> ComposeResult:
         with Regions(id="panes"):
-            yield LinesView(id="strip", classes="panel")
+            yield self._strip
             yield self._map
             yield Attention(self._session)
             yield Pinned(self._session)
@@ -124,12 +129,9 @@ class Watch(View):
         """The wishes of the panes for rows, by id."""
         wishes: dict[str, Callable[[int, int], Wish | None]] = {
             each.id or "": each.wish
-            for each in (self._map, *self.query(Attention), *self.query(Pinned), self._lists, self._curves)
+            for each in (self._strip, self._map, *self.query(Attention), *self.query(Pinned), self._lists, self._curves)
         }
-        return {**wishes, STRIP: self._strip_wish, EVENTS: self._events_wish, ABOUT: self._about_wish}
-
-    def _strip_wish(self, width: int, height: int) -> Wish:  # noqa: ARG002
-        return Wish(3, 6, 6)
+        return {**wishes, EVENTS: self._events_wish, ABOUT: self._about_wish}
 
     def _events_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
         lines = self._events.count + 2
@@ -139,10 +141,7 @@ class Watch(View):
         return Wish(10, 24, 36)
 
     def _update_panes(self) -> None:
-        session = self._session
-        strip = self.query_one("#strip", LinesView)
-        set_title(strip, phase_rail.title(session), phase_rail.subtitle(session))
-        strip.show(phase_rail.rail(session, strip.size.width, strip.size.height))
+        self._strip.update()
         self._map.update()
         self.query_one(Pinned).update()
         self._lists.update()
@@ -165,7 +164,7 @@ class Watch(View):
         if not about.region.height:
             return
         focused = self.screen.focused
-        subject = focused.subject if isinstance(focused, Table | NodeMap | Legend | Attention | Pinned) else None
+        subject = focused.subject if isinstance(focused, _WITH_SUBJECT) else None
         model = self._models.get(subject.kind) if subject is not None else None
         if isinstance(focused, Table):
             model = focused.model
@@ -176,6 +175,10 @@ class Watch(View):
             blocks = [] if key is None else list(model.details(key))
         set_title(about, "Details")
         about.show(block_lines(blocks, max(10, about.size.width - 1)))
+
+    def on_job_strip_focused(self) -> None:
+        """Show the job that is in focus now."""
+        self.update()
 
     def on_node_map_changed(self) -> None:
         """Show the details of the node under the cursor."""

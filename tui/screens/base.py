@@ -13,6 +13,7 @@ from tui.panes.attention import Attention
 from tui.panes.detail_page import DetailPage
 from tui.panes.header import Header
 from tui.panes.introduction import Introduction
+from tui.panes.job_strip import JobStrip
 from tui.panes.list_page import ListPage
 from tui.panes.pinned import Pinned
 from tui.panes.timeline import Timeline
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _DIGITS = "123456789"
-_WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned)
+_WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned, JobStrip)
 
 
 class ViewScreen(Screen[None]):

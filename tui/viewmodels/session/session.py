@@ -23,6 +23,7 @@ from engine.views.pages.jobs import (
     pool_row,
 )
 from engine.views.pages.nodes import NodePage
+from engine.views.pages.progress import progress_of
 from engine.views.pages.storage import stored_blobs
 from engine.views.pages.tasks import TaskPage
 from engine.views.series.series import RunSeries, Window
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.job_schedules import JobScheduleRow
     from engine.views.pages.jobs import JobRow, PoolRow
+    from engine.views.pages.progress import JobProgress
     from engine.views.pages.storage import StoredBlob
     from tui.viewmodels.text.styled import ItemRef
 
@@ -122,9 +124,10 @@ class Session:
 
     @property
     def job_id(self) -> str:
-        """The job in focus. Until one is chosen it is the pool's first job, preferably one with a preparation task.
+        """The job in focus. Until one is chosen it is a job of the pool that is not completed, if there is one.
 
-        If a job schedule created that one, the newest job of the schedule is in focus.
+        A job with a preparation task is preferred, then the oldest one. If a job schedule created that one, the newest
+        job of the schedule is in focus.
         """
         if not self._job_id and self._first_job is None:
             self._first_job = self._first_job_here()
@@ -133,8 +136,9 @@ class Session:
     def _first_job_here(self) -> str:
         jobs = job_ids(self.simulation)
         here = [job for job in jobs if pool_of_job(self.simulation, job) == self._pool_id] if self._pool_id else jobs
-        prepared = (job for job in here if has_preparation(self.simulation, job))
-        return last_job_like(self.simulation, next(prepared, next(iter(here or jobs), "")))
+        found = [job for job in here if self.is_unfinished(job)] or here or jobs
+        prepared = (job for job in found if has_preparation(self.simulation, job))
+        return last_job_like(self.simulation, next(prepared, next(iter(found), "")))
 
     @property
     def pool_id(self) -> str:
@@ -179,6 +183,19 @@ class Session:
         if job_id not in self._jobs:
             self._jobs[job_id] = job_row(self.simulation, *self.pages(job_id))
         return self._jobs[job_id]
+
+    def progress(self, job_id: str) -> JobProgress | None:
+        """Return the counts of a job that are cheap to read, or None if it does not exist."""
+        return self._look_up(progress_of, job_id)
+
+    def job_end(self, job_id: str) -> tuple[int, bool] | None:
+        """Return when a job will end, or its tasks, and whether that is simulated; None if it is not known."""
+        ends = self._ends_ahead.of(job_id)
+        if ends is None and job_id != self.job_id:
+            return None
+        forecast = self.forecast() if ends is None else ends.seen_at(self.now_ms)
+        end_ms = forecast.tasks_ms if forecast.job_ms is None else forecast.job_ms
+        return None if end_ms is None else (end_ms, forecast.is_simulated)
 
     def is_unfinished(self, job_id: str) -> bool:
         """Return True if the job exists and is not completed."""

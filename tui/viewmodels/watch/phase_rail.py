@@ -42,77 +42,97 @@ def title(session: Session) -> str:
     return session.text(" · ".join(words))
 
 
-def subtitle(session: Session) -> str:
-    """Return the pool's autoscale and the use of its slots."""
+def pool_words(session: Session, *, has_pool: bool) -> list[str]:
+    """Return what the pool in focus does: its size if ``has_pool``, the use of its slots, its cost, its autoscale."""
     pool = session.pool(session.pool_id)
     if pool is None:
-        return ""
-    words = [f"autoscale {'on' if pool.auto_scale else 'off'}", slot_words(pool)]
-    return session.text(" · ".join(filter(None, words)))
+        return []
+    words = [slot_words(pool)]
+    if has_pool:
+        allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
+        words.insert(0, f"pool {pool.pool_id} {allocation}, {node_words(pool)}")
+    cost = session.cost_usd(pool.pool_id)
+    if cost:
+        words.append(f"USD {cost:,.2f}")
+    return [*filter(None, words), f"autoscale {'on' if pool.auto_scale else 'off'}"]
 
 
 def rail(session: Session, cells: int, lines: int) -> list[Line]:
-    """Return three bars with counts; with more than three ``lines``, the estimated ends on a line of their own."""
+    """Return a bar with counts for each phase that the job has, and the ends.
+
+    The ends stand on a line of their own if there are more ``lines`` than bars.
+    """
     job = session.job(session.job_id)
     if job is None:
-        empty = "There is no job yet. Press space to run, or . for one event."
-        return [line(Span(empty, Role.DIM)), (), ()]
+        return [line(Span("There is no job yet. Press space to run, or . for one event.", Role.DIM))]
     is_narrow = cells < 96
-    labels = _SHORT_LABELS if is_narrow else _LABELS
     bar_cells = max(10, cells * (46 if not is_narrow else 34 if cells >= _SMALL else 20) // 100)
-    glyphs = session.glyphs
-    phases = job.phases
-    parts = (
-        (_hook_bar(phases.preparation, PREPARATION, glyphs, bar_cells), _preparation_text(phases, glyphs, is_narrow)),
-        (_task_bar(phases.tasks, glyphs, bar_cells), _task_text(phases.tasks, glyphs, is_narrow)),
-        (_hook_bar(phases.release, RELEASE, glyphs, bar_cells), _release_text(job, glyphs, is_narrow)),
-    )
-    ends = estimates(session, job) if lines <= len(parts) else ((), (), ())
+    bars = _bars(job, session.glyphs, bar_cells, is_narrow=is_narrow)
+    has_ends = lines <= len(bars)
     found = []
-    for label, (drawn, text), end in zip(labels, parts, ends, strict=True):
+    for (label, drawn, text), end in zip(bars, _ends_of(session, job), strict=True):
         gap = Span(" " * (bar_cells - width(drawn)))
         role = Role.STRONG if not is_narrow else Role.PLAIN
         whole = (Span(label, role), *drawn, gap, Span("  "), *text)
-        found.append(between(whole, end, cells) if end else cut(whole, cells))
-    if lines > len(parts):
-        found.append(estimate_line(session, job, cells))
-    return found
+        found.append(between(whole, end, cells) if end and has_ends else cut(whole, cells))
+    return found if has_ends else [*found, estimate_line(session, job, cells)]
+
+
+def phases_of(job: JobRow | None) -> int:
+    """Return the number of bars on the rail of a job."""
+    return 1 if job is None else 1 + job.phases.preparation.is_specified + job.phases.release.is_specified
+
+
+def _ends_of(session: Session, job: JobRow) -> list[Line]:
+    """Return the ends beside the bars."""
+    preparation, tasks, release = estimates(session, job)
+    phases = job.phases
+    if not phases.release.is_specified:
+        tasks = release or tasks
+    return [*[preparation] * phases.preparation.is_specified, tasks, *[release] * phases.release.is_specified]
+
+
+def _bars(job: JobRow, glyphs: GlyphSet, cells: int, *, is_narrow: bool) -> list[tuple[str, Line, Line]]:
+    """Return label, bar and counts of each phase that the job has."""
+    labels, phases = _SHORT_LABELS if is_narrow else _LABELS, job.phases
+    bars = [(labels[1], task_meter(phases.tasks, glyphs, cells), _task_text(phases.tasks, glyphs, is_narrow))]
+    if phases.preparation.is_specified:
+        drawn = _hook_bar(phases.preparation, PREPARATION, glyphs, cells)
+        bars.insert(0, (labels[0], drawn, _preparation_text(phases, glyphs, is_narrow)))
+    if phases.release.is_specified:
+        drawn = _hook_bar(phases.release, RELEASE, glyphs, cells)
+        bars.append((labels[2], drawn, _release_text(job, glyphs, is_narrow)))
+    return bars
 
 
 def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphSet, cells: int) -> Line:
-    if not counts.is_specified or not counts.total:
-        return (Span(glyphs.rest * cells, Role.OFF),)
-    full, shade, rest = glyphs.full, glyphs.shade, glyphs.rest
-    bad = glyphs.of(table[HookStatus.FAILED]) if glyphs.ascii_only else full
+    if not counts.total:
+        return (Span(glyphs.meter_rest * cells, Role.OFF),)
     other = counts.without_record
     running_role = table[HookStatus.RUNNING].role
     return bar(
         (
-            (counts[HookStatus.SUCCEEDED], Role.OK, full),
-            (counts[HookStatus.SUPERSEDED], Role.TRANSITION, shade),
-            (counts[HookStatus.RUNNING] + counts[HookStatus.RETRYING], running_role, shade),
-            (counts[HookStatus.FAILED], Role.FAILED, bad),
-            (counts[HookStatus.WILL_RUN], Role.QUIET, rest),
-            (counts[HookStatus.SKIPPED] + counts[HookStatus.GONE] + other, Role.OFF, rest),
+            (counts[HookStatus.SUCCEEDED], Role.OK, glyphs.meter),
+            (counts[HookStatus.SUPERSEDED], Role.TRANSITION, glyphs.meter_running),
+            (counts[HookStatus.RUNNING] + counts[HookStatus.RETRYING], running_role, glyphs.meter_running),
+            (counts[HookStatus.FAILED], Role.FAILED, glyphs.meter_failed),
+            (counts[HookStatus.WILL_RUN], Role.QUIET, glyphs.meter_rest),
+            (counts[HookStatus.SKIPPED] + counts[HookStatus.GONE] + other, Role.OFF, glyphs.meter_rest),
         ),
         cells,
     )
 
 
-def _task_bar(counts: TaskCounts, glyphs: GlyphSet, cells: int) -> Line:
-    if not counts.total:
-        return (Span(glyphs.rest * cells, Role.OFF),)
-    bad = "x" if glyphs.ascii_only else glyphs.full
-    return bar(
-        (
-            (counts.succeeded, Role.OK, glyphs.full),
-            (counts.failed, Role.FAILED, bad),
-            (counts.running, Role.RUNNING, glyphs.shade),
-            (counts.preparing, Role.PREPARING, glyphs.shade),
-            (counts.active, Role.QUIET, glyphs.rest),
-        ),
-        cells,
+def task_meter(counts: TaskCounts, glyphs: GlyphSet, cells: int) -> Line:
+    """Return a bar of tasks in ``cells``: succeeded, failed, running, preparing, waiting."""
+    parts = (
+        (counts.succeeded, Role.OK, glyphs.meter),
+        (counts.failed, Role.FAILED, glyphs.meter_failed),
+        (counts.running, Role.RUNNING, glyphs.meter_running),
+        (counts.preparing, Role.PREPARING, glyphs.meter_running),
+        (counts.active, Role.QUIET, glyphs.meter_rest),
     )
+    return bar(parts, cells) or (Span(glyphs.meter_rest * cells, Role.OFF),)
 
 
 def _counted(glyphs: GlyphSet, glyph: Glyph, number: int) -> Line:
@@ -126,8 +146,6 @@ def _hook_counts(glyphs: GlyphSet, table: dict[HookStatus, Glyph], counts: HookC
 
 def _preparation_text(phases: Phases, glyphs: GlyphSet, is_narrow: bool) -> Line:
     counts = phases.preparation
-    if not counts.is_specified:
-        return line(Span("none: the job has no preparation task", Role.DIM))
     spans = _hook_counts(glyphs, PREPARATION, counts)
     if counts.without_record:
         of_all = "" if is_narrow else f" of {counts.total:,} nodes"
@@ -152,8 +170,6 @@ def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool) -> Line:
 
 def _release_text(job: JobRow, glyphs: GlyphSet, is_narrow: bool) -> Line:
     counts = job.phases.release
-    if not counts.is_specified:
-        return line(Span("none: the job has no release task", Role.DIM))
     spans = _hook_counts(glyphs, RELEASE, counts)
     owed = counts[HookStatus.WILL_RUN]
     if job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING):

@@ -1,0 +1,105 @@
+"""The progress of jobs in numbers that are cheap to read, for a list of many of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import InstanceState, JobState
+from engine.state.nodes import GONE
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.views.pages.bulk import values
+from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.pages.phases import TaskCounts
+
+if TYPE_CHECKING:
+    from engine import Simulation
+    from engine.state.jobs import Job
+
+_BAD_ENDS = ("TaskFailed", "MaxWallClockTimeExpiry")
+
+
+class NodeCounts(NamedTuple):
+    """The nodes on which a job prepares, or releases."""
+
+    done: int
+    running: int
+    failed: int
+    total: int
+
+
+class JobProgress(NamedTuple):
+    """A job's state and the counts of its phases. Times are ms since the start."""
+
+    job_id: str
+    state: JobState | None
+    terminate_reason: str | None
+    preparation: NodeCounts | None  # None: the job has no preparation task
+    tasks: TaskCounts
+    release: NodeCounts | None  # None: the job has no release task
+    problems: int  # failed tasks, nodes on which preparation failed for good, errors of the job itself
+    created_ms: int
+    end_ms: int | None
+
+    @property
+    def is_live(self) -> bool:
+        """True until the job is completed or deleted."""
+        return self.state not in (None, JobState.COMPLETED)
+
+
+def jobs_worst_first(simulation: Simulation) -> tuple[list[str], list[str]]:
+    """Return the jobs that are not completed, those with problems first, and the completed ones, newest first."""
+    live: list[Job] = []
+    completed: list[Job] = []
+    for job in simulation.world.jobs.present():
+        (completed if job.state is JobState.COMPLETED else live).append(job)
+    live.sort(key=lambda job: (not _problems(job), -job.priority))
+    completed.sort(key=lambda job: -(job.end_ms or 0))
+    return [job.id for job in live], [job.id for job in completed]
+
+
+def progress_of(simulation: Simulation, job_id: str) -> JobProgress | None:
+    """Return the progress of a job; None while there is no job of this id."""
+    job = simulation.world.jobs.find(job_id)
+    if job is None:
+        return None
+    counts = job.counts
+    succeeded = counts[COMPLETED] - job.failed
+    return JobProgress(
+        job_id=job.id,
+        state=job.state,
+        terminate_reason=job.terminate_reason,
+        preparation=_preparation(simulation, job) if job.has_prep else None,
+        tasks=TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None),
+        release=_release(simulation, job) if job.has_release else None,
+        problems=_problems(job),
+        created_ms=job.created_ms,
+        end_ms=job.end_ms,
+    )
+
+
+def _problems(job: Job) -> int:
+    has_ended_badly = job.terminate_reason in _BAD_ENDS
+    return job.failed + job.ineligible.bit_count() + (job.scheduling_error is not None or has_ended_badly)
+
+
+def _preparation(simulation: Simulation, job: Job) -> NodeCounts:
+    if job.state is JobState.COMPLETED:  # its marks on the nodes have been cleared
+        counts = InstancePage(simulation, job.id, Hook.PREPARATION).counts()
+        failed = counts.get(HookStatus.FAILED, 0)
+        total = sum(counts.values())
+        return NodeCounts(total - failed, 0, failed, total)
+    world = simulation.world
+    rows = world.instances.rows_of_job(job.row)
+    running = bytes(values(world.instances.prep_state, rows)).count(InstanceState.RUNNING)
+    nodes = world.pools[job.pool].nodes if job.pool >= 0 else ()
+    present = len(nodes) - bytes(values(world.nodes.state, nodes)).count(GONE)
+    done, failed = job.prepared.bit_count(), job.ineligible.bit_count()
+    return NodeCounts(done, running, failed, max(present, done + running + failed))
+
+
+def _release(simulation: Simulation, job: Job) -> NodeCounts:
+    instances = simulation.world.instances
+    rows = instances.rows_of_job(job.row)
+    states = bytes(values(instances.release_state, rows))
+    done, running = states.count(InstanceState.COMPLETED), states.count(InstanceState.RUNNING)
+    return NodeCounts(done, running, 0, done + max(running, job.releases_open))

@@ -1,0 +1,170 @@
+"""The jobs strip: a line for each job, the worst first, and a cursor that chooses the job in focus."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.app.dashboard import Dashboard
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.watch.strip import JobStripModel
+
+ENDS = {"onAllTasksComplete": "terminatejob"}
+
+
+def model_of(session):
+    model = JobStripModel(session)
+    model.update()
+    return model
+
+
+def texts(model, cells=116, lines=20):
+    return [plain(each) for each in model.lines(cells, lines, 0)]
+
+
+def names(model):
+    return [each.split()[1] for each in texts(model, lines=len(model.job_ids))]
+
+
+def many(count, seconds=READY_S + 100, nodes=4):
+    """Jobs on one pool, with preparation and release, at a moment at which they run."""
+    sim = simulation(
+        *(a_job(f"job-{number}", tasks=30, prep=a_line(20), release=a_line(20), **ENDS) for number in range(count)),
+        pool=a_pool(nodes=nodes),
+    )
+    run_to(sim, seconds=seconds)
+    return sim
+
+
+def test_jobs_with_problems_come_first_and_completed_ones_last():
+    sim = simulation(
+        a_job("good", tasks=9),
+        a_job("over", tasks=[a_task(seconds=5)], priority=9, **ENDS),
+        a_job("bad", tasks=[a_task("t1", 5, 1), *[a_task(f"t{at}") for at in range(2, 9)]]),
+    )
+    run_to(sim, minutes=4)
+    assert names(model_of(Session(sim))) == ["bad", "good", "over"]
+
+
+def test_a_job_alone_has_a_line_for_each_phase_and_for_its_ends():
+    model = model_of(Session(many(1)))
+    assert [each.split()[0] for each in texts(model)][:3] == ["Preparation", "Tasks", "Release"]
+    assert model.line_count() == 4
+    assert model_of(Session(simulation(a_job(tasks=2)))).line_count() == 2
+
+
+def test_each_line_has_the_phases_that_its_job_has():
+    sim = simulation(a_job("bare", tasks=9), a_job("whole", tasks=9, prep=a_line(5), release=a_line(5)))
+    run_to(sim, seconds=READY_S + 90)
+    bare, whole = texts(model_of(Session(sim)))[:2]
+    assert ("prep " in bare, "release " in bare) == (False, False)
+    assert ("prep " in whole, "release " in whole) == (True, True)
+    assert bare.count("━") + bare.count("─") > whole.count("━") + whole.count("─")
+
+
+@pytest.mark.parametrize("cells", [56, 76, 96, 116, 196])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_every_line_is_as_wide_as_the_strip(cells, ascii_only):
+    model = model_of(Session(many(5), ascii_only=ascii_only))
+    lines = model.lines(cells, 5, 0)
+    assert {width(each) for each in lines} == {cells}
+    assert not ascii_only or cells < 70 or all(plain(each).isascii() for each in lines)
+
+
+def test_counts_on_a_line_are_those_of_the_job():
+    session = Session(many(3))
+    for job_id in model_of(session).job_ids:
+        phases, progress = session.job(job_id).phases, session.progress(job_id)
+        assert progress.tasks._replace(oldest_wait_ms=None) == phases.tasks._replace(oldest_wait_ms=None)
+        assert progress.preparation.total == phases.preparation.total
+        assert progress.preparation.done == sum(
+            number for status, number in phases.preparation.by_status.items() if status.name == "SUCCEEDED"
+        )
+
+
+def test_a_completed_job_shows_how_many_nodes_had_prepared_and_released():
+    sim = simulation(a_job(tasks=4, prep=a_line(5), release=a_line(5), **ENDS), pool=a_pool(nodes=3))
+    run_to(sim, minutes=20)
+    progress = Session(sim).progress("j")
+    assert not progress.is_live
+    assert progress.preparation[:3] == (3, 0, 0)
+    assert progress.release[:2] == (3, 0)
+
+
+def test_a_long_name_is_cut_in_its_middle():
+    sim = simulation(
+        a_job("nightly-valuation-of-the-european-book-1"), a_job("nightly-valuation-of-the-european-book-2")
+    )
+    run_to(sim, seconds=5)
+    lines = texts(model_of(Session(sim)))
+    assert [each.split()[1][-2:] for each in lines[:2]] == ["-1", "-2"]
+    assert "…" in lines[0]
+
+
+def test_more_jobs_than_lines_are_counted_in_the_title():
+    model = model_of(Session(many(30)))
+    assert model.title(7) == "Jobs: 30 live · +23 more"
+    assert model.title(30) == "Jobs: 30 live"
+
+
+def test_a_completed_job_leaves_the_focus_to_a_live_one_unless_it_was_chosen():
+    sim = simulation(a_job("brief", tasks=1, prep=a_line(5), **ENDS), a_job("long", tasks=40))
+    run_to(sim, seconds=5)
+    session = Session(sim)
+    assert session.job_id == "brief"
+    run_to(sim, minutes=5)
+    session.update()
+    assert session.job_id == "long"
+    session.focus_job("brief")
+    session.update()
+    assert session.job_id == "brief"
+
+
+def test_a_job_that_was_chosen_stays_in_focus_when_it_completes():
+    sim = simulation(a_job("brief", tasks=1, **ENDS), a_job("long", tasks=40))
+    session = Session(sim)
+    session.focus_job("brief")
+    run_to(sim, minutes=5)
+    session.update()
+    assert session.job_id == "brief"
+
+
+def test_the_cursor_chooses_the_job_in_focus_and_enter_opens_it():
+    app = Dashboard(many(30), plays=False)
+    seen = []
+
+    def note(app):
+        seen.append((app.session.job_id, app.screen.view.id))
+
+    def focus(app):
+        app.screen.query_one("#strip").focus()
+
+    drive(app, focus, "down", "down", note, "end", note, "up", "enter", note)
+    assert seen == [("job-2", "watch"), ("job-29", "watch"), ("job-28", "detail")]
+
+
+def test_the_job_in_focus_is_visible_wherever_it_is_in_the_order():
+    app = Dashboard(many(30), plays=False)
+    seen = []
+
+    def choose(app):
+        app.session.focus_job("job-21")
+        app.screen.update()
+
+    drive(app, choose, lambda app: seen.extend(text_of(app)))
+    assert contains(seen, "› ◉ job-21")
+
+
+def test_a_problem_counts_failed_tasks_and_nodes_that_could_not_prepare():
+    sim = simulation(a_job("a", tasks=4, prep=a_line(5, 1)), a_job("b", tasks=[a_task("t1", 5, 1), a_task("t2", 5, 1)]))
+    run_to(sim, minutes=4)
+    session = Session(sim)
+    assert session.progress("b").problems == 2
+    assert session.progress("a").problems == 1
+    do(sim, "terminateJob", jobId="b")
+    run_to(sim, minutes=6)
+    session.update()
+    assert session.progress("b").problems == 2

@@ -1,0 +1,117 @@
+"""The jobs strip as a pane: its cursor chooses the job in focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui.viewmodels.text.styled import ItemRef, Role, Span
+from tui.viewmodels.watch.arrangement import Wish
+from tui.viewmodels.watch.strip import JobStripModel
+from tui.widgets.cursor import RowsView, row_bindings
+from tui.widgets.lines import strip_of
+from tui.widgets.messages import OpenSubject
+from tui.widgets.redraw import set_line_count, set_title
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.strip import Strip
+
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import Line
+
+_POINTER_CELLS = 2
+_TITLE_CELLS = 8  # of the frame beside its title
+
+
+class JobStrip(RowsView):
+    """A line for each job; the one under the cursor is in focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *row_bindings("jobs"),
+        Binding("enter", "open", "open the job", id="jobs.open"),
+    ]
+
+    class Focused(Message):
+        """Another job is in focus."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="strip")
+        self._session = session
+        self.model = JobStripModel(session)
+        self._lines: list[Line] = []
+        self._at = 0
+
+    @property
+    def subject(self) -> ItemRef | None:
+        """The job in focus."""
+        return ItemRef("job", self._session.job_id) if self._session.job_id else None
+
+    @property
+    def row_count(self) -> int:
+        return len(self.model.job_ids)
+
+    @property
+    def cursor_row(self) -> int:
+        return self.model.row
+
+    def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
+        """Return the rows for the jobs that are worth a line."""
+        lines = self.model.line_count() + self.gutter.height
+        return Wish(min(3, lines), lines, lines)
+
+    def update(self) -> None:
+        """Read the jobs again, and draw the lines that have changed."""
+        self.model.update()
+        height = self.size.height
+        set_line_count(self, height if self.model.is_single else self.row_count)
+        if self._at != self.model.row:
+            self._at = self.model.row
+            self.scroll_into_view(self._at)
+        set_title(self, self.model.title(height), self.model.subtitle(self.outer_size.width - _TITLE_CELLS))
+        self._draw()
+
+    def _draw(self) -> None:
+        cells = self.size.width - _POINTER_CELLS
+        lines = self.model.lines(max(1, cells), self.size.height, self.top_line)
+        if lines != self._lines:
+            self._lines = lines
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        spans = self._lines[y] if y < len(self._lines) else ()
+        is_cursor = not self.model.is_single and y + self.top_line == self.model.row
+        pointer = self._session.glyphs.cursor if is_cursor else ""
+        return strip_of(
+            self,
+            (Span(pointer.ljust(_POINTER_CELLS), Role.STRONG), *spans),
+            is_cursor=is_cursor and self.has_focus,
+        )
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._draw()
+
+    def move_to(self, row: int) -> None:
+        """Put another job in focus."""
+        if not self.row_count:
+            return
+        self._session.focus_job(self.model.job_ids[max(0, min(row, self.row_count - 1))])
+        self.post_message(self.Focused())
+
+    def action_open(self) -> None:
+        """Open the job in focus."""
+        if self.subject is not None:
+            self.post_message(OpenSubject(self.subject))
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the job under the mouse in focus; open it on a double click."""
+        place = self.place_of(event)
+        if place is None:
+            return
+        if not self.model.is_single and place.y < self.row_count:
+            self.move_to(place.y)
+        if event.chain > 1:
+            self.action_open()

@@ -1,0 +1,170 @@
+"""The jobs strip: a line for each job with its phases as bars, its end, and its problems; the worst job first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import JobState
+from engine.views.pages.progress import jobs_worst_first
+from tui.viewmodels.text.glyphs import TASK_GLYPHS, job_glyph
+from tui.viewmodels.text.styled import Line, Role, Span, bar, cut, fit, line, squeeze, width
+from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.watch.estimates import estimate_line
+
+if TYPE_CHECKING:
+    from engine.views.pages.phases import TaskCounts
+    from engine.views.pages.progress import JobProgress, NodeCounts
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.glyphs import GlyphSet
+
+_WIDE = 96  # cells; narrower strips have short labels and no bars of release
+_NAME_CELLS = (8, 30)
+_END_CELLS = (14, 8)
+_PROBLEM_CELLS = 6
+_RUNNING_TASK = TASK_GLYPHS[2]
+_COMPLETED = 3  # lines for completed jobs below the live ones
+
+
+class JobStripModel:
+    """All jobs of the run: the live ones, the worst first, then the completed ones, the newest first."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.job_ids: list[str] = []
+        self._live = 0
+
+    def update(self) -> None:
+        """Read the simulation again."""
+        live, completed = jobs_worst_first(self.session.simulation)
+        self.job_ids, self._live = [*live, *completed], len(live)
+
+    @property
+    def is_single(self) -> bool:
+        """True if there is only one job, which then has a line for each phase."""
+        return len(self.job_ids) < 2
+
+    @property
+    def row(self) -> int:
+        """The row of the job in focus."""
+        job_id = self.session.job_id
+        return self.job_ids.index(job_id) if job_id in self.job_ids else 0
+
+    def line_count(self) -> int:
+        """Return how many lines are worth their room: completed jobs have few of them while others are live."""
+        if self.is_single:
+            return phase_rail.phases_of(self.session.job(self.session.job_id)) + 1
+        completed = len(self.job_ids) - self._live
+        return self._live + (min(completed, _COMPLETED) if self._live else completed) + 1
+
+    def title(self, lines: int) -> str:
+        """Return the number of jobs, those that are not visible among them; of a single job its state."""
+        session = self.session
+        if self.is_single:
+            return phase_rail.title(session)
+        completed = len(self.job_ids) - self._live
+        words = [f"{number:,} {word}" for number, word in ((self._live, "live"), (completed, "completed")) if number]
+        hidden = len(self.job_ids) - lines
+        more = [f"+{hidden:,} more"] if hidden > 0 else []
+        return session.text(" · ".join([f"Jobs: {', '.join(words)}", *more]))
+
+    def subtitle(self, cells: int) -> str:
+        """Return what the pool of the job in focus does and costs."""
+        parts = phase_rail.pool_words(self.session, has_pool=not self.is_single)
+        while len(parts) > 1 and sum(len(each) + 3 for each in parts) > cells:
+            parts.pop()
+        return self.session.text(" · ".join(parts))
+
+    def lines(self, cells: int, lines: int, first: int) -> list[Line]:
+        """Return the visible lines, beginning with a row; the ends of the job in focus on a line that is left."""
+        if self.is_single:
+            return phase_rail.rail(self.session, cells, lines)
+        rows = [self.session.progress(job_id) for job_id in self.job_ids[first : first + lines]]
+        shown = [row for row in rows if row is not None]
+        found = [self._line(row, shown, cells) for row in shown]
+        job = self.session.job(self.session.job_id)
+        if job is not None and len(self.job_ids) < lines:
+            found.append((Span("  "), *estimate_line(self.session, job, cells - 2)))
+        return found
+
+    # -- one line ------------------------------------------------------------------------------------------------
+
+    def _line(self, job: JobProgress, shown: list[JobProgress], cells: int) -> Line:
+        """Return a job's name, phases, end and problems."""
+        glyphs, is_wide = self.session.glyphs, cells >= _WIDE
+        least, most = _NAME_CELLS
+        name_cells = min(max(least, *(len(row.job_id) for row in shown)), most, max(least, cells // 5))
+        glyph = job_glyph(job.state, job.terminate_reason)
+        is_focus = job.job_id == self.session.job_id
+        role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
+        name = Span(fit(squeeze(self.session.text(job.job_id), name_cells), name_cells), role, is_underlined=is_focus)
+        end = self._end(job, is_wide=is_wide)
+        end_cells = _END_CELLS[0] if is_wide else _END_CELLS[1]
+        problems = f"{glyphs.bad}{job.problems:,}" if job.problems else ""
+        tail = line(
+            Span(fit(problems, _PROBLEM_CELLS, right=True), Role.FAILED),
+            " ",
+            end._replace(text=fit(end.text, end_cells, right=True)),
+        )
+        head = line(glyphs.span(glyph), " ", name, "  ")
+        room = cells - width(head) - width(tail)
+        return (*head, *self._phases(job, room, is_wide=is_wide), *tail)
+
+    def _phases(self, job: JobProgress, cells: int, *, is_wide: bool) -> Line:
+        """Return the bars of the phases that the job has; tasks have half of the room or more."""
+        glyphs = self.session.glyphs
+        quarter = cells // 4
+        has_release = job.release is not None and (is_wide or job.state is JobState.TERMINATING)
+        preparation: Line = ()
+        release: Line = ()
+        if job.preparation is not None:
+            label = "prep " if is_wide else "P "
+            preparation = _of_nodes(label, job.preparation, glyphs, quarter, Role.PREPARING)
+        if job.release is not None and has_release:
+            label = "release " if is_wide else "R "
+            release = _of_nodes(label, job.release, glyphs, quarter, Role.RELEASING)
+        room = cells - width(preparation) - width(release)
+        return (*preparation, *_of_tasks("tasks " if is_wide else "T ", job.tasks, glyphs, room), *release)
+
+    def _end(self, job: JobProgress, *, is_wide: bool) -> Span:
+        clock = self.session.clock
+        if job.end_ms is not None:
+            return Span(f"{'ended ' if is_wide else ''}{clock(job.end_ms)}", Role.DIM)
+        end = self.session.job_end(job.job_id)
+        if end is None:
+            return Span("")
+        how = ("sim. " if end[1] else "est. ") if is_wide else ""
+        return Span(f"{how}{clock(end[0])}", Role.DERIVED)
+
+
+def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role) -> Line:
+    """Return a bar of nodes with its label and ``done/total`` in exactly ``cells``."""
+    said = f" {counts.done:,}/{counts.total:,}" if counts.total else ""
+    bar_cells = max(3, cells - len(label) - len(said) - 2)
+    rest = counts.total - counts.done - counts.running - counts.failed
+    parts = (
+        (counts.done, Role.OK, glyphs.meter),
+        (counts.running, role, glyphs.meter_running),
+        (counts.failed, Role.FAILED, glyphs.meter_failed),
+        (rest, Role.QUIET, glyphs.meter_rest),
+    )
+    drawn = bar(parts, bar_cells) or (Span(glyphs.meter_rest * bar_cells, Role.OFF),)
+    return _filled((Span(label, Role.DIM), *drawn, Span(said)), cells)
+
+
+def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int) -> Line:
+    """Return the bar of tasks with its label, ``done/total``, running and failed ones, in exactly ``cells``."""
+    done = counts.succeeded + counts.failed
+    said: Line = (Span(f" {done:,}/{counts.total:,}" if counts.total else " none yet"),)
+    if counts.running:
+        said = (*said, Span(f" {glyphs.of(_RUNNING_TASK)}{counts.running:,}", _RUNNING_TASK.role))
+    if counts.failed:
+        said = (*said, Span(f" {glyphs.bad}{counts.failed:,}", Role.FAILED))
+    bar_cells = max(4, cells - len(label) - max(width(said), min(18, cells // 3)) - 2)
+    drawn = phase_rail.task_meter(counts, glyphs, bar_cells)
+    return _filled((Span(label, Role.DIM), *drawn, *said), cells)
+
+
+def _filled(spans: Line, cells: int) -> Line:
+    """Return the line in exactly ``cells``."""
+    spans = cut(spans, cells)
+    return (*spans, Span(" " * (cells - width(spans))))
