@@ -38,6 +38,14 @@ class Interruption(Enum):
     REMOVAL = auto()
 
 
+class Problem(NamedTuple):
+    """The trouble that a node state is for a user: its name, its consequence, and what to do, if anything."""
+
+    name: str
+    effect: str
+    remedy: str
+
+
 class NodeStateMeaning(NamedTuple):
     """The meaning of one node state; texts are those of explanations and of the dashboard."""
 
@@ -50,7 +58,7 @@ class NodeStateMeaning(NamedTuple):
     lasts: bool = False  # until a user acts, unless the moment of its end is known
     refusal: str = "OperationNotValidOnNode"  # the error code of an operation that cannot begin
     remedy: tuple[str, str] | None = None  # a sentence, and its rule
-    problem: tuple[str, str] | None = None  # that needs attention: its name, and its consequence or remedy
+    problem: Problem | None = None  # that needs attention
 
 
 _N, _A, _I = NodeState, Availability, Interruption
@@ -82,7 +90,7 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
         "NODE-13",
         _I.LOSS,
         lasts=True,
-        problem=("unusable", "it gets no tasks: reboot, reimage or remove"),
+        problem=Problem("unusable", "no tasks run there", "reboot, reimage or remove"),
     ),
     _N.START_TASK_FAILED: NodeStateMeaning(
         _A.FAILED,
@@ -90,7 +98,7 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
         "START-6",
         lasts=True,
         remedy=("Reboot, reimage or remove it.", "START-6"),
-        problem=("start task failed", "it gets no tasks: reboot or reimage"),
+        problem=Problem("start task failed", "no tasks run there", "reboot or reimage"),
     ),
     _N.UNKNOWN: NodeStateMeaning(
         _A.OUT_OF_REACH,
@@ -98,7 +106,7 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
         "NODE-9",
         _I.LOSS,
         lasts=True,
-        problem=("contact lost", "its tasks wait until contact is restored"),
+        problem=Problem("contact lost", "tasks there wait until contact is restored", ""),
     ),
     _N.PREEMPTED: NodeStateMeaning(
         _A.WITHOUT_VM,
@@ -108,7 +116,6 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
         wipes_disk=True,
         is_billed=False,
         remedy=("Batch looks for capacity every five minutes.", "SPOT-5"),
-        problem=("preempted", "Batch refills Spot nodes when there is capacity"),
     ),
     _N.DEALLOCATING: NodeStateMeaning(_A.STOPPING, "being deallocated", "NOP-8", _I.DEALLOCATION, wipes_disk=True),
     _N.DEALLOCATED: NodeStateMeaning(

@@ -23,6 +23,19 @@ class Outcome(NamedTuple):
     seen: object
 
 
+class Judgement(NamedTuple):
+    """An expectation at a moment: its outcome, and since when that is final, in ms since the start, or None."""
+
+    expected: Expectation
+    outcome: Outcome
+    decided_ms: int | None
+
+
+class _Settled(NamedTuple):
+    outcome: Outcome
+    when_ms: int
+
+
 class RefusedCommand(NamedTuple):
     """A command that the service refused."""
 
@@ -35,7 +48,7 @@ class RefusedCommand(NamedTuple):
 class ExpectationsCopy(NamedTuple):
     """The results of expectations up to a moment."""
 
-    settled: dict[int, Outcome]
+    settled: dict[int, _Settled]
     commands: tuple[Outcome, ...]
 
 
@@ -45,7 +58,7 @@ class Expectations:
     def __init__(self, expected: tuple[Expectation, ...]) -> None:
         """Begin without results."""
         self._expected = expected
-        self._settled: dict[int, Outcome] = {}
+        self._settled: dict[int, _Settled] = {}
         self._commands: tuple[Outcome, ...] = ()
         self.outcomes: list[Outcome] = []
 
@@ -67,9 +80,9 @@ class Expectations:
             if has_changed and one.within_ms is not None and now_ms <= one.within_ms:
                 outcome = _compare(world, one, now_ms)
                 if outcome.met:
-                    self._settled[one.index] = outcome
+                    self._settled[one.index] = _Settled(outcome, now_ms)
             elif one.at_ms is not None and now_ms <= one.at_ms and (upcoming is None or upcoming > one.at_ms):
-                self._settled[one.index] = _compare(world, one, one.at_ms)
+                self._settled[one.index] = _Settled(_compare(world, one, one.at_ms), one.at_ms)
 
     def refused(self, command: Command, wanted: str | None, seen: str) -> None:
         """Record the outcome of a command that was refused, or expected to be, as an expectation of its own."""
@@ -83,7 +96,29 @@ class Expectations:
 
     def settle(self, world: World, now_ms: int) -> None:
         """Decide the remaining expectations at the end of the run."""
-        self.outcomes = [self._settled.get(one.index) or _settle(world, one, now_ms) for one in self._expected]
+        self.outcomes = [judged.outcome for judged in self.judge(world, now_ms, is_over=True)]
+
+    def judge(self, world: World, now_ms: int, *, is_over: bool, with_open: bool = True) -> list[Judgement]:
+        """Return what is known of each expectation now, in the order of the file.
+
+        Args:
+            world: The world at this moment.
+            now_ms: The moment.
+            is_over: The run has ended, which decides the expectations about its end.
+            with_open: Observe the world for expectations that are not decided; without, leave those out.
+        """
+        found = []
+        for one in self._expected:
+            settled = self._settled.get(one.index)
+            too_late = one.within_ms is not None and now_ms > one.within_ms
+            if settled is not None:
+                found.append(Judgement(one, settled.outcome, settled.when_ms))
+            elif is_over or too_late:
+                decided_ms = one.within_ms if too_late else now_ms
+                found.append(Judgement(one, _settle(world, one, now_ms), decided_ms))
+            elif with_open:
+                found.append(Judgement(one, _compare(world, one, now_ms), None))
+        return found
 
     def copy(self) -> ExpectationsCopy:
         """Return the results so far."""

@@ -15,7 +15,7 @@ from engine.events.calendar import Due, DueKind
 from engine.rules import acts, commands, reactions
 from engine.rules.commands import Extras
 from engine.run.checkpoints import Checkpoint, Checkpoints
-from engine.run.expectations import Expectations, Outcome, RefusedCommand
+from engine.run.expectations import Expectations, Judgement, Outcome, RefusedCommand
 from engine.run.journal import Input, Journal, Origin
 from engine.run.names import RowNames
 from engine.run.observe import observe
@@ -160,6 +160,17 @@ class Simulation:
     def expectations(self) -> list[Outcome]:
         """The outcomes of the scenario's expectations; complete after ``finish``."""
         return self._expectations.outcomes
+
+    def judgements(self, *, with_open: bool = True) -> list[Judgement]:
+        """Return what is known of each expectation at this moment; at the end they are those of ``expectations``.
+
+        Args:
+            with_open: Observe the run for expectations that are not decided; without, leave those out.
+        """
+        is_over, now_ms = self.finished, self.now_ms
+        if is_over and self.scenario.until_ms is None:
+            now_ms = min(now_ms, self.log.last_ms)
+        return self._expectations.judge(self.world, now_ms, is_over=is_over, with_open=with_open)
 
     @property
     def command_outcomes(self) -> tuple[Outcome, ...]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.base.terms import NodeState
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.rules.schedules import a_schedule
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.text.glyphs import glyph_of_job
+from tui.viewmodels.text.styled import ItemRef, Role, plain, width
 from tui.viewmodels.watch.attention import AttentionModel
 
 BROKEN_S = 30
@@ -31,11 +33,11 @@ def broken(state, nodes=2):
     return sim
 
 
-@pytest.mark.parametrize(("state", "said"), [("unusable", "unusable"), ("unknown", "contact lost")])
-def test_a_node_that_has_gone_wrong_is_listed_with_the_time_and_its_name(state, said):
+@pytest.mark.parametrize(("state", "said", "symbol"), [("unusable", "unusable", "⊗"), ("unknown", "contact lost", "?")])
+def test_a_node_that_has_gone_wrong_is_listed_with_the_time_and_its_name(state, said, symbol):
     model, lines = listed(broken(state))
-    assert lines[0] == f"! 1 node: {said} since 08:01:20  n1"
-    assert model.destination(0) == ("nodes", 1)
+    assert lines[0].split() == [symbol, *f"node n1: {said} 08:01:20".split()]
+    assert model.destination(0) == ("nodes", 1, ItemRef("pool", "p"))
     assert model.subjects(0) == [ItemRef("node", 1)]
 
 
@@ -44,9 +46,9 @@ def test_a_failed_start_task_is_listed():
     sim = simulation(a_job(tasks=1), pool=a_pool(nodes=4, startTask=start))
     run_to(sim, seconds=READY_S + 20)
     model, lines = listed(sim)
-    at = lines.index("! 4 nodes: start task failed since 08:00:56")
-    assert lines[at + 1] == "  it gets no tasks: reboot or reimage"
-    assert any("none runs" in each for each in lines)
+    at = next(at for at, each in enumerate(lines) if "all 4 nodes: start task failed  n0, n1, n2 …" in each)
+    assert lines[at + 1 : at + 3] == ["  no tasks run there", "  a reboot or reimage"]
+    assert lines[0].startswith("✗ 1 task of j waits: no node takes tasks")
     number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "node")
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]
 
@@ -57,8 +59,9 @@ def test_a_pool_that_no_job_uses_yet_is_listed_by_its_name():
     session = Session(sim)
     assert session.pool_id == "pricing"
     model, lines = listed(sim)
-    assert lines[0] == "✗ pool risk, resize: AccountCoreQuotaReached"
-    assert model.destination(0) == ("pools", None)
+    assert lines[0].startswith("! pool risk: resize failed: AccountCoreQuotaReached")
+    assert lines[1] == "  the pool asks for 12 more dedicated cores; 12 of 20 are in use"
+    assert model.destination(0) == ("pools", "risk", ItemRef("pool", "risk"))
     assert model.subjects(0) == [ItemRef("pool", "risk")]
 
 
@@ -66,33 +69,29 @@ def test_a_resize_that_fell_short_and_a_formula_that_fails_are_of_the_pool():
     sim = simulation(a_job(), pool=a_pool(nodes=60))
     run_to(sim, minutes=3)
     model, lines = listed(sim)
-    assert lines[0].startswith("✗ resize: AccountCoreQuotaReached")
-    assert model.destination(0) == ("pools", None)
+    assert lines[0].startswith("! pool p: resize failed: AccountCoreQuotaReached")
     assert model.subjects(0) == [ItemRef("pool", "p")]
     pool = {"id": "p", "vmSize": "standard_d2s_v3", "enableAutoScale": True}
     pool["autoScaleFormula"] = "$TargetDedicatedNodes = 1 / ($CurrentDedicatedNodes - 0);"
     failing = simulation(a_job(), pool=pool)
     run_to(failing, minutes=20)
-    assert any(each.startswith("✗ autoscale: ") for each in listed(failing)[1])
+    assert any(each.startswith("! pool p: formula failed: ") for each in listed(failing)[1])
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"pool": a_pool(nodes=0)}, "✗ 3 tasks wait: pool p has no nodes"),
-        (
-            {"timeline": [{"at": 5, "disableJob": {"jobId": "j", "disableTasks": "wait"}}]},
-            "✗ the job is disabled, 3 tasks wait",
-        ),
-        ({"timeline": [{"at": 5, "deletePool": {"poolId": "p"}}]}, "✗ 3 tasks wait for a pool"),
+        ({"pool": a_pool(nodes=0)}, "✗ 3 tasks of j wait: pool p has no nodes"),
+        ({"timeline": [{"at": 5, "disableJob": {"jobId": "j", "disableTasks": "wait"}}]}, "! job j is disabled"),
+        ({"timeline": [{"at": 5, "deletePool": {"poolId": "p"}}]}, "✗ 3 tasks of j wait for a pool"),
     ],
 )
 def test_a_job_that_waits_is_listed(more, said):
     sim = simulation(a_job(tasks=3), **more)
     run_to(sim, minutes=5)
     model, lines = listed(sim)
-    assert lines[0] == said
-    assert model.destination(0) == ("jobs", None)
+    assert lines[0].startswith(said)
+    assert model.destination(0)[:2] == ("jobs", "j")
     assert model.subjects(0) == [ItemRef("job", "j")]
 
 
@@ -107,15 +106,17 @@ def test_tasks_that_depend_on_a_failed_one_wait_for_good():
     tasks = [a_task("first", 5, 1), a_task("second", dependsOn={"taskIds": ["first"]})]
     sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
     run_to(sim, minutes=5)
-    assert "✗ 1 task waits, none is ready" in listed(sim)[1]
+    lines = listed(sim)[1]
+    assert lines[0].startswith("✗ 1 task of j waits for others that have failed or do not exist")
+    assert lines[1:3] == ["  second waits for first", "  a reactivate or add these"]
 
 
-def test_groups_are_listed_newest_first(session_at):
-    model = AttentionModel(session_at(330))
+def test_groups_are_listed_by_severity_then_newest_first(session_at):
+    model = AttentionModel(session_at(650, "retries-and-exit-conditions"))
     model.update()
-    since = [concern.since_ms for concern in model.concerns]
-    assert len(since) > 1
-    assert since == sorted(since, reverse=True)
+    order = [(concern.severity, -concern.since_ms) for concern in model.concerns]
+    assert len({severity for severity, _ in order}) > 1
+    assert order == sorted(order)
 
 
 def test_lines_keep_to_their_width_in_both_sets(session_at):
@@ -142,7 +143,8 @@ def test_an_action_on_a_group_is_for_all_of_it_and_m_marks_all():
         seen.append(app.screen.view.id)
 
     focus = lambda app: app.screen.query_one("#attention").focus()  # noqa: E731
-    drive(app, focus, "down", "up", "a", note, "escape", "m", marks, "m", marks, "w", note, "escape", "enter", view)
+    to_the_nodes = (focus, "down", "up", "down")
+    drive(app, *to_the_nodes, "a", note, "escape", "m", marks, "m", marks, "w", note, "escape", "enter", view)
     assert contains(seen[0], "Act on 4 nodes")
     assert seen[1] == [ItemRef("node", node) for node in range(4)]
     assert seen[2] == []
@@ -175,3 +177,110 @@ def test_jm_3_a_recurring_schedule_without_a_job_manager_task_needs_attention():
     do(sim, "terminateJobSchedule", jobScheduleId="bare")
     model.update()
     assert not model.concerns
+
+
+def two_jobs():
+    """A run in which a task of the second job fails; the first one, in focus, goes on."""
+    second = a_job("other", tasks=[a_task("fails", 5, 7), a_task("works", 600)])
+    sim = simulation(jobs=[a_job("j", tasks=[a_task("long", 900)]), second], pool=a_pool(nodes=4))
+    run_to(sim, seconds=READY_S + 60)
+    return sim
+
+
+def test_a_failure_of_a_job_that_is_not_in_focus_is_listed_with_its_name_and_leads_there():
+    app = Dashboard(two_jobs(), plays=False)
+    seen = []
+    assert app.session.job_id == "j"
+
+    def look(app):
+        seen.append((app.screen.view.id, text_of(app)))
+
+    drive(app, lambda app: app.screen.query_one("#attention").focus(), look, "enter", look)
+    assert contains(seen[0][1], "task fails of other failed")
+    assert seen[1][0] == "tasks"
+    assert app.session.job_id == "other"
+
+
+def test_the_problems_of_each_job_are_counted():
+    session = Session(two_jobs())
+    assert [session.attention.problems(job_id) for job_id in ("j", "other", "none")] == [0, 1, 0]
+
+
+def test_a_low_pane_leaves_out_remedies_first_then_effects():
+    sim = simulation(a_job(tasks=3), pool=a_pool(nodes=60))
+    run_to(sim, minutes=3)
+    model, lines = listed(sim)
+    assert [len(model.lines(100, rows)) for rows in (9, 3, 2, 1)] == [3, 3, 2, 1]
+    assert [each.split()[0] for each in lines] == ["!", "the", "a"]
+
+
+def test_at_the_end_a_missed_occurrence_is_still_listed():
+    sim = Simulation(load_scenario("nightly-schedule-overruns"))
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    _, lines = listed(sim)
+    assert lines[0].startswith("! job schedule nightly-risk: 1 occurrence missed")
+    assert "nightly-risk:job-2 was still active" in lines[1]
+
+
+def test_a_job_without_its_pool_is_a_failure_in_the_list_of_jobs_the_events_and_here():
+    sim = Simulation(load_scenario("one-pool-per-scheduled-job"))
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    session = Session(sim)
+    model, lines = listed(sim)
+    assert lines[0].startswith(
+        "✗ job hourly:job-3 ended without running a task: AutoPoolCreationFailedWithQuotaReached"
+    )
+    assert model.subject(0) == ItemRef("job", "hourly:job-3")
+    assert glyph_of_job(session.job("hourly:job-3")).role is Role.FAILED
+    rows = [session.events.row(at) for at in session.events.failures()]
+    assert [row.job_id for row in rows if row.event == "JobStateChanged"] == ["hourly:job-3"]
+
+
+def test_a_job_whose_turn_it_is_not_raises_no_alarm():
+    sim = Simulation(load_scenario("priorities-and-fairness"))
+    for minute in range(1, 16):
+        run_to(sim, minutes=minute)
+        assert listed(sim)[1] == ["✓ Nothing needs attention."]
+
+
+def test_a_preempted_node_is_no_failure_until_it_cannot_be_replaced():
+    sim = Simulation(load_scenario("spot-night-run"))
+    run_to(sim, minutes=62)
+    session = Session(sim)
+    assert any(state is NodeState.PREEMPTED for state, _ in session.pool("farm").node_counts)
+    assert listed(sim)[1] == ["✓ Nothing needs attention."]
+    assert not any("preempted" in str(session.events.row(at).fields) for at in session.events.failures())
+    run_to(sim, minutes=80)
+    assert listed(sim)[1][0].startswith("! pool farm: 4 Spot nodes missing since 20:01:30")
+
+
+def test_a_reactivated_task_is_no_failure_any_more():
+    sim = simulation(a_job(tasks=[a_task("fails", 5, 7), a_task("works", 600)]), pool=a_pool(nodes=2))
+    run_to(sim, seconds=READY_S + 30)
+    session = Session(sim)
+    assert len(session.concerns()) == 1
+    do(sim, "reactivateTask", jobId="j", taskId="fails")
+    assert session.concerns() == []
+    run_to(sim, seconds=READY_S + 60)
+    assert len(session.concerns()) == 1
+    sim.seek((READY_S - 5) * 1000)
+    assert session.concerns() == []
+
+
+def test_a_resize_that_fell_short_is_marked_as_a_failure_in_time():
+    sim = simulation(a_job(), pool=a_pool(nodes=60))
+    run_to(sim, minutes=3)
+    events = Session(sim).events
+    assert [events.row(at).event for at in events.failures()] == ["PoolResizeComplete"]
+
+
+def test_many_jobs_with_the_same_failure_are_one_concern():
+    jobs = [a_job(f"j{number}", tasks=[a_task("fails", 5, 7)]) for number in range(6)]
+    sim = simulation(jobs=jobs, pool=a_pool(nodes=6))
+    run_to(sim, seconds=READY_S + 60)
+    model, lines = listed(sim)
+    assert lines[0].startswith("✗ 6 tasks of 6 jobs failed: exit code 7")
+    assert lines[1] == "  j0, j1, j2 and 3 more"
+    assert len(model.subjects(0)) == 6

@@ -22,8 +22,10 @@ def test_forty_nodes(session_at):
         "Release: will run on 37 nodes and not started on 3 nodes.",
         "Estimated: tasks done 09:02:04, job completed 09:02:09.",
         "2 things need attention.",
-        "1: 2 nodes: preparation task exit code 1 n7 n31. Ineligible for this job: reimage (PREP-9).",
-        "2: 1 node: preparation task exit code 137 n23. Ineligible for this job: reimage (PREP-9).",
+        "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9). "
+        "Reimage to prepare anew.",
+        "2: Preparation task failed on n23: exit code 137. No task of the job runs there (PREP-9). "
+        "Reimage to prepare anew.",
     ]
     assert said[10] == "Newest events first:"
     assert said[11] == "08:08:48 task frame-0244 active to running on n10."

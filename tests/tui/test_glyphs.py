@@ -95,7 +95,7 @@ PICTURES = {
     "preparation tasks over time": (*PREPARATION.values(), STOPPED),
     "release tasks over time": (*RELEASE.values(), STOPPED),
     "tasks": TASK_GLYPHS,
-    "jobs": (*JOB.values(), job_glyph(JobState.COMPLETED, "TaskFailed")),
+    "jobs": (*JOB.values(), job_glyph(JobState.COMPLETED, ended_badly=True)),
     "job schedules": tuple(JOB_SCHEDULE.values()),
     "pools": POOL_GLYPHS,
 }
@@ -122,9 +122,8 @@ def test_every_state_has_its_symbol_letter_and_category():
     for (state, result, flag), expected in TASKS.items():
         assert drawn(task_glyph(state, result, **{name: name == flag for name in flags})) == expected
     assert {state.wire: drawn(glyph) for state, glyph in JOB.items() if state is not None} == JOBS
-    for reason in ("TaskFailed", "MaxWallClockTimeExpiry"):
-        assert drawn(job_glyph(JobState.COMPLETED, reason)) == "✗X FAILED"
-    assert drawn(job_glyph(JobState.COMPLETED, "AllTasksCompleted")) == JOBS["completed"]
+    assert drawn(job_glyph(JobState.COMPLETED, ended_badly=True)) == "✗X FAILED"
+    assert drawn(job_glyph(JobState.COMPLETED, ended_badly=False)) == JOBS["completed"]
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -38,7 +38,7 @@ def test_js_15_it_needs_attention_and_leads_to_the_schedule(session_at):
     texts = [concern.text for concern in model.concerns]
     number = texts.index("job schedule ticks: 4 occurrences missed")
     assert model.subjects(number) == [ItemRef("job schedule", "ticks")]
-    assert model.destination(number) == ("schedules", None)
+    assert model.destination(number) == ("schedules", "ticks", None)
 
 
 def test_js_15_it_is_a_failure_among_the_events(session_at):

@@ -17,7 +17,7 @@ from tui.viewmodels.node_map.cells import NodeMapModel, grid
 from tui.viewmodels.node_map.lenses import Lens
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.text.styled import ItemRef, plain, width
 from tui.viewmodels.watch import phase_rail
 from tui.viewmodels.watch.attention import AttentionModel
 
@@ -46,7 +46,7 @@ def test_a_pool_tells_why_its_resize_fell_short_and_how_its_network_is():
     shown = texts(block_lines(model.details(0), 100))
     at = shown.index("Resize errors")
     assert shown[at + 1].split(maxsplit=1)[0] == "AccountCoreQuotaReached"
-    assert " ".join(shown[at + 2].split()) == "Reason 0 of 100 dedicated cores are in use"
+    assert " ".join(shown[at + 2].split()) == "Reason the pool asks for 120 dedicated cores; 0 of 100 are in use"
     at = shown.index("Network")
     assert [" ".join(each.split()) for each in shown[at + 1 : at + 7]] == [
         "Communication mode classic",
@@ -227,17 +227,18 @@ def test_attention_groups_by_cause_and_says_what_that_holds_up(session_at):
     model = AttentionModel(session_at(LATER_S))
     model.update()
     said = " ".join(plain(text) for _, text in model.lines(60))
-    assert "1 node: preparation task exit code 3" in said
-    assert "ineligible for this job: reimage (PREP-9)" in said
-    assert "task exit code 1" in said
+    assert "preparation task failed on n1: exit code 3" in said
+    assert "no task of the job runs there (PREP-9)" in said
+    assert "a reimage to prepare anew" in said
+    assert "failed: exit code 1" in said
     number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "preparation")
-    assert model.destination(number) == ("preparation", 1)
+    assert model.destination(number) == ("preparation", 1, ItemRef("job", "risk"))
 
 
 def test_preparation_that_failed_everywhere_is_said_first(session_at):
     model = AttentionModel(session_at(600, "preparation-fails-everywhere"))
     model.update()
-    assert model.concerns[0].text == "preparation failed on every node"
+    assert model.concerns[0].text == "preparation of shot-0815 failed on every node: exit code 3"
     assert "PREP-11" in model.concerns[0].effect
 
 

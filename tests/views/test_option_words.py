@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import NodeState
+from engine.views.attention.attention import Attention
 from engine.views.explain.candidates import candidates
 from engine.views.lanes.lane import Activity
 from engine.views.lanes.lanes import Lanes
-from engine.views.pages.attention import concerns_of
 from engine.views.pages.instances import Hook, HookStatus, pages_of
 from engine.views.pages.option_words import eligible_again
-from engine.views.pages.tasks import TaskPage
 from engine.world.agenda import Agenda
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, node_row, run, run_to, simulation
 from tests.views.explaining import why_node_says, why_preparation_says
@@ -72,12 +71,11 @@ def test_prep_17_a_task_that_finds_no_node_says_until_when(options, text):
 
 @pytest.mark.parametrize(
     ("options", "helps"),
-    [({}, "reimage (PREP-9)"), (RETRIES, "reboot (PREP-17)"), (AFTER_PREPARATION, "reimage (PREP-9)")],
+    [({}, "reimage"), (RETRIES, "reboot"), (AFTER_PREPARATION, "reimage")],
 )
 def test_prep_17_attention_names_the_remedy(options, helps):
     sim = failed(**options)
-    found = concerns_of(sim, "p", *pages_of(sim, "j"), TaskPage(sim, "j"))
-    assert f"ineligible for this job: {helps}" in [concern.effect for concern in found]
+    assert [concern.remedy for concern in Attention(sim).concerns()] == [f"{helps} to prepare anew"]
 
 
 @pytest.mark.parametrize(("options", "is_eligible"), [({}, False), (RETRIES, True)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui.viewmodels.watch.arrangement import Wish
 from tui.viewmodels.watch.attention import AttentionModel
 from tui.widgets.choices import Choices
-from tui.widgets.messages import ShowView
+from tui.widgets.messages import ShowSheet, ShowView
 from tui.widgets.redraw import set_title
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Attention(Choices):
     @property
     def subject(self) -> ItemRef | None:
         """The first of these items."""
-        return next(iter(self.subjects), None)
+        return self._model.subject(self.number)
 
     def update(self) -> None:
         self._model.update()
@@ -45,7 +45,8 @@ class Attention(Choices):
         title = "Needs attention" if self.outer_size.width >= _TITLE_CELLS else "Attention"
         set_title(self, f"{title} ({count})" if count else title)
         room = self.outer_size.width - self.gutter.width - self.styles.scrollbar_size_vertical
-        self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS)))
+        rows = self.outer_size.height - self.gutter.height
+        self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS), rows))
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for all problems; at least the first one is shown."""
@@ -54,6 +55,10 @@ class Attention(Choices):
         return Wish(min(lines, _LEAST_LINES), min(lines, _BEST_LINES), lines)
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Show the list with the items of the group."""
+        """Show the list with the items of the group; their job or pool gets the focus."""
         message.stop()
-        self.post_message(ShowView(*self._model.destination(message.number)))
+        there = self._model.destination(message.number)
+        if there.is_sheet:
+            self.post_message(ShowSheet(there.view))
+        else:
+            self.post_message(ShowView(there.view, there.row, there.focus))

@@ -17,6 +17,7 @@ from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM, AccountDetailModel
 from tui.viewmodels.frame.go_line import (
     ACCOUNT,
+    EXPECTATIONS,
     STORAGE,
     VIEWS,
     WARNINGS,
@@ -26,11 +27,12 @@ from tui.viewmodels.frame.go_line import (
     line_hint,
     not_found,
 )
+from tui.viewmodels.lists.expectations import ExpectationsModel, expectation_lines
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.items import focus_on
 from tui.viewmodels.sheets.storage import blob_lines
 from tui.viewmodels.sheets.warnings import warning_lines
-from tui.widgets.messages import CreateItem, say
+from tui.widgets.messages import CreateItem, ShowSheet, say
 from tui.widgets.prompt import Prompt
 
 
@@ -66,6 +68,8 @@ class GoLineKeys(NavigationKeys):
             self._arrange(verb, rest)
         elif text.lower() == WARNINGS:
             self.show_warnings()
+        elif text.lower() == EXPECTATIONS:
+            self.show_expectations()
         elif text.lower() == ACCOUNT:
             self.show_account()
         elif text.lower() == STORAGE:
@@ -128,6 +132,14 @@ class GoLineKeys(NavigationKeys):
     def show_account(self, tab: str = "Overview") -> None:
         """Open the page of the account at one of its tabs."""
         self.open_subject(ACCOUNT_ITEM, AccountDetailModel.TABS.index(tab))
+
+    def show_expectations(self) -> None:
+        """Show the expectations of the scenario: met, broken, or pending."""
+        self.app.push_screen(Sheet("Expectations", partial(expectation_lines, ExpectationsModel(self.session))))
+
+    def on_show_sheet(self, message: ShowSheet) -> None:
+        """Show a sheet, as if its name had been typed."""
+        self.go_to(message.name)
 
     def show_warnings(self) -> None:
         """Show the warnings about the scenario."""

@@ -83,7 +83,12 @@ class NavigationKeys(TimeKeys):
 
     def on_show_view(self, message: ShowView) -> None:
         """Show a view, with the cursor on a row if one is given."""
-        self.show_view(message.view_name, message.key)
+        if message.focus is not None:
+            focus_on(self.session, message.focus)
+        if message.row is None:
+            self.show_view(message.view_name)
+        else:
+            self.show_row(message.view_name, message.row)
 
     def show_view(self, name: str, key: int | None = None) -> None:
         """Show a view, with the cursor on the row with this key if one is given."""

@@ -18,10 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class ShowView(Message):
-    """Show a view, with the cursor on the row that has ``key`` if one is given."""
+    """Show a view, with the cursor on ``row`` if one is given: a node or task by row number, anything else by id.
+
+    An item in ``focus`` gets the focus, or its job or pool does.
+    """
 
     view_name: str
-    key: int | None = None
+    row: int | str | None = None
+    focus: ItemRef | None = None
+
+
+@dataclass
+class ShowSheet(Message):
+    """Show a sheet of the go line."""
+
+    name: str
 
 
 @dataclass

@@ -67,7 +67,7 @@ def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> Grant:
     """
     limits = [
         *_size_limit(pool, dedicated=dedicated),
-        *_quota_limits(world, pool, dedicated=dedicated),
+        *_quota_limits(world, pool, wanted, dedicated=dedicated),
         *_communication_limit(world, pool),
         *_network_limits(world, pool, dedicated=dedicated),
         *_capacity_limit(world, pool),
@@ -98,24 +98,31 @@ def _size_limit(pool: Pool, *, dedicated: bool) -> list[Limit]:
     return []
 
 
-def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[Limit]:
+def _quota_limits(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> list[Limit]:
+    """Return the limits of cores; the reason says how many the wanted nodes take (ACC-6, ACC-8)."""
     quotas = world.account.quotas
     cores = pool.size.cores
+    asked = wanted * cores
     used = cores_in_use(world, dedicated=dedicated)
     if not dedicated:
         in_subscription = world.account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION
         code = "AccountSpotCoreQuotaReached" if in_subscription else "AccountLowPriorityCoreQuotaReached"
         total = quotas.low_priority_cores
-        return [Limit((total - used) // cores, code, f"{used} of {total} Spot/low-priority cores are in use")]
+        return [Limit((total - used) // cores, code, _reason(asked, "Spot/low-priority cores", used, total))]
     total = quotas.dedicated_cores
-    reason = f"{used} of {total} dedicated cores are in use"
+    reason = _reason(asked, "dedicated cores", used, total)
     limits = [Limit((total - used) // cores, "AccountCoreQuotaReached", reason)]
     for series, most in (quotas.dedicated_cores_per_vm_series or {}).items():
         if series_key(series) == series_key(pool.size.series):
             used = cores_in_use(world, dedicated=True, series=pool.size.series)
-            reason = f"{used} of {most} dedicated cores of {series} are in use"
+            reason = _reason(asked, f"dedicated cores of {series}", used, most)
             limits.append(Limit((most - used) // cores, "AccountVMSeriesCoreQuotaReached", reason))
     return limits
+
+
+def _reason(asked: int, cores: str, used: int, total: int) -> str:
+    more = "more " if used else ""
+    return f"the pool asks for {asked:,} {more}{cores}; {used:,} of {total:,} are in use"
 
 
 def _communication_limit(world: World, pool: Pool) -> list[Limit]:

@@ -8,13 +8,15 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from engine.base.terms import CertificateState, JobState
 from engine.events.log import Json, LogSubject, Shape, plain, to_json
 from engine.scenario.record import timeline_line
 from engine.state.blobs import NO_TASK
 from engine.views.log.reader import LogReader, of_kind
+from engine.views.pages.jobs import BAD_ENDS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from engine import Simulation
     from engine.base.terms import Plain
@@ -189,7 +191,23 @@ def is_failure(shape: Shape) -> bool:
     fields = dict(shape.fields)
     if plain(fields.get("result")) == "failure" or fields.get("error") is not None:
         return True
-    return shape.event == "NodeStateChanged" and plain(fields.get("to")) in _BAD_NODE_STATES
+    match shape.event:
+        case "NodeStateChanged":
+            return plain(fields.get("to")) in _BAD_NODE_STATES
+        case "PoolResizeComplete":
+            return bool(fields.get("resizeErrors"))
+        case "JobStateChanged":
+            return _ended_badly(fields)
+        case "CertificateStateChanged":
+            return fields.get("to") is CertificateState.DELETE_FAILED
+    return False
+
+
+def _ended_badly(fields: Mapping[str, Hashable]) -> bool:
+    """Return whether a job ends before its work is done; one without a pool completes as soon as it is added."""
+    if fields["from"] is JobState.ACTIVE and fields["to"] is JobState.COMPLETED:
+        return True
+    return fields["to"] is JobState.TERMINATING and fields.get("reason") in BAD_ENDS
 
 
 def _text(body: Hashable) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
 
 _SAMPLED = 400  # nodes whose durations are read
-_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
+OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
 
 class Hook(Enum):
@@ -125,7 +125,7 @@ def _tables(
     hook: Hook, job: JobState | None, after: ReleaseAfter, *, has_release: bool
 ) -> dict[tuple[bool, bool], bytes]:
     """Return the status for each combination of states and flags in a byte, by failure and by departure."""
-    is_over, is_ending = job in _OVER, job in (JobState.TERMINATING, JobState.DELETING)
+    is_over, is_ending = job in OVER, job in (JobState.TERMINATING, JobState.DELETING)
 
     def status(packed: int, has_failed: bool, is_gone: bool) -> HookStatus:
         state, flags = packed >> _FLAG_BITS, packed & ((1 << _FLAG_BITS) - 1)

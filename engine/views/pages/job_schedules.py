@@ -49,7 +49,7 @@ def missed_occurrences(simulation: Simulation, schedule_id: str, most: int) -> l
     log, schedule = simulation.log, simulation.world.job_schedules.find(schedule_id)
     if schedule is None or schedule.missed_ms is None:
         return []
-    lost = [at for at in matching(log, _is_loss) if log.row_a[at] == schedule.row]
+    lost = [at for at in matching(log, is_loss) if log.row_a[at] == schedule.row]
     found = []
     for at in reversed(lost[-most:]):
         fields = dict(log.shapes[log.shape_of[at]].fields)
@@ -58,7 +58,8 @@ def missed_occurrences(simulation: Simulation, schedule_id: str, most: int) -> l
     return found
 
 
-def _is_loss(shape: Shape) -> bool:
+def is_loss(shape: Shape) -> bool:
+    """Return whether an event says that an occurrence made no job."""
     return shape.event == "JobScheduleOccurrenceMissed"
 
 

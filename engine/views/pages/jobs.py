@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.node_states import READY, UNBILLED
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules.decisions import network
+from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import count_bits, places, values
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec, StartTask
+    from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
     from engine.world.world import World
@@ -44,6 +46,7 @@ class JobRow(NamedTuple):
     max_wall_clock_ms: int | None
     terminate_reason: str | None
     scheduling_error: tuple[str, str, str] | None
+    bad_end: str  # why it ended before its work was done; empty if it did not
     is_preemptible: bool
     spec: JobSpec
 
@@ -94,6 +97,17 @@ class PoolRow(NamedTuple):
     def live_nodes(self) -> int:
         """The number of nodes that have a VM: neither preempted nor deallocated."""
         return self.current_dedicated + self.current_spot
+
+
+# Terminate reasons of jobs whose work was not done.
+BAD_ENDS = (TASK_FAILED, MAX_WALL_CLOCK_TIME_EXPIRY)
+
+
+def bad_end(job: Job) -> str:
+    """Return why the job ended although its work was not done: a terminate reason or an error code; else empty."""
+    if job.scheduling_error is not None:
+        return job.scheduling_error[1]
+    return job.terminate_reason if job.terminate_reason in BAD_ENDS else ""
 
 
 def job_ids(simulation: Simulation) -> list[str]:
@@ -151,6 +165,7 @@ def job_row(simulation: Simulation, preparation: InstancePage, release: Instance
         max_wall_clock_ms=job.max_wall_clock_ms,
         terminate_reason=job.terminate_reason,
         scheduling_error=job.scheduling_error,
+        bad_end=bad_end(job),
         is_preemptible=job.preemptible,
         spec=job.spec,
     )

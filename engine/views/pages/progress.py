@@ -9,13 +9,12 @@ from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.pages.bulk import values
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.pages.jobs import bad_end
 from engine.views.pages.phases import TaskCounts
 
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.state.jobs import Job
-
-_BAD_ENDS = ("TaskFailed", "MaxWallClockTimeExpiry")
 
 
 class NodeCounts(NamedTuple):
@@ -32,7 +31,7 @@ class JobProgress(NamedTuple):
 
     job_id: str
     state: JobState | None
-    terminate_reason: str | None
+    bad_end: str  # why it ended before its work was done; empty if it did not
     preparation: NodeCounts | None  # None: the job has no preparation task
     tasks: TaskCounts
     release: NodeCounts | None  # None: the job has no release task
@@ -67,7 +66,7 @@ def progress_of(simulation: Simulation, job_id: str) -> JobProgress | None:
     return JobProgress(
         job_id=job.id,
         state=job.state,
-        terminate_reason=job.terminate_reason,
+        bad_end=bad_end(job),
         preparation=_preparation(simulation, job) if job.has_prep else None,
         tasks=TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None),
         release=_release(simulation, job) if job.has_release else None,
@@ -78,8 +77,7 @@ def progress_of(simulation: Simulation, job_id: str) -> JobProgress | None:
 
 
 def _problems(job: Job) -> int:
-    has_ended_badly = job.terminate_reason in _BAD_ENDS
-    return job.failed + job.ineligible.bit_count() + (job.scheduling_error is not None or has_ended_badly)
+    return job.failed + job.ineligible.bit_count() + bool(bad_end(job))
 
 
 def _preparation(simulation: Simulation, job: Job) -> NodeCounts:

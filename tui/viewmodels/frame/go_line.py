@@ -39,6 +39,7 @@ _SEARCHED: dict[str, type[RowsModel]] = {
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
 ACCOUNT = "account"
 WARNINGS = "warnings"
+EXPECTATIONS = "expectations"
 STORAGE = "storage"
 GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule", "new")
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
@@ -79,7 +80,7 @@ def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
     yield from GO_WORDS
-    yield from (ACCOUNT, STORAGE, WARNINGS)
+    yield from (ACCOUNT, STORAGE, WARNINGS, EXPECTATIONS)
     yield from _ids(session)
 
 

@@ -26,8 +26,10 @@ _NOUNS = {
     "JobReleaseTaskStateChanged": "release",
     "StartTaskStateChanged": "start task",
     "NodeStateChanged": "node",
-    "AutoScaleEvaluated": "formula",
+    "JobStateChanged": "job ended",
     "PoolResizeComplete": "resize",
+    "CertificateStateChanged": "certificate",
+    "AutoScaleEvaluated": "formula",
     "CommandRefused": "command refused",
     "FaultInjected": "fault",
     "TaskScheduleFail": "task not scheduled",
@@ -149,6 +151,10 @@ def cause(event: EventRow) -> str:
     error = fields.get("error")
     if isinstance(error, dict):
         return f"{noun}: {error.get('code')}"
+    if fields.get("resizeErrors"):
+        return f"{noun}: {fields['resultCode']}"
+    if event.event == "JobStateChanged":
+        return f"{noun}: {fields.get('reason')}"
     said = fields.get("to") or fields.get("command")
     return f"{noun}: {said}" if said else noun
 

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
 
 from engine.run.ahead import Ahead
+from engine.views.attention.attention import Attention
+from engine.views.attention.expectations import foreseen
 from engine.views.estimates.forecast import Forecast, Forecaster
 from engine.views.estimates.simulated import EndsAhead
 from engine.views.pages.account import account_page
@@ -31,10 +33,11 @@ from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import GlyphSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from engine import Simulation
     from engine.scenario.model import Options
+    from engine.views.attention.concern import Concern
     from engine.views.pages.account import AccountPage
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.job_schedules import JobScheduleRow
@@ -63,6 +66,8 @@ class Session:
         self.events = EventPage(simulation)
         self.series = RunSeries(simulation)
         self.window = Window.ALL  # that curves show
+        self.attention = Attention(simulation)
+        self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
         self.newest_ms = simulation.now_ms
         self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
         self.marks: dict[ItemRef, None] = {}  # in the order of marking
@@ -252,6 +257,15 @@ class Session:
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
             self._forecaster = Forecaster(self.simulation, tasks, *pages)
         return self._forecaster.estimate()
+
+    def concerns(self) -> Sequence[Concern]:
+        """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""
+        now, generation = self.attention.concerns(), self.ahead.generation
+        if self._concerns[0] is not now or self._concerns[1] != generation:
+            coming = foreseen(self.simulation, self.ahead.expectations)
+            every = sorted([*now, *coming], key=lambda concern: concern.order) if coming else now
+            self._concerns = now, generation, every
+        return self._concerns[2]
 
     def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:
         """Return the log's history of one item. The last few histories are cached."""

@@ -19,6 +19,7 @@ from engine.base.terms import (
     TaskResult,
     TaskState,
 )
+from engine.views.pages.expectations import ExpectationState
 from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.text.styled import Line, Role, Span
 
@@ -181,7 +182,6 @@ JOB: dict[JobState | None, Glyph] = {
 }
 
 _JOB_FAILED = _FAILED._replace(name="completed")
-_BAD_ENDS = ("TaskFailed", "MaxWallClockTimeExpiry")
 
 JOB_SCHEDULE: dict[JobScheduleState | None, Glyph] = {
     JobScheduleState.ACTIVE: _ACTIVE,
@@ -199,6 +199,12 @@ _ALLOCATION = {
 }
 
 POOL_GLYPHS = (*_ALLOCATION.values(), _DELETING)
+
+EXPECTATION: dict[ExpectationState, Glyph] = {
+    ExpectationState.BROKEN: _FAILED._replace(name="broken"),
+    ExpectationState.PENDING: Glyph("◌", "o", Role.QUIET, "pending"),
+    ExpectationState.MET: _SUCCEEDED._replace(name="met"),
+}
 
 TASK_BLOCKED = Glyph("⊡", "b", Role.OFF, "blocked by a dependency")
 TASK_BETWEEN_RETRIES = Glyph("»", "y", Role.TRANSITION, "between retries")
@@ -230,17 +236,17 @@ def phase_glyph(prep: HookStatus, release: HookStatus) -> Glyph:
     return PREPARATION[prep]
 
 
-def job_glyph(state: JobState | None, terminate_reason: str | None) -> Glyph:
-    """Return the glyph of a job. A job that a failure or a time limit ended counts as failed."""
+def job_glyph(state: JobState | None, *, ended_badly: bool) -> Glyph:
+    """Return the glyph of a job. One that ended before its work was done counts as failed."""
     glyph = JOB[state]
-    if terminate_reason not in _BAD_ENDS:
+    if not ended_badly:
         return glyph
     return _JOB_FAILED if state is JobState.COMPLETED else glyph._replace(role=Role.FAILED)
 
 
 def glyph_of_job(job: JobRow) -> Glyph:
     """Return the glyph of a job's state."""
-    return job_glyph(job.state, job.terminate_reason)
+    return job_glyph(job.state, ended_badly=bool(job.bad_end))
 
 
 def pool_glyph(state: PoolState | None, allocation: AllocationState | None) -> Glyph:

@@ -1,91 +1,166 @@
-"""Needs attention: the failures that persist, grouped by cause, newest first."""
+"""Needs attention: the concerns of the whole run, grouped by cause, the worst and newest first."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from engine.views.pages.attention import Concern, concerns_of
+from engine.views.attention.concern import Severity
 from tui.viewmodels.sheets.warnings import warning_note
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, wrapped
+from tui.viewmodels.text.glyphs import NODE
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, between, line, width, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from engine.views.attention.concern import Concern
     from tui.viewmodels.session.session import Session
 
+CALM = "Nothing needs attention."
+_INDENT = 2  # cells of the symbol and the space after it
+_WITH_CLOCK = 40  # cells; narrower panes leave out the time
+_ROLES = {
+    Severity.STANDSTILL: Role.FAILED,
+    Severity.FAILURE: Role.FAILED,
+    Severity.SHORTAGE: Role.TRANSITION,
+    Severity.NOTICE: Role.OFF,
+}
 _VIEWS = {
     "preparation": "preparation",
     "release": "release",
+    "node": "nodes",
     "task": "tasks",
     "pool": "pools",
+    "job": "jobs",
     "job schedule": "schedules",
+    "command": "events",
 }
-_MOST_NAMED = 3
+SHEETS = {"certificate": "account", "expectation": "expectations"}
+
+
+class Destination(NamedTuple):
+    """Where a concern leads: a view or sheet, the row in it, and the job or pool that gets the focus."""
+
+    view: str
+    row: int | str | None
+    focus: ItemRef | None
+
+    @property
+    def is_sheet(self) -> bool:
+        """True if it is no view of its own."""
+        return self.view in SHEETS.values()
 
 
 class AttentionModel:
-    """The concerns of the job and pool in focus."""
+    """The concerns of all jobs, pools and job schedules."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.concerns: list[Concern] = []
+        self.concerns: Sequence[Concern] = ()
+        self._drawn: dict[tuple[object, ...], list[tuple[int, Line]]] = {}  # of these concerns, by size and settings
 
     def update(self) -> None:
-        """Read the simulation again."""
-        session = self.session
-        preparation, release = session.pages(session.job_id)
-        tasks = session.tasks(session.job_id)
-        self.concerns = concerns_of(session.simulation, session.pool_id, preparation, release, tasks)
+        """Read the simulation again; it answers anew only for another moment."""
+        concerns = self.session.concerns()
+        if concerns is not self.concerns:
+            self.concerns = concerns
+            self._drawn.clear()
 
-    def lines(self, cells: int) -> list[tuple[int, Line]]:
-        """Return number and text of each concern, with its effect."""
-        text = self.session.text
+    @property
+    def role(self) -> Role:
+        """The role of the worst concern."""
+        return _ROLES[self.concerns[0].severity] if self.concerns else Role.OK
+
+    def lines(self, cells: int, rows: int | None = None) -> Sequence[tuple[int, Line]]:
+        """Return number and text of each concern.
+
+        Args:
+            cells: The width.
+            rows: The height; where it is too low for everything, remedies are left out first, then effects.
+        """
+        key = cells, rows, self.session.time_format, self.session.glyphs.ascii_only
+        if key not in self._drawn:
+            self._drawn[key] = self._lines(cells, rows)
+        return self._drawn[key]
+
+    def _lines(self, cells: int, rows: int | None) -> list[tuple[int, Line]]:
         note = warning_note(self.session.simulation.scenario)
-        warned = [(-1, line(Span(each, Role.DIM))) for each in wrapped(note, cells)] if note is not None else []
+        warned = [(-1, line(Span(each, Role.DIM))) for each in (wrapped(note, cells) if note is not None else ())]
         if not self.concerns:
             good = Span(f"{self.session.glyphs.good} ", Role.OK)
-            return [(-1, line(good, Span("Nothing needs attention.", Role.DIM))), *warned]
-        found: list[tuple[int, Line]] = []
-        for number, concern in enumerate(self.concerns):
-            sign = self.session.glyphs.bad if concern.kind != "node" else "!"
-            first, *rest = wrapped(text(self.text_of(concern)), cells - 2)
-            found.append((number, line(Span(f"{sign} {first}", Role.FAILED))))
-            found += [(number, line(Span(f"  {each}", Role.FAILED))) for each in rest]
-            if concern.effect:
-                effect = wrapped(text(concern.effect), cells - 2)
-                found += [(number, line(Span(f"  {each}", Role.DERIVED))) for each in effect]
+            return [(-1, line(good, Span(CALM, Role.DIM))), *warned]
+        forms = ((True, True), (True, False), (False, False))
+        for with_effect, with_remedy in forms:
+            found = [
+                (number, each)
+                for number, concern in enumerate(self.concerns)
+                for each in self._lines_of(concern, cells, with_effect=with_effect, with_remedy=with_remedy)
+            ]
+            if rows is None or len(found) + len(warned) <= rows:
+                break
         return [*found, *warned]
 
+    def _lines_of(self, concern: Concern, cells: int, *, with_effect: bool, with_remedy: bool) -> Iterator[Line]:
+        """Yield what is wrong, with the time at the right; its effect; and the key that helps."""
+        role, text = _ROLES[concern.severity], self.session.text
+        clock = (Span(f" {self.session.clock(concern.since_ms)}", Role.DIM),) if cells >= _WITH_CLOCK else ()
+        said = text(self.text_of(concern))
+        first = wrapped(said, cells - _INDENT - width(clock))[0]
+        rest = wrapped(said[len(first) :].strip(), cells - _INDENT) if len(first) < len(said) else []
+        head = line(Span(f"{self._symbol(concern)} {first}", role))
+        yield between(head, clock, cells) if clock else head
+        for each in rest:
+            yield line(Span(f"  {each}", role))
+        if with_effect and concern.effect:
+            for each in wrapped(text(concern.effect), cells - _INDENT):
+                yield line(Span(f"  {each}", Role.DERIVED))
+        if with_remedy and concern.remedy:
+            key, *more = wrapped(text(f"a {concern.remedy}"), cells - _INDENT)
+            yield line("  ", Span("a", Role.KEY), Span(key[1:], Role.DIM))
+            for each in more:
+                yield line(Span(f"  {each}", Role.DIM))
+
+    def _symbol(self, concern: Concern) -> str:
+        glyphs = self.session.glyphs
+        if concern.state is not None:
+            return glyphs.of(NODE[concern.state])
+        return glyphs.bad if concern.severity <= Severity.FAILURE else "!"
+
     def text_of(self, concern: Concern) -> str:
-        """Return number of items, cause, and the names of a few nodes."""
-        said = concern.text
-        if concern.nodes:
-            said = f"{fmt.counted(concern.size, 'node')}: {said}"
-        elif concern.tasks:
-            said = f"{fmt.counted(concern.size, 'task')}: {said}"
-        if concern.kind == "node":
-            said = f"{said} since {self.session.clock(concern.since_ms)}"
-        if 0 < len(concern.nodes) <= _MOST_NAMED:
-            preparation, _ = self.session.pages(self.session.job_id)
-            said += "  " + " ".join(f"n{preparation.position_of(node)}" for node in concern.nodes)
-        return said
+        """Return the cause, and the names of a few nodes or tasks."""
+        size = len(concern.tasks) or len(concern.nodes)
+        names = ", ".join(concern.names)
+        return f"{concern.text}  {names}{' …' if len(concern.names) < size else ''}" if names else concern.text
+
+    def subject(self, number: int) -> ItemRef | None:
+        """Return the first item of a concern."""
+        return next(self._items(number), None)
 
     def subjects(self, number: int) -> Sequence[ItemRef]:
         """Return all items of a concern, for an action on the group."""
-        if not 0 <= number < len(self.concerns):
-            return ()
-        concern = self.concerns[number]
-        if concern.nodes:
-            return [ItemRef("node", node) for node in concern.nodes]
-        if concern.tasks:
-            return [ItemRef("task", task) for task in concern.tasks]
-        if concern.schedule_id:
-            return [ItemRef("job schedule", concern.schedule_id)]
-        return [ItemRef("pool", concern.pool_id) if concern.kind == "pool" else ItemRef("job", self.session.job_id)]
+        return list(self._items(number))
 
-    def destination(self, number: int) -> tuple[str, int | None]:
-        """Return the view of a concern, and the first of its nodes or tasks."""
+    def _items(self, number: int) -> Iterator[ItemRef]:
+        if not 0 <= number < len(self.concerns):
+            return
         concern = self.concerns[number]
-        view = "nodes" if concern.nodes else "jobs"
-        return _VIEWS.get(concern.kind, view), next(iter(concern.nodes or concern.tasks), None)
+        if concern.kind != "job" and (concern.nodes or concern.tasks):
+            yield from (ItemRef("node", node) for node in concern.nodes)
+            yield from (ItemRef("task", task) for task in concern.tasks)
+        elif concern.jobs:
+            yield from (ItemRef("job", job_id) for job_id in concern.jobs)
+        elif concern.schedules:
+            yield from (ItemRef("job schedule", schedule_id) for schedule_id in concern.schedules)
+        else:
+            yield from (ItemRef("pool", pool_id) for pool_id in concern.pools)
+
+    def destination(self, number: int) -> Destination:
+        """Return where a concern leads."""
+        concern = self.concerns[number]
+        view = SHEETS.get(concern.kind) or _VIEWS[concern.kind]
+        first: int | str | None = next(iter(concern.nodes or concern.tasks), None)
+        focus = ItemRef("pool", concern.pools[0]) if concern.pools else None
+        if concern.jobs:
+            focus = ItemRef("job", concern.jobs[0])
+        if view in ("jobs", "pools", "schedules"):
+            first = next(iter({"jobs": concern.jobs, "pools": concern.pools}.get(view, concern.schedules)), None)
+        return Destination(view, first, focus)

@@ -9,7 +9,7 @@ from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB, NODE, PREPARATION, RELEASE
 from tui.viewmodels.text.styled import plain
-from tui.viewmodels.watch.attention import AttentionModel
+from tui.viewmodels.watch.attention import CALM, AttentionModel
 from tui.viewmodels.watch.estimates import ends
 
 if TYPE_CHECKING:
@@ -97,11 +97,11 @@ def _attention(session: Session) -> list[str]:
     model = AttentionModel(session)
     model.update()
     if not model.concerns:
-        return ["Nothing needs attention."]
+        return [CALM]
     said = [f"{fmt.counted(len(model.concerns), 'thing')} need{'s' if len(model.concerns) == 1 else ''} attention."]
     for number, concern in enumerate(model.concerns, 1):
-        effect = f" {_sentence(concern.effect)}" if concern.effect else ""
-        said.append(f"{number}: {_sentence(' '.join(model.text_of(concern).split()))}{effect}")
+        parts = (" ".join(model.text_of(concern).split()), concern.effect, concern.remedy)
+        said.append(f"{number}: {' '.join(_sentence(part) for part in parts if part)}")
     return said
 
 

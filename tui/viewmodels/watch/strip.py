@@ -93,7 +93,7 @@ class JobStripModel:
         glyphs, is_wide = self.session.glyphs, cells >= _WIDE
         least, most = _NAME_CELLS
         name_cells = min(max(least, *(len(row.job_id) for row in shown)), most, max(least, cells // 5))
-        glyph = job_glyph(job.state, job.terminate_reason)
+        glyph = job_glyph(job.state, ended_badly=bool(job.bad_end))
         is_focus = job.job_id == self.session.job_id
         role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
         name = Span(fit(squeeze(self.session.text(job.job_id), name_cells), name_cells), role, is_underlined=is_focus)

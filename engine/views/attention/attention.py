@@ -1,0 +1,146 @@
+"""What needs attention in the whole run: failures, shortages and delays, grouped by cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.node_states import READY
+from engine.base.terms import CertificateState
+from engine.views.attention.concern import Concern, Severity, listed, some
+from engine.views.attention.expectations import broken_expectations
+from engine.views.attention.hooks import hook_concerns
+from engine.views.attention.jobs import ended_concerns, stalled_concerns
+from engine.views.attention.pools import node_concerns, pool_concerns
+from engine.views.attention.schedules import ScheduleConcerns
+from engine.views.attention.tasks import TaskFailures
+from engine.views.log.reader import LogReader, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.events.log import Shape
+    from engine.state.certificates import CertificateRecord
+    from engine.world.world import World
+
+_HOOKS = ("JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged", "JobStateChanged")
+
+
+class Attention:
+    """The concerns of all jobs, pools and job schedules, kept for the moment that is shown.
+
+    Between two moments the cost is that of what has changed, and of the jobs, pools and failed nodes; it does not grow
+    with the number of tasks, nor with that of nodes that are in order.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._tasks = TaskFailures(simulation)
+        self._schedules = ScheduleConcerns(simulation)
+        self._changes = LogReader(simulation, of_kind(_changes_nodes))
+        self._of_nodes: tuple[object, list[Concern]] = (None, [])
+        self._moment: object = None
+        self._concerns: Sequence[Concern] = ()
+        self._problems: dict[str, int] = {}
+
+    def concerns(self) -> Sequence[Concern]:
+        """Return all concerns, the worst first, among equals the newest."""
+        simulation = self._simulation
+        moment = simulation.jumps, len(simulation.log), simulation.now_ms
+        if moment != self._moment:
+            self._moment = moment
+            self._concerns = sorted(self._all(), key=lambda concern: concern.order)
+            self._problems = {}
+            for concern in self._concerns:
+                for job_id in concern.jobs:
+                    self._problems[job_id] = self._problems.get(job_id, 0) + 1
+        return self._concerns
+
+    def problems(self, job_id: str) -> int:
+        """Return the number of concerns about a job."""
+        self.concerns()
+        return self._problems.get(job_id, 0)
+
+    def _all(self) -> list[Concern]:
+        simulation, world = self._simulation, self._simulation.world
+        stalled = stalled_concerns(simulation)
+        names_jobs = sum(1 for _ in world.jobs.present()) > 1
+        names_pools = sum(1 for _ in world.pools.present()) > 1
+        return [
+            *ended_concerns(simulation),
+            *_merged(stalled, self._nodes(names_jobs=names_jobs, names_pools=names_pools)),
+            *self._tasks.concerns(names_jobs=names_jobs),
+            *pool_concerns(simulation),
+            *self._schedules.concerns(),
+            *broken_expectations(simulation),
+            *_rejected(simulation),
+            *_certificates(world),
+        ]
+
+    def _nodes(self, *, names_jobs: bool, names_pools: bool) -> list[Concern]:
+        """Return the concerns of nodes and of what runs once on each; only log entries about those change them."""
+        simulation = self._simulation
+        known = simulation.jumps, len(self._changes.entries()), len(simulation.log.cuts), names_jobs, names_pools
+        if known != self._of_nodes[0]:
+            found = [
+                *hook_concerns(simulation, names_jobs=names_jobs),
+                *node_concerns(simulation, names_pools=names_pools),
+            ]
+            self._of_nodes = known, found
+        return self._of_nodes[1]
+
+
+def _merged(stalled: list[Concern], of_nodes: list[Concern]) -> list[Concern]:
+    """Add to a job whose preparation failed on every node the cause, in place of the concern about the preparation."""
+    everywhere = {concern.jobs: concern for concern in stalled if concern.nodes}
+    found = [concern for concern in stalled if not concern.nodes]
+    for one in of_nodes:
+        stall = everywhere.pop(one.jobs, None) if one.kind == "preparation" else None
+        if stall is None:
+            found.append(one)
+        else:
+            found.append(stall._replace(text=f"{stall.text}: {one.cause}", since_ms=one.since_ms, cause=one.cause))
+    return [*found, *everywhere.values()]
+
+
+def _changes_nodes(shape: Shape) -> bool:
+    """Return whether an event can change the concerns about nodes, preparations and releases."""
+    if shape.event in _HOOKS:
+        return True
+    return shape.event == "NodeStateChanged" and dict(shape.fields).get("to") not in READY
+
+
+def _rejected(simulation: Simulation) -> list[Concern]:
+    """Return the commands of the scenario whose refusal, or acceptance, it does not expect."""
+    by_hand = {id(one.command) for one in simulation.journal.by_hand()}
+    found = []
+    for refusal, (_, _, seen) in zip(simulation.refusals, simulation.command_outcomes, strict=True):
+        if refusal.announced or id(refusal.command) in by_hand:
+            continue
+        name = refusal.command.NAME
+        text = f"{name} was {seen}" if seen in ("accepted", "never given") else f"{name} was rejected: {seen}"
+        effect = refusal.error.message.rstrip(".")
+        found.append(Concern("command", Severity.SHORTAGE, text, refusal.when_ms, effect))
+    return found
+
+
+def _in_use(certificate: CertificateRecord) -> str:
+    pools, nodes = certificate.use or ((), ())
+    users = [*(f"pool {pool_id}" for pool_id in pools), *([some(len(nodes), "node")] if nodes else [])]
+    return f"in use by {listed(users)}"
+
+
+def _certificates(world: World) -> list[Concern]:
+    return [
+        Concern(
+            "certificate",
+            Severity.SHORTAGE,
+            f"certificate {certificate.spec.thumbprint} could not be deleted",
+            certificate.since_ms,
+            effect=_in_use(certificate),
+            remedy="take it out of the pools, then delete it again",
+        )
+        for certificate in world.certificates.rows
+        if certificate.state is CertificateState.DELETE_FAILED
+    ]

@@ -1,0 +1,45 @@
+"""Expectations of the scenario that are broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.run.expectations import Judgement
+from engine.views.attention.concern import MOST_NAMED, Concern, Severity
+from engine.views.pages.expectations import row_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.run.expectations import Outcome
+    from engine.views.pages.expectations import ExpectationRow
+
+
+def broken_expectations(simulation: Simulation) -> list[Concern]:
+    """Return the expectations that are decided and broken; pending ones are not observed."""
+    broken = (judged for judged in simulation.judgements(with_open=False) if not judged.outcome.met)
+    return [_concern(row_of(simulation, judged), "is broken", Severity.FAILURE) for judged in broken]
+
+
+def foreseen(simulation: Simulation, at_end: Sequence[Outcome]) -> list[Concern]:
+    """Return the expectations that will be broken, as playing ahead has shown, without those that are decided."""
+    known = {judged.expected.index for judged in simulation.judgements(with_open=False)}
+    both = zip(simulation.scenario.expect, at_end, strict=False)
+    coming = [(one, outcome) for one, outcome in both if not outcome.met and one.index not in known]
+    rows = [row_of(simulation, Judgement(one, outcome, None)) for one, outcome in coming]
+    return [_concern(row, "will be broken", Severity.SHORTAGE)._replace(since_ms=simulation.now_ms) for row in rows]
+
+
+def _concern(row: ExpectationRow, verb: str, severity: Severity) -> Concern:
+    said = ", ".join(f"{part.name} {part.seen} instead of {part.wanted}" for part in row.differing[:MOST_NAMED])
+    return Concern(
+        "expectation",
+        severity,
+        f"expectation {row.number} {verb}: {row.subject}",
+        row.decided_ms or 0,
+        effect=f"{row.when}: {said}",
+        jobs=(row.item_id,) if row.kind == "job" else (),
+        pools=(row.item_id,) if row.kind == "pool" else (),
+        schedules=(row.item_id,) if row.kind == "job schedule" else (),
+    )

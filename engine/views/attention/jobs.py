@@ -1,0 +1,196 @@
+"""Jobs that have ended badly, and jobs whose tasks will not run unless something changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.node_states import COMING_UP, NODE_STATES
+from engine.base.terms import AllocationState, JobState, NodeState, PoolState
+from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
+from engine.state.nodes import GONE
+from engine.state.tasks import ACTIVE
+from engine.views.attention.concern import MOST_APART, Concern, Severity, listed, some
+from engine.views.pages.bulk import values
+from engine.views.pages.jobs import bad_end
+from engine.views.pages.option_words import eligible_again
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine import Simulation
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.world.world import World
+
+# Terminate reasons of jobs whose work was not done, with the effect; the empty one is that of a job without tasks.
+_EFFECTS = {
+    TASK_FAILED: "a failed task ended the job (EXIT-2)",
+    MAX_WALL_CLOCK_TIME_EXPIRY: "its maxWallClockTime was over (JOB-9)",
+    "": "onAllTasksComplete was terminatejob before it had tasks (JOB-7)",
+}
+
+
+# -- ended -----------------------------------------------------------------------------------------------------------
+
+
+def ended_concerns(simulation: Simulation) -> list[Concern]:
+    """Return the jobs that ended before their work was done, by reason."""
+    groups: dict[tuple[str, bool], list[Job]] = {}
+    for job in simulation.world.jobs.present():
+        if job.state in (JobState.TERMINATING, JobState.COMPLETED):
+            reason = bad_end(job)
+            if reason or _has_run_nothing(job):
+                groups.setdefault((reason, _has_run_nothing(job)), []).append(job)
+    found: list[Concern] = []
+    for (reason, has_run_nothing), jobs in groups.items():
+        apart = [[job] for job in jobs] if len(jobs) <= MOST_APART else [jobs]
+        found += (_ended(reason, each, has_run_nothing=has_run_nothing) for each in apart)
+    return found
+
+
+def _has_run_nothing(job: Job) -> bool:
+    """Return whether the job ended by itself without a task, as with onAllTasksComplete set too early (JOB-7)."""
+    is_by_itself = job.scheduling_error is not None or job.terminate_reason == ALL_TASKS_COMPLETED
+    return is_by_itself and not job.total and not job.deleted
+
+
+def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Concern:
+    who = f"job {jobs[0].id}" if len(jobs) == 1 else some(len(jobs), "job")
+    without = " without running a task" if has_run_nothing else ""
+    because = f": {reason}" if reason else ""
+    effects = [] if len(jobs) == 1 else [listed(job.id for job in jobs)]
+    if jobs[0].scheduling_error is not None:
+        effects.append(jobs[0].scheduling_error[2].rstrip("."))
+    else:
+        effects.append(_EFFECTS[reason])
+    left = sum(job.counts[ACTIVE] for job in jobs)
+    if left:
+        effects.append(f"{some(left, 'task')} never ran")
+    return Concern(
+        "job",
+        Severity.FAILURE if reason else Severity.SHORTAGE,
+        f"{who} ended{without}{because}",
+        max(job.since_ms for job in jobs),
+        effect="; ".join(effects),
+        remedy="raise the quota" if "Quota" in reason else "",
+        jobs=tuple(job.id for job in jobs),
+    )
+
+
+# -- stalled ---------------------------------------------------------------------------------------------------------
+
+
+class _Stall(NamedTuple):
+    text: str
+    effect: str
+    remedy: str
+    severity: Severity = Severity.STANDSTILL
+    nodes: tuple[int, ...] = ()
+
+
+def stalled_concerns(simulation: Simulation) -> list[Concern]:
+    """Return the jobs of which no task runs, though some wait, for another reason than that others have their turn."""
+    world = simulation.world
+    busy: dict[int, int] = {}  # tasks on the nodes of each pool
+    waiting = []
+    for job in world.jobs.present():
+        busy[job.pool] = busy.get(job.pool, 0) + job.busy
+        if job.counts[ACTIVE] and (not job.busy or job.ready_count):
+            waiting.append(job)
+    found = []
+    for job in waiting:
+        stall = _stall(world, job, is_pool_busy=busy[job.pool] > 0)
+        if stall is not None:
+            since_ms = job.since_ms if job.pool < 0 else max(job.since_ms, world.pools[job.pool].allocation_since_ms)
+            pools = (job.pool_id,) if job.pool_id else ()
+            text, effect, remedy, severity, nodes = stall
+            found.append(Concern("job", severity, text, since_ms, effect, remedy, (), nodes, (), (job.id,), pools))
+    return found
+
+
+def _stall(world: World, job: Job, *, is_pool_busy: bool) -> _Stall | None:
+    tasks = f"{some(job.counts[ACTIVE], 'task')} of {job.id} wait{'s' if job.counts[ACTIVE] == 1 else ''}"
+    if job.state is JobState.DISABLED:
+        waits = f"{some(job.counts[ACTIVE], 'task')} wait{'s' if job.counts[ACTIVE] == 1 else ''}"
+        return _Stall(f"job {job.id} is disabled", waits, "enable it", Severity.NOTICE)
+    if job.state is not JobState.ACTIVE:
+        return None
+    pool = world.pools[job.pool] if job.pool >= 0 else None
+    if pool is None or pool.state is None:
+        return _Stall(f"{tasks} for a pool", f"there is no pool {job.pool_id}", "create it")
+    if pool.state is PoolState.DELETING:
+        return _Stall(f"{tasks} for a pool", f"pool {pool.id} is being deleted", "create it again")
+    too_large = sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
+    if too_large:
+        effect = f"a node of pool {pool.id} has {some(pool.slots, 'task slot')} (SCHED-10)"
+        return _Stall(f"{some(too_large, 'task')} of {job.id} too large for any node", effect, "")
+    if job.busy or pool.allocation is not AllocationState.STEADY or pool.pending:
+        return None
+    return _without_nodes(world, job, pool, tasks, is_pool_busy=is_pool_busy)
+
+
+def _without_nodes(world: World, job: Job, pool: Pool, tasks: str, *, is_pool_busy: bool) -> _Stall | None:
+    """Return why none of the nodes of a steady pool takes the job's tasks."""
+    states = bytes(values(world.nodes.state, pool.nodes))
+    if any(states.count(state) for state in COMING_UP):
+        return None
+    if states.count(GONE) == len(states):
+        return _empty(job, pool, tasks)
+    if job.ineligible:
+        present = [node for node, state in zip(pool.nodes, states, strict=True) if state != GONE]
+        if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
+            again = eligible_again(world.options)
+            text = f"preparation of {job.id} failed on every node"
+            remedy = f"{again.remedy} a node or add one"
+            return _Stall(text, f"{tasks}, and none can run (PREP-11)", remedy, nodes=tuple(present))
+    if is_pool_busy:
+        return None  # others have their turn
+    if not job.ready_count:
+        return _dependencies(world, job, tasks)
+    if any(values(world.nodes.open, pool.nodes)):
+        return _gang(world, job, pool, tasks)
+    return _Stall(f"{tasks}: no node takes tasks", ", ".join(_why_closed(states)), "enable, repair or add nodes")
+
+
+def _empty(job: Job, pool: Pool, tasks: str) -> _Stall | None:
+    text = f"{tasks}: pool {pool.id} has no nodes"
+    if pool.resize_errors:
+        return _Stall(text, f"its resize failed: {pool.resize_errors[0].code}", "resize it or add another pool")
+    if pool.scaling is None:
+        return _Stall(text, "its target is 0", "resize it or switch on autoscale")
+    run = pool.scaling.run
+    if run is None or run.when_ms < job.created_ms:
+        return None  # the formula has not seen the job yet
+    return _Stall(text, "its formula sets no targets", "change its formula")
+
+
+def _dependencies(world: World, job: Job, tasks: str) -> _Stall | None:
+    """Return the dependency that is never met: nothing of the job runs, and all that is left waits for others."""
+    book = world.dependencies.get(job.row)
+    if book is None or book.waiting_count < job.counts[ACTIVE]:
+        return None  # some are about to be seen by the scheduler, or retried
+    task = book.first_waiting()
+    wanted = world.tasks.spec(task).depends_on
+    assert wanted is not None
+    ids, _ = book.unmet(wanted)
+    first = f"{world.tasks.task_id(task)} waits for {ids[0]}" if ids else ""
+    return _Stall(f"{tasks} for others that have failed or do not exist", first, "reactivate or add these")
+
+
+def _gang(world: World, job: Job, pool: Pool, tasks: str) -> _Stall | None:
+    """Return the multi-instance task that the pool is too small for."""
+    queues = job.queues_in_order()
+    profile = world.tasks.profile_of(queues[0][1].head()) if queues else None
+    nodes = sum(values(world.nodes.open, pool.nodes))
+    if profile is None or profile.instances <= nodes:
+        return None
+    effect = f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of pool {pool.id} take tasks"
+    return _Stall(f"{tasks}, none runs", effect, "resize it")
+
+
+def _why_closed(states: bytes) -> Iterator[str]:
+    """Yield the states of nodes that take no tasks, with their numbers."""
+    for state in NodeState:
+        count = states.count(state)
+        if count:
+            yield f"{some(count, 'node')} {NODE_STATES[state].text or 'with scheduling disabled'}"

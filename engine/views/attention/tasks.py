@@ -1,0 +1,159 @@
+"""Tasks that have failed for good, by job and cause."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+from engine.base.failures import FailureInfo
+from engine.base.terms import ErrorCategory, JobState, TaskResult
+from engine.events.log import LogSubject
+from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Severity, cause_of, listed, some
+from engine.views.log.reader import LogReader, of_kind
+
+if TYPE_CHECKING:
+    from engine import Simulation
+    from engine.events.log import Shape
+    from engine.state.jobs import Job
+
+_ENDED_BY_USERS = ("TaskEnded", "JobBeingTerminated")
+_TERMINATED = ""  # the cause of tasks that a user terminated, or that ended with their job: no failure of theirs
+
+
+class FailedTasks(Sequence[int]):
+    """The tasks of some entries of the log, in order; nothing is copied."""
+
+    def __init__(self, rows: array[int], entries: Sequence[int], length: int) -> None:
+        """Use the first ``length`` of the entries."""
+        self._rows, self._entries, self._length = rows, entries, length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return [self._rows[self._entries[each]] for each in range(*at.indices(self._length))]
+        if not -self._length <= at < self._length:
+            raise IndexError(at)
+        return self._rows[self._entries[at % self._length]]
+
+    @property
+    def last_entry(self) -> int:
+        """The number of the newest entry."""
+        return self._entries[self._length - 1]
+
+
+class _Group(NamedTuple):
+    job: Job
+    tasks: FailedTasks
+
+
+class TaskFailures:
+    """Concerns about failed tasks. Each entry of the log is read once, even if time goes back."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._reader = LogReader(simulation, of_kind(_says_failure))
+        self._read = 0  # how many of the reader's entries are in groups
+        self._causes: list[str | None] = []  # by shape
+        self._groups: dict[int, dict[str, array[int]]] = {}  # by job and cause: entries in ascending order
+
+    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+        """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated."""
+        self._update()
+        by_cause: dict[str, list[_Group]] = {}
+        for row, groups in self._groups.items():
+            if row >= len(self._simulation.world.jobs):
+                continue
+            job = self._simulation.world.jobs[row]
+            for cause, tasks in self._of_job(job, groups).items() if job.state is not None and job.failed else ():
+                if cause != _TERMINATED:
+                    by_cause.setdefault(cause, []).append(_Group(job, tasks))
+        found: list[Concern] = []
+        for cause, each in by_cause.items():
+            apart = [[group] for group in each] if len(each) <= MOST_APART else [each]
+            found += (self._concern(cause, groups, names_jobs=names_jobs) for groups in apart)
+        return found
+
+    def _update(self) -> None:
+        if self._reader.update():
+            self._groups.clear()
+            self._read = 0
+        log, jobs = self._simulation.log, self._simulation.world.tasks.block_of
+        for at in self._reader.found[self._read :]:
+            cause, job = self._cause(log.shape_of[at]), jobs(log.row_a[at]).job
+            self._groups.setdefault(job, {}).setdefault(cause, array("I")).append(at)
+        self._read = len(self._reader.found)
+
+    def _cause(self, shape: int) -> str:
+        self._causes += [None] * (shape + 1 - len(self._causes))
+        cause = self._causes[shape]
+        if cause is None:
+            cause = self._causes[shape] = _cause(self._simulation.log.shapes[shape])
+        return cause
+
+    def _of_job(self, job: Job, groups: dict[str, array[int]]) -> dict[str, FailedTasks]:
+        """Return the failed tasks of a job by cause, as they are at the moment that is shown."""
+        log = self._simulation.log
+        now = {cause: bisect_left(entries, len(log)) for cause, entries in groups.items()}
+        if sum(now.values()) != job.failed:  # some were reactivated or deleted
+            groups = self._still_failed({cause: groups[cause][:length] for cause, length in now.items()})
+            now = {cause: len(entries) for cause, entries in groups.items()}
+        return {cause: FailedTasks(log.row_a, groups[cause], length) for cause, length in now.items() if length}
+
+    def _still_failed(self, groups: dict[str, array[int]]) -> dict[str, array[int]]:
+        """Keep the last failure of each task that is still completed and failed."""
+        tasks, rows = self._simulation.world.tasks, self._simulation.log.row_a
+        last: dict[int, tuple[int, str]] = {}
+        for cause, entries in groups.items():
+            for at in entries:
+                last[rows[at]] = max(last.get(rows[at], (at, cause)), (at, cause))
+        kept: dict[str, array[int]] = {}
+        for at, cause in sorted(last.values()):
+            if tasks.result(rows[at]) is TaskResult.FAILURE:
+                kept.setdefault(cause, array("I")).append(at)
+        return kept
+
+    def _concern(self, cause: str, groups: Sequence[_Group], *, names_jobs: bool) -> Concern:
+        tasks = groups[0].tasks if len(groups) == 1 else [task for group in groups for task in group.tasks]
+        table = self._simulation.world.tasks
+        named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
+        jobs = tuple(group.job.id for group in groups)
+        where = f" of {jobs[0]}" if len(jobs) == 1 else f" of {some(len(jobs), 'job')}"
+        who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
+        newest = max(group.tasks.last_entry for group in groups)
+        is_open = any(group.job.state is JobState.ACTIVE for group in groups)
+        return Concern(
+            "task",
+            Severity.FAILURE,
+            f"{who}{where if names_jobs else ''} failed: {cause}",
+            self._simulation.log.when[newest],
+            effect="" if len(jobs) == 1 else listed(jobs),
+            remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
+            names=tuple(named) if len(tasks) > 1 else (),
+            tasks=tasks,
+            jobs=jobs,
+            cause=cause,
+        )
+
+
+def _says_failure(shape: Shape) -> bool:
+    """Return whether an event says that a task is completed and has failed."""
+    return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
+
+
+def _cause(shape: Shape) -> str:
+    fields = dict(shape.fields)
+    failure, exit_code = fields.get("failureInfo"), fields.get("exitCode")
+    assert failure is None or isinstance(failure, FailureInfo)
+    assert exit_code is None or isinstance(exit_code, int)
+    if failure is not None and failure.code in _ENDED_BY_USERS and failure.category == ErrorCategory.USER_ERROR:
+        return _TERMINATED
+    return cause_of(failure, exit_code)

@@ -1,0 +1,231 @@
+"""The expectations of the scenario at the moment that is shown: met, broken, or pending."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.shortening import quoted
+from engine.base.units import format_duration, format_time
+from engine.scenario.expect import matches
+from engine.specs.conditions import Bounds, SubjectKind, Verbatim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine import Simulation
+    from engine.run.expectations import Judgement, Outcome, RefusedCommand
+    from engine.scenario.model import Expectation, TimelineEntry
+    from engine.specs.command import Command
+    from engine.specs.conditions import ConditionSubject, Wanted
+
+
+class ExpectationState(Enum):
+    """The state of an expectation, in the order in which they are listed."""
+
+    BROKEN = auto()
+    PENDING = auto()
+    MET = auto()
+
+
+class ExpectationPart(NamedTuple):
+    """One property that an expectation names, in words: wanted against seen."""
+
+    name: str
+    wanted: str
+    seen: str
+    is_met: bool
+
+
+class ExpectationRow(NamedTuple):
+    """An expectation. Times are ms since the start."""
+
+    number: int  # from 1, in the order of the file; commands follow
+    state: ExpectationState
+    subject: str
+    kind: str  # of the item that it is about: "job", "pool", "job schedule"; or "" for none
+    item_id: str
+    when: str  # the moment for which it is expected, in words
+    decided_ms: int | None  # None while it is pending
+    parts: tuple[ExpectationPart, ...]
+    line: int  # in the scenario file; 0 where it is not known
+
+    @property
+    def holds(self) -> bool:
+        """True if it would be met if it were decided now."""
+        return all(part.is_met for part in self.parts)
+
+    @property
+    def differing(self) -> tuple[ExpectationPart, ...]:
+        """The parts that are not as expected; all parts where there is none."""
+        return tuple(part for part in self.parts if not part.is_met) or self.parts
+
+
+def expectation_rows(simulation: Simulation) -> list[ExpectationRow]:
+    """Return all expectations: those of ``expect``, then the refusals that are expected or happened.
+
+    The cost may be that of all tasks and nodes: a pending one is observed anew.
+    """
+    rows = [row_of(simulation, judged) for judged in simulation.judgements()]
+    return [*rows, *_commands(simulation, len(rows))]
+
+
+def row_of(simulation: Simulation, judged: Judgement) -> ExpectationRow:
+    """Return the row of one expectation."""
+    one, outcome, decided_ms = judged
+    kind, item_id = _item(one.condition.subject)
+    return ExpectationRow(
+        number=one.index + 1,
+        state=_state(outcome, decided_ms),
+        subject=_subject(one.condition.subject),
+        kind=kind,
+        item_id=item_id,
+        when=_when(simulation, one),
+        decided_ms=decided_ms,
+        parts=tuple(_parts(one, outcome)),
+        line=one.line,
+    )
+
+
+def _state(outcome: Outcome, decided_ms: int | None) -> ExpectationState:
+    if decided_ms is None:
+        return ExpectationState.PENDING
+    return ExpectationState.MET if outcome.met else ExpectationState.BROKEN
+
+
+def _when(simulation: Simulation, one: Expectation) -> str:
+    start = simulation.scenario.start
+    if one.at_ms is not None:
+        return f"at {format_time(start, one.at_ms)}"
+    if one.within_ms is not None:
+        return f"by {format_time(start, one.within_ms)}"
+    return "at the end"
+
+
+# -- in words --------------------------------------------------------------------------------------------------------
+
+
+def _subject(subject: ConditionSubject) -> str:
+    match subject.kind:
+        case SubjectKind.RUN:
+            return "the run"
+        case SubjectKind.POOL:
+            return f"pool {subject.pool_id}"
+        case SubjectKind.NODE:
+            node = subject.node_id if subject.node_id is not None else f"n{subject.node_index}"
+            return f"node {node} of {subject.pool_id}"
+        case SubjectKind.JOB:
+            return f"job {subject.job_id}"
+        case SubjectKind.TASK:
+            return f"task {subject.task_id} of {subject.job_id}"
+        case SubjectKind.JOB_SCHEDULE:
+            return f"job schedule {subject.job_schedule_id}"
+
+
+def _item(subject: ConditionSubject) -> tuple[str, str]:
+    """Return kind and id of the item to open; that of a task is its job, that of a node its pool."""
+    if subject.job_id is not None:
+        return "job", subject.job_id
+    if subject.pool_id is not None:
+        return "pool", subject.pool_id
+    return ("job schedule", subject.job_schedule_id) if subject.job_schedule_id is not None else ("", "")
+
+
+def _parts(one: Expectation, outcome: Outcome) -> Iterator[ExpectationPart]:
+    seen = outcome.seen
+    late = one.within_ms is not None and not outcome.met and matches(one.condition.wanted, seen)
+    for name, wanted in one.condition.wanted.items():
+        value = seen.get(name) if isinstance(seen, Mapping) else None
+        for part in _flat(name, wanted, value):
+            yield part._replace(is_met=False, seen=f"{part.seen}, too late") if late else part
+
+
+def _flat(name: str, wanted: Wanted, seen: object) -> Iterator[ExpectationPart]:
+    if isinstance(wanted, Mapping):
+        for key, inner in wanted.items():
+            yield from _flat(f"{name} {key}", inner, seen.get(key) if isinstance(seen, Mapping) else None)
+    else:
+        yield ExpectationPart(name, _wanted(name, wanted), _value(name, seen), matches(wanted, seen))
+
+
+def _wanted(name: str, wanted: Wanted) -> str:
+    if isinstance(wanted, Bounds):
+        low, high = wanted.at_least, wanted.at_most
+        if low is not None and high is not None:
+            return f"{_value(name, low)} to {_value(name, high)}"
+        return f"at least {_value(name, low)}" if low is not None else f"at most {_value(name, high)}"
+    if isinstance(wanted, Verbatim):
+        return _value(name, wanted.text)
+    return _value(name, wanted)
+
+
+def _value(name: str, value: object) -> str:
+    """Return a value in words; ``makespan`` is in seconds, ``cost`` in US dollars."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool) or not isinstance(value, int | float | str | tuple | list):
+        return quoted(value)
+    if isinstance(value, str):
+        return quoted(value) if name.startswith("file") else value
+    if isinstance(value, tuple | list):
+        return ", ".join(_value(name, item) for item in value) or "none"
+    if name == "makespan":
+        return format_duration(round(value * 1000))
+    if name == "cost":
+        return f"{value:,.2f} USD"
+    return f"{value:,}"
+
+
+# -- commands --------------------------------------------------------------------------------------------------------
+
+
+def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
+    """Yield the refusals that the scenario expects, and those that it does not; not those of commands given by hand."""
+    by_hand = {id(one.command) for one in simulation.journal.by_hand()}
+    announced = [entry for entry in simulation.scenario.timeline if entry.refused is not None]
+    outcomes = dict(
+        zip(map(id, (one.command for one in simulation.refusals)), simulation.command_outcomes, strict=True)
+    )
+    refusals = {id(one.command): one for one in simulation.refusals}
+    for entry in announced:
+        number += 1
+        yield _expected_refusal(simulation, number, entry, refusals.get(id(entry.command)), outcomes)
+    expected = {id(entry.command) for entry in announced}
+    for refusal in simulation.refusals:
+        if id(refusal.command) not in expected | by_hand:
+            number += 1
+            part = ExpectationPart("outcome", "accepted", str(outcomes[id(refusal.command)].seen), False)
+            yield _command_row(number, ExpectationState.BROKEN, refusal.command, refusal.when_ms, part)
+
+
+def _expected_refusal(
+    simulation: Simulation,
+    number: int,
+    entry: TimelineEntry,
+    refusal: RefusedCommand | None,
+    outcomes: Mapping[int, Outcome],
+) -> ExpectationRow:
+    wanted = str(entry.refused)
+    if refusal is not None:
+        outcome = outcomes[id(entry.command)]
+        part = ExpectationPart("refused", wanted, str(outcome.seen), outcome.met)
+        state = ExpectationState.MET if outcome.met else ExpectationState.BROKEN
+        return _command_row(number, state, entry.command, refusal.when_ms, part, entry.line)
+    part = ExpectationPart("refused", wanted, "never given" if simulation.finished else "not given yet", False)
+    state = ExpectationState.BROKEN if simulation.finished else ExpectationState.PENDING
+    decided_ms = simulation.now_ms if simulation.finished else None
+    return _command_row(number, state, entry.command, decided_ms, part, entry.line)
+
+
+def _command_row(
+    number: int,
+    state: ExpectationState,
+    command: Command,
+    decided_ms: int | None,
+    part: ExpectationPart,
+    line: int = 0,
+) -> ExpectationRow:
+    return ExpectationRow(
+        number, state, f"command {command.NAME}", "", "", "when it is given", decided_ms, (part,), line
+    )
