@@ -419,3 +419,15 @@ def test_the_output_of_a_task_is_followed_on_its_page(session_at):
     assert "stdout.txt" in said
     early = session_at(1, "job-prep-release-sample")
     assert "has not started on a node yet" in " ".join(page(early, ItemRef("task", task), "Output"))
+
+
+def test_the_statistics_of_a_job_are_drawn_at_every_width(session_at):
+    session = session_at(3000, "retries-and-exit-conditions")
+    job = ItemRef("job", session.job_id)
+    for cells in (40, 76, 118, 196):
+        told = page(session, job, "Statistics", cells)
+        assert contains(told, "How long tasks ran", "p50")
+        assert contains(told, "How long tasks waited")
+        assert contains(told, "Failed attempts by exit code", "exit code")
+        assert contains(told, "Cost by job", "in all")
+        assert contains(told, session.job_id[:4], "$")

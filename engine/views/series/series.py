@@ -167,6 +167,11 @@ class RunSeries:
         """Return the number of tasks of all jobs that run now."""
         return sum(job.counts[RUNNING] for job in self._simulation.world.jobs.rows)
 
+    def usd(self) -> float:
+        """Return the cost of the nodes of all pools so far, in US dollars."""
+        self._update()
+        return sum(self._usd(pool, self._simulation.now_ms) for pool in self._simulation.world.pools.rows)
+
     def costs_by_job(self) -> dict[str, float]:
         """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
 

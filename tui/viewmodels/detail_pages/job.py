@@ -12,6 +12,7 @@ from engine.views.rest.lookup import job_wire
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.detail_pages.layout import columns, curves, listing, state_history, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
+from tui.viewmodels.detail_pages.statistics import statistics_lines
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.properties import job as blocks
@@ -50,6 +51,7 @@ class JobDetailModel(DetailModel):
         "A job, in tabs. Curves shows how it went up to now.\n"
         "Approximate task count is the service's count. Preparing tasks count as running there. "
         "Beside it are the exact numbers and the difference.\n"
+        "Statistics shows how long tasks ran and waited, how they failed, and what the job cost.\n"
         "Tasks, Preparation tasks and Release tasks show the first rows. Enter on the first line opens the list."
     )
 
@@ -90,6 +92,7 @@ class JobDetailModel(DetailModel):
             ("Tasks", lambda cells: listing(self._tasks, "tasks", cells)),
             ("Preparation tasks", lambda cells: listing(self._preparation, "preparation", cells)),
             ("Release tasks", lambda cells: listing(self._release, "release", cells)),
+            ("Statistics", lambda cells: statistics_lines(self.session, self.name, cells, self.rows)),
             ("Properties", self._properties),
             ("Timeline", self._timeline),
         )

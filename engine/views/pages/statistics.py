@@ -1,0 +1,193 @@
+"""Statistics of a job's tasks: how long they took and waited, and how their attempts failed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import compress, repeat
+from operator import floordiv, sub
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.failures import FailureInfo
+from engine.base.terms import TaskState
+from engine.events.log import LogSubject
+from engine.state.tasks import COMPLETED, NEVER_MS
+from engine.views.log.reader import LogReader, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from engine import Simulation
+    from engine.events.log import Shape
+    from engine.state.jobs import Job
+
+_UNIT_MS = 100  # durations are counted in these, so that a million tasks have few different ones
+_COMPLETED = bytes(state == COMPLETED for state in range(256))
+_NICE_MS = tuple(
+    step * unit
+    for unit, steps in ((1000, (1, 2, 5, 10, 15, 30)), (60_000, (1, 2, 5, 10, 15, 30)), (3_600_000, (1, 2, 4, 8, 12)))
+    for step in steps
+)
+_TAIL = 3  # times the 95th percentile: what took longer is in one last bin
+
+
+class Bin(NamedTuple):
+    """The tasks whose time was at least ``low_ms`` and less than ``high_ms``; None is without limit."""
+
+    low_ms: int
+    high_ms: int | None
+    tasks: int
+
+
+class Distribution(NamedTuple):
+    """The spread of some times, to a tenth of a second."""
+
+    tasks: int
+    median_ms: int
+    p95_ms: int
+    max_ms: int
+    bins: Sequence[Bin]
+
+
+class FailureCount(NamedTuple):
+    """The failed attempts with one exit code, or with one error code if the process has none."""
+
+    name: str
+    attempts: int
+    final: int  # after which the task was completed
+
+
+class Statistics(NamedTuple):
+    """The statistics of a job; None where there is nothing to count yet."""
+
+    durations: Distribution | None  # of completed tasks that ran, from their last start to their end
+    waits: Distribution | None  # of the same, from when they were added to their last start
+    failures: Sequence[FailureCount]  # the most frequent ones first
+
+
+class JobStatistics:
+    """The statistics of one job. Completed tasks are counted in bulk once, then one by one as the log grows."""
+
+    def __init__(self, simulation: Simulation, job: int) -> None:
+        """Begin with nothing read; ``with_bins`` reads."""
+        self._simulation = simulation
+        self._job = job
+        self._ends = LogReader(simulation, of_kind(_is_end))
+        self._failed = LogReader(simulation, of_kind(_is_failure))
+        self._durations: Counter[int] = Counter()
+        self._waits: Counter[int] = Counter()
+        self._failures: Counter[tuple[str, bool]] = Counter()
+
+    def with_bins(self, at_most: int) -> Statistics:
+        """Return the statistics up to now, with at most so many bins."""
+        self._read_ends()
+        self._read_failures()
+        names = Counter[str]()
+        for (name, _), count in self._failures.items():
+            names[name] += count
+        failures = [FailureCount(name, count, self._failures[name, True]) for name, count in names.most_common()]
+        return Statistics(_distribution(self._durations, at_most), _distribution(self._waits, at_most), failures)
+
+    def _read_ends(self) -> None:
+        is_new, entries = self._ends.news()
+        log = self._simulation.log
+        if is_new or any(not _completes(log.shapes[shape]) for shape in {log.shape_of[at] for at in entries}):
+            self._count_all()
+            return
+        tasks = self._simulation.world.tasks
+        for task in self._own(entries):
+            if tasks.state[task] == COMPLETED and tasks.started[task] != NEVER_MS:
+                self._durations[(tasks.ended[task] - tasks.started[task]) // _UNIT_MS] += 1
+                self._waits[(tasks.started[task] - tasks.block_of(task).created_ms) // _UNIT_MS] += 1
+
+    def _own(self, entries: Iterable[int]) -> Iterable[int]:
+        """Yield the tasks of the job that the entries are about."""
+        tasks, rows = self._simulation.world.tasks, self._simulation.log.row_a
+        return (task for at in entries if tasks.profile_of(task := rows[at]).job == self._job)
+
+    def _count_all(self) -> None:
+        """Count the completed tasks of the job in whole columns."""
+        world = self._simulation.world
+        tasks = world.tasks
+        self._durations, self._waits = Counter(), Counter()
+        job: Job = world.jobs[self._job]
+        for number in job.blocks:
+            block = tasks.blocks[number]
+            part = slice(block.first, block.first + block.source.count)
+            flags = tasks.state[part].tobytes().translate(_COMPLETED)
+            starts = list(compress(tasks.started[part], flags))
+            ends: Iterable[int] = compress(tasks.ended[part], flags)
+            if NEVER_MS in starts:  # tasks that were ended before they ran
+                pairs = [(start, end) for start, end in zip(starts, ends, strict=True) if start != NEVER_MS]
+                starts, ends = [start for start, _ in pairs], iter([end for _, end in pairs])
+            self._durations.update(map(floordiv, map(sub, ends, starts), repeat(_UNIT_MS)))
+            self._waits.update(map(floordiv, map(sub, starts, repeat(block.created_ms)), repeat(_UNIT_MS)))
+
+    def _read_failures(self) -> None:
+        is_new, entries = self._failed.news()
+        if is_new:
+            self._failures.clear()
+        log, tasks = self._simulation.log, self._simulation.world.tasks
+        for at in entries:
+            if tasks.profile_of(log.row_a[at]).job == self._job:
+                shape = log.shapes[log.shape_of[at]]
+                self._failures[_failure_name(shape), _completes(shape)] += 1
+
+
+def _distribution(counts: Counter[int], at_most: int) -> Distribution | None:
+    if not counts:
+        return None
+    in_order = sorted(counts.items())
+    count = sum(counts.values())
+    median, p95 = (_quantile(in_order, (count - 1) * percent // 100) * _UNIT_MS for percent in (50, 95))
+    low_ms, max_ms = in_order[0][0] * _UNIT_MS, in_order[-1][0] * _UNIT_MS
+    end_ms = min(max_ms, max(p95 * _TAIL, 1))
+    return Distribution(count, median, p95, max_ms, _bins(in_order, low_ms, end_ms, at_most))
+
+
+def _quantile(in_order: Sequence[tuple[int, int]], place: int) -> int:
+    for value, count in in_order:
+        place -= count
+        if place < 0:
+            return value
+    return in_order[-1][0]
+
+
+def _bins(in_order: Sequence[tuple[int, int]], low_ms: int, end_ms: int, at_most: int) -> list[Bin]:
+    """Return bins of a round width; what is longer than ``end_ms`` is in the last one."""
+    room = max(1, at_most - 1)
+    wide = next((step for step in _NICE_MS if end_ms // step - low_ms // step < room), 0)
+    if not wide:
+        day = 24 * 3_600_000
+        wide = day * (1 + (end_ms - low_ms) // (day * room))
+    found = Counter[int]()
+    first, last = low_ms // wide, end_ms // wide
+    for value, count in in_order:
+        found[min(value * _UNIT_MS // wide, last + 1)] += count
+    bins = [Bin(number * wide, (number + 1) * wide, found[number]) for number in range(first, last + 1)]
+    return [*bins, Bin((last + 1) * wide, None, found[last + 1])] if found[last + 1] else bins
+
+
+def _is_end(shape: Shape) -> bool:
+    fields = dict(shape.fields)
+    is_task = shape.event == "TaskStateChanged" and shape.subject is LogSubject.TASK
+    return is_task and TaskState.COMPLETED in (fields["from"], fields["to"])
+
+
+def _completes(shape: Shape) -> bool:
+    return ("to", TaskState.COMPLETED) in shape.fields
+
+
+def _is_failure(shape: Shape) -> bool:
+    """Return whether an entry of this shape is about an attempt that failed."""
+    fields: Mapping[str, object] = dict(shape.fields)
+    if shape.event != "TaskStateChanged" or shape.subject is not LogSubject.TASK:
+        return False
+    return bool(fields.get("exitCode")) or isinstance(fields.get("failureInfo"), FailureInfo)
+
+
+def _failure_name(shape: Shape) -> str:
+    fields = dict(shape.fields)
+    info, code = fields.get("failureInfo"), fields.get("exitCode")
+    if isinstance(code, int) and code:
+        return f"exit code {code}"
+    return info.code if isinstance(info, FailureInfo) else "failed"
