@@ -426,8 +426,8 @@ def test_the_statistics_of_a_job_are_drawn_at_every_width(session_at):
     job = ItemRef("job", session.job_id)
     for cells in (40, 76, 118, 196):
         told = page(session, job, "Statistics", cells)
-        assert contains(told, "How long tasks ran", "p50")
-        assert contains(told, "How long tasks waited")
+        assert contains(told, "Run times", "p50")
+        assert contains(told, "Waiting times")
         assert contains(told, "Failed attempts by exit code", "exit code")
         assert contains(told, "Cost by job", "in all")
         assert contains(told, session.job_id[:4], "$")

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.events.log import Shape
-    from engine.state.jobs import Job
 
-_UNIT_MS = 100  # durations are counted in these, so that a million tasks have few different ones
+_FIRST_UNIT_MS = 100  # times are counted in such units, doubled while there are too many different ones
+_MOST_DIFFERENT = 2048
 _COMPLETED = bytes(state == COMPLETED for state in range(256))
 _NICE_MS = tuple(
     step * unit
@@ -39,7 +39,7 @@ class Bin(NamedTuple):
 
 
 class Distribution(NamedTuple):
-    """The spread of some times, to a tenth of a second."""
+    """The spread of some times, to a tenth of a second; less exact if very many differ."""
 
     tasks: int
     median_ms: int
@@ -64,6 +64,27 @@ class Statistics(NamedTuple):
     failures: Sequence[FailureCount]  # the most frequent ones first
 
 
+class _Times:
+    """Times counted in units, of which a bounded number differ."""
+
+    def __init__(self) -> None:
+        self._unit_ms = _FIRST_UNIT_MS
+        self._counts: Counter[int] = Counter()
+
+    def add(self, ends: Iterable[int], starts: Iterable[int]) -> None:
+        """Count the times between pairs of moments, in ms."""
+        self._counts.update(map(floordiv, map(sub, ends, starts), repeat(self._unit_ms)))
+        while len(self._counts) > _MOST_DIFFERENT:
+            joined = Counter[int]()
+            for time, number in self._counts.items():
+                joined[time // 2] += number
+            self._unit_ms, self._counts = self._unit_ms * 2, joined
+
+    def in_order(self) -> list[tuple[int, int]]:
+        """Return each time, in ms, with the number of its tasks, the shortest first."""
+        return [(time * self._unit_ms, number) for time, number in sorted(self._counts.items())]
+
+
 class JobStatistics:
     """The statistics of one job. Completed tasks are counted in bulk once, then one by one as the log grows."""
 
@@ -73,8 +94,8 @@ class JobStatistics:
         self._job = job
         self._ends = LogReader(simulation, of_kind(_is_end))
         self._failed = LogReader(simulation, of_kind(_is_failure))
-        self._durations: Counter[int] = Counter()
-        self._waits: Counter[int] = Counter()
+        self._durations = _Times()
+        self._waits = _Times()
         self._failures: Counter[tuple[str, bool]] = Counter()
 
     def with_bins(self, at_most: int) -> Statistics:
@@ -90,37 +111,42 @@ class JobStatistics:
     def _read_ends(self) -> None:
         is_new, entries = self._ends.news()
         log = self._simulation.log
-        if is_new or any(not _completes(log.shapes[shape]) for shape in {log.shape_of[at] for at in entries}):
+        if is_new or not all(_completes(log.shapes[shape]) for shape in {log.shape_of[at] for at in entries}):
             self._count_all()
             return
-        tasks = self._simulation.world.tasks
-        for task in self._own(entries):
-            if tasks.state[task] == COMPLETED and tasks.started[task] != NEVER_MS:
-                self._durations[(tasks.ended[task] - tasks.started[task]) // _UNIT_MS] += 1
-                self._waits[(tasks.started[task] - tasks.block_of(task).created_ms) // _UNIT_MS] += 1
-
-    def _own(self, entries: Iterable[int]) -> Iterable[int]:
-        """Yield the tasks of the job that the entries are about."""
-        tasks, rows = self._simulation.world.tasks, self._simulation.log.row_a
-        return (task for at in entries if tasks.profile_of(task := rows[at]).job == self._job)
+        if not entries:
+            return
+        world = self._simulation.world
+        rows = list(map(log.row_a.__getitem__, entries))
+        is_own = [profile.job == self._job for profile in world.tasks.profiles]
+        own = list(compress(rows, map(is_own.__getitem__, map(world.tasks.profile.__getitem__, rows))))
+        blocks = [world.tasks.blocks[number] for number in world.jobs[self._job].blocks]
+        created = [world.tasks.block_of(task).created_ms for task in own] if len(blocks) > 1 else None
+        self._add(
+            list(map(world.tasks.started.__getitem__, own)),
+            list(map(world.tasks.ended.__getitem__, own)),
+            repeat(blocks[0].created_ms) if created is None else created,
+        )
 
     def _count_all(self) -> None:
         """Count the completed tasks of the job in whole columns."""
         world = self._simulation.world
         tasks = world.tasks
-        self._durations, self._waits = Counter(), Counter()
-        job: Job = world.jobs[self._job]
-        for number in job.blocks:
+        self._durations, self._waits = _Times(), _Times()
+        for number in world.jobs[self._job].blocks:
             block = tasks.blocks[number]
             part = slice(block.first, block.first + block.source.count)
             flags = tasks.state[part].tobytes().translate(_COMPLETED)
-            starts = list(compress(tasks.started[part], flags))
-            ends: Iterable[int] = compress(tasks.ended[part], flags)
-            if NEVER_MS in starts:  # tasks that were ended before they ran
-                pairs = [(start, end) for start, end in zip(starts, ends, strict=True) if start != NEVER_MS]
-                starts, ends = [start for start, _ in pairs], iter([end for _, end in pairs])
-            self._durations.update(map(floordiv, map(sub, ends, starts), repeat(_UNIT_MS)))
-            self._waits.update(map(floordiv, map(sub, starts, repeat(block.created_ms)), repeat(_UNIT_MS)))
+            starts, ends = list(compress(tasks.started[part], flags)), list(compress(tasks.ended[part], flags))
+            self._add(starts, ends, repeat(block.created_ms))
+
+    def _add(self, starts: Sequence[int], ends: Sequence[int], created: Iterable[int]) -> None:
+        """Count tasks by their times; those that were ended before they ran have none."""
+        if NEVER_MS in starts:
+            ran = [start != NEVER_MS for start in starts]
+            starts, ends, created = (list(compress(times, ran)) for times in (starts, ends, created))
+        self._durations.add(ends, starts)
+        self._waits.add(starts, created)
 
     def _read_failures(self) -> None:
         is_new, entries = self._failed.news()
@@ -133,15 +159,15 @@ class JobStatistics:
                 self._failures[_failure_name(shape), _completes(shape)] += 1
 
 
-def _distribution(counts: Counter[int], at_most: int) -> Distribution | None:
-    if not counts:
+def _distribution(times: _Times, at_most: int) -> Distribution | None:
+    in_order = times.in_order()
+    if not in_order:
         return None
-    in_order = sorted(counts.items())
-    count = sum(counts.values())
-    median, p95 = (_quantile(in_order, (count - 1) * percent // 100) * _UNIT_MS for percent in (50, 95))
-    low_ms, max_ms = in_order[0][0] * _UNIT_MS, in_order[-1][0] * _UNIT_MS
-    end_ms = min(max_ms, max(p95 * _TAIL, 1))
-    return Distribution(count, median, p95, max_ms, _bins(in_order, low_ms, end_ms, at_most))
+    tasks = sum(number for _, number in in_order)
+    median_ms, p95_ms = (_quantile(in_order, (tasks - 1) * percent // 100) for percent in (50, 95))
+    low_ms, max_ms = in_order[0][0], in_order[-1][0]
+    end_ms = min(max_ms, max(p95_ms * _TAIL, 1))
+    return Distribution(tasks, median_ms, p95_ms, max_ms, _bins(in_order, low_ms, end_ms, at_most))
 
 
 def _quantile(in_order: Sequence[tuple[int, int]], place: int) -> int:
@@ -162,7 +188,7 @@ def _bins(in_order: Sequence[tuple[int, int]], low_ms: int, end_ms: int, at_most
     found = Counter[int]()
     first, last = low_ms // wide, end_ms // wide
     for value, count in in_order:
-        found[min(value * _UNIT_MS // wide, last + 1)] += count
+        found[min(value // wide, last + 1)] += count
     bins = [Bin(number * wide, (number + 1) * wide, found[number]) for number in range(first, last + 1)]
     return [*bins, Bin((last + 1) * wide, None, found[last + 1])] if found[last + 1] else bins
 

@@ -37,8 +37,8 @@ def statistics_lines(session: Session, job_id: str, cells: int, rows: int) -> li
     found = session.history(JobStatistics, job).with_bins(bins)
     glyphs = session.glyphs
     times = [
-        _histogram("How long tasks ran", found.durations, Role.OK, glyphs, room),
-        _histogram("How long tasks waited", found.waits, Role.QUIET, glyphs, room),
+        _histogram("Run times", found.durations, Role.OK, glyphs, room),
+        _histogram("Waiting times", found.waits, Role.QUIET, glyphs, room),
     ]
     failures: list[_Row] = [
         (
@@ -67,7 +67,7 @@ def _histogram(title: str, found: Distribution | None, role: Role, glyphs: Glyph
     """Return the bins below one another, with the quantiles above them."""
     if found is None:
         return _bars(title, "", [], "No task has been completed yet.", glyphs, cells)
-    named = (("p50", found.median_ms), ("p95", found.p95_ms), ("longest", found.max_ms))
+    named = (("p50", found.median_ms), ("p95", found.p95_ms), ("max", found.max_ms))
     spread = "  ".join(f"{name} {_time(ms)}" for name, ms in named)
     rows: list[_Row] = []
     for each in found.bins:
