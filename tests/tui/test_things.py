@@ -235,9 +235,41 @@ def test_dependencies_in_both_directions(session_at):
     world = session.simulation.world
     child = next(task for task in range(world.tasks.length) if world.tasks.spec(task).depends_on)
     told = page(session, ItemRef("task", child), "Dependencies")
-    assert told.index("Dependents") > told.index("Depends on") + 1
+    assert contains(told, "━", "▶", "call")
+    assert contains(told, "1 to 4")
+    assert contains(told, "Critical path")
     parent = next(each for each in links(session, ItemRef("task", child), "Dependencies") if each.kind == "task")
     assert ItemRef("task", child) in links(session, parent, "Dependencies")
+
+
+@pytest.mark.parametrize("cells", [40, 76, 118])
+def test_a_task_with_many_dependents_shows_some_and_counts_the_others(cells):
+    tasks = [a_task("first"), *(a_task(f"t{number}", dependsOn={"taskIds": ["first"]}) for number in range(2000))]
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
+    run_to(sim, seconds=1)
+    told = page(Session(sim), ItemRef("task", 0), "Dependencies", cells)
+    assert contains(told[:9], "+ 1,992 more")
+    assert contains(told, "first", "├")
+
+
+def test_a_small_graph_looks_like_this():
+    tasks = [a_task("1"), a_task("2"), a_task("both", dependsOn={"taskIds": ["1", "2"]})]
+    tasks += [a_task(f"t{number}", dependsOn={"taskIds": ["both"]}) for number in range(3)]
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True), pool=a_pool(taskSlotsPerNode=1))
+    run_to(sim, seconds=READY_S + 150)
+    thing = the(Session(sim), ItemRef("task", 2))
+    told = [plain(each).rstrip() for each in thing.lines(thing.tabs.index("Dependencies"), 80)]
+    assert told[:3] == [
+        "                   ╭─▶ ⊡ t0",
+        "✓ 2 ━━┬━▶ ◉ both ──┼─▶ ⊡ t1",
+        "✓ 1 ──╯            ╰─▶ ⊡ t2",
+    ]
+
+
+def test_the_critical_path_of_a_job_is_its_last_chain(session_at):
+    session = session_at(3000, "pipeline-with-dependencies")
+    told = page(session, ItemRef("job", session.job_id), "Critical path")
+    assert [each.split()[1] for each in told[1:]][-2:] == ["call", "report"]
 
 
 def test_without_dependencies_it_says_so(session_at):

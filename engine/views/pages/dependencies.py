@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.state.tasks import GONE
+from engine.views.pages.bulk import values
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
+    from engine.world.world import World
 
 
 class Parent(NamedTuple):
@@ -49,5 +53,11 @@ def dependencies_of(simulation: Simulation, task: int) -> Dependencies:
         is_used=True,
         parents=[Parent(task_id, tasks.find(job.row, task_id)) for task_id in ids],
         ranges=[ParentRange(low, high, book.missing_in(low, high)) for low, high in spans],
-        children=[child for child in book.dependents_of(tasks.task_id(task)) if tasks.state_of(child) is not None],
+        children=_present(world, book.dependents_of(tasks.task_id(task))),
     )
+
+
+def _present(world: World, tasks: list[int]) -> list[int]:
+    """Return the tasks that have not been deleted; there may be many of them."""
+    states = bytes(values(world.tasks.state, tasks)) if len(tasks) > 1 else b""
+    return tasks if states and GONE not in states else [each for each in tasks if world.tasks.state[each] != GONE]

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from engine.views.explain.waits_for import job_waits_for
 from engine.views.log.state_spans import JobHistory
+from engine.views.pages.critical_path import critical_path, deciding_task
 from engine.views.pages.jobs import row_of_job
 from engine.views.rest.jobs import counts_of
 from engine.views.rest.lookup import job_wire
 from tui.viewmodels.curves.curves import CurvesModel
+from tui.viewmodels.detail_pages.dependencies import path_lines
 from tui.viewmodels.detail_pages.layout import columns, curves, listing, state_history, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.detail_pages.statistics import statistics_lines
@@ -93,9 +95,19 @@ class JobDetailModel(DetailModel):
             ("Preparation tasks", lambda cells: listing(self._preparation, "preparation", cells)),
             ("Release tasks", lambda cells: listing(self._release, "release", cells)),
             ("Statistics", lambda cells: statistics_lines(self.session, self.name, cells, self.rows)),
+            ("Critical path", self._critical_path),
             ("Properties", self._properties),
             ("Timeline", self._timeline),
         )
+
+    def _critical_path(self, cells: int) -> Sequence[Line]:
+        task = deciding_task(self.session.simulation, self.name)
+        if task is None:
+            return [line(Span("The job has no tasks yet.", Role.DIM))]
+        links = critical_path(self.session.simulation, task)
+        one = "No other task decides when it begins." if len(links) == 1 else ""
+        heading = line(Span("The chain of tasks that decides the end", Role.STRONG))
+        return [heading, *path_lines(self.session, links, cells), *([line(Span(one, Role.DIM))] if one else [])]
 
     def _overview(self, cells: int) -> Sequence[Line]:
         job, session = self._row, self.session

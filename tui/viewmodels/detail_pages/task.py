@@ -10,6 +10,7 @@ from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
 from engine.views.pages.output import output_ends
 from engine.views.rest.lookup import task_settings
+from tui.viewmodels.detail_pages.dependencies import MOST_BOXES, graph_lines
 from tui.viewmodels.detail_pages.layout import columns, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.properties import task as blocks
@@ -48,8 +49,8 @@ class TaskDetailModel(DetailModel):
     help_text = (
         "A task, in tabs. The lines above show when the task last entered each state. The durations include all "
         "attempts.\n"
-        "Attempts has a line for each assignment to a node. Dependencies shows what the task depends on, and its "
-        "dependents.\n"
+        "Attempts has a line for each assignment to a node. Dependencies draws what the task depends on, and its "
+        "dependents, with the chain that decides when it can begin.\n"
         "Output follows the last lines of stdout.txt and stderr.txt while the task runs."
     )
 
@@ -156,25 +157,17 @@ class TaskDetailModel(DetailModel):
         )
 
     def _dependencies(self, cells: int) -> Sequence[Line]:
+        """Return the graph with the critical path, and below it what the graph leaves out."""
+        lines = list(graph_lines(self.session, self._task, cells))
         found = dependencies_of(self.session.simulation, self._task)
-        if not found.is_used:
-            return [line(Span("The job does not use task dependencies.", Role.DIM))]
-        lines: list[Line] = [line(Span("Depends on", Role.STRONG))]
-        rows = []
-        for parent in found.parents[:_MOST_TASKS]:
-            missing = Span(" "), Span(parent.task_id), Span("does not exist", Role.FAILED)
-            rows.append(missing if parent.task is None else self._task_row(parent.task))
-        for each in found.ranges:
-            state = f"{each.missing:,} not satisfied" if each.missing else "satisfied"
-            rows.append((Span(" "), Span(f"{each.low} to {each.high}"), Span(state)))
-        lines += self._task_table(rows, cells)
-        lines += [(), line(Span("Dependents", Role.STRONG))]
-        lines += self._task_table([self._task_row(task) for task in found.children[:_MOST_TASKS]], cells)
-        left_out = len(found.children) - _MOST_TASKS
-        return [*lines, line(Span(f"and {left_out:,} more", Role.DIM))] if left_out > 0 else lines
-
-    def _task_table(self, rows: Sequence[Sequence[Span]], cells: int) -> list[Line]:
-        return tabular((" ", "Task", "State"), rows, cells) if rows else [line(Span("None.", Role.DIM))]
+        named = [parent.task for parent in found.parents if parent.task is not None]
+        for title, tasks in (("Depends on", named), ("Dependents", found.children)):
+            if len(tasks) > MOST_BOXES:
+                shown = [self._task_row(task) for task in tasks[:_MOST_TASKS]]
+                lines += [(), line(Span(title, Role.STRONG)), *tabular((" ", "Task", "State"), shown, cells)]
+                left_out = len(tasks) - _MOST_TASKS
+                lines += [line(Span(f"and {left_out:,} more", Role.DIM))] if left_out > 0 else []
+        return lines
 
     def _task_row(self, task: int) -> tuple[Span, Span, Span]:
         row = self._page.row(task)

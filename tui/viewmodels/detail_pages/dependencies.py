@@ -1,0 +1,191 @@
+"""The dependencies of a task as a small graph, and the critical path that led to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.views.pages.critical_path import critical_path, deciding_parent
+from engine.views.pages.dependencies import dependencies_of
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import glyph_of_task
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, cut, line, link, squeeze, width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.critical_path import Link
+    from engine.views.pages.dependencies import Dependencies
+    from engine.views.pages.tasks import TaskPage
+    from tui.viewmodels.session.session import Session
+
+MOST_BOXES = 9  # on each side; the last one counts the others
+_WIRE_CELLS = 5
+_MOST_NAME = 28
+_LONGEST_PATH = 24  # lines
+
+
+class _Box(NamedTuple):
+    """An end of a line of the graph: a task, or words about several."""
+
+    spans: Line
+    is_critical: bool = False
+
+
+class _Wires(NamedTuple):
+    """The characters of the lines."""
+
+    level: str
+    critical: str
+    head: str
+    left: str  # where a line from the left meets the trunk: at its top, at its bottom, between, alone
+    right: str  # the same for lines to the right
+    through: str  # where the line of the task itself meets the trunk, as above
+
+
+_UNICODE = _Wires("─", "━", "▶", "╮╯┤─", "╭╰├─", "┬┴┼─")
+_ASCII = _Wires("-", "=", ">", "+++-", "+++-", "+++-")
+
+
+def graph_lines(session: Session, task: int, cells: int) -> list[Line]:
+    """Return the parents of a task, the task, and its dependents, with lines between them."""
+    found = dependencies_of(session.simulation, task)
+    if not found.is_used:
+        return [line(Span("The job does not use task dependencies.", Role.DIM))]
+    wires = _ASCII if session.glyphs.ascii_only else _UNICODE
+    name_cells = max(8, min(_MOST_NAME, (cells - 2 * _WIRE_CELLS) // 3 - 2))
+    decides = deciding_parent(session.simulation, task)
+    parents = _parents(session, found, decides, name_cells)
+    children = _children(session, found, name_cells)
+    own = _task_box(session, task, name_cells)
+    lines = _drawn(parents, own, children, wires)
+    if not parents and not children:
+        lines.append(line(Span("It depends on no task, and none depends on it.", Role.DIM)))
+    return [cut(each, cells) for each in [*lines, *_path_lines(session, task, decides, wires, cells)]]
+
+
+def path_lines(session: Session, links: Sequence[Link], cells: int) -> list[Line]:
+    """Return the tasks of a critical path below one another: state, id, wait, start and end."""
+    names = [_task_box(session, each.task, _MOST_NAME).spans for each in links]
+    name_cells = max(map(width, names), default=0)
+    skipped = len(links) - _LONGEST_PATH
+    lines = []
+    for number, (each, name) in enumerate(zip(links, names, strict=True)):
+        if skipped > 0 and 1 <= number <= skipped:
+            if number == 1:
+                lines.append(line(Span(f"{session.glyphs.down} {skipped:,} more", Role.DIM)))
+            continue
+        lines.append(cut((*name, Span(" " * (name_cells - width(name) + 2)), *_when(session, each)), cells))
+    return lines
+
+
+def _when(session: Session, each: Link) -> Line:
+    clock = session.clock
+    if each.start_ms is None:
+        return line(Span("has not begun", Role.DIM))
+    ran_ms = (session.now_ms if each.end_ms is None else each.end_ms) - each.start_ms
+    end = "until now" if each.end_ms is None else f"to {clock(each.end_ms)}"
+    spans = [Span(f"{clock(each.start_ms)} {end}  "), Span(f"ran {fmt.span(ran_ms)}", Role.DERIVED)]
+    waited_ms = 0 if each.ready_ms is None else each.start_ms - each.ready_ms
+    return (*spans, Span(f"  after a wait of {fmt.span(waited_ms)}" if waited_ms >= 1000 else "", Role.DERIVED))
+
+
+def _path_lines(session: Session, task: int, decides: int | None, wires: _Wires, cells: int) -> list[Line]:
+    if decides is None:
+        return []
+    links = critical_path(session.simulation, task)
+    heading = line(
+        Span("Critical path", Role.STRONG),
+        Span(f"  {wires.critical * 2} decides when the task can begin", Role.DIM),
+    )
+    return [(), heading, *path_lines(session, links, cells)]
+
+
+def _task_box(session: Session, task: int, name_cells: int, *, is_critical: bool = False) -> _Box:
+    page: TaskPage = session.tasks(session.job_id)
+    row = page.row(task)
+    glyph = glyph_of_task(row)
+    name = squeeze(row.task_id, name_cells)
+    return _Box((session.glyphs.span(glyph), Span(" "), link(name, ItemRef("task", task))), is_critical)
+
+
+def _parents(session: Session, found: Dependencies, decides: int | None, name_cells: int) -> list[_Box]:
+    """Return the parents: first the one that decides, then those by id, then ranges."""
+    glyphs = session.glyphs
+    boxes = [] if decides is None else [_task_box(session, decides, name_cells, is_critical=True)]
+    for each in found.parents:
+        if len(boxes) == MOST_BOXES:
+            break
+        if each.task is None:
+            boxes.append(_Box((Span(f"{glyphs.bad} {squeeze(each.task_id, name_cells)} does not exist", Role.FAILED),)))
+        elif each.task != decides:
+            boxes.append(_task_box(session, each.task, name_cells))
+    for part in found.ranges[: max(0, MOST_BOXES - len(boxes))]:
+        state = f", {part.missing:,} to go" if part.missing else ", all satisfied"
+        role = Role.QUIET if part.missing else Role.OK
+        boxes.append(_Box((Span(f"{part.low:,} to {part.high:,}", role), Span(state, Role.DIM))))
+    shown_by_id = {task.task for task in found.parents}
+    count = len(found.parents) + len(found.ranges) + (decides is not None and decides not in shown_by_id)
+    return _with_rest(boxes, count)
+
+
+def _children(session: Session, found: Dependencies, name_cells: int) -> list[_Box]:
+    boxes = [_task_box(session, child, name_cells) for child in found.children[:MOST_BOXES]]
+    return _with_rest(boxes, len(found.children))
+
+
+def _with_rest(boxes: list[_Box], count: int) -> list[_Box]:
+    """Return the boxes, of which the last one says how many are left out."""
+    if count <= MOST_BOXES:
+        return boxes
+    return [*boxes[: MOST_BOXES - 1], _Box((Span(f"+ {count - MOST_BOXES + 1:,} more", Role.DIM),))]
+
+
+def _drawn(parents: Sequence[_Box], own: _Box, children: Sequence[_Box], wires: _Wires) -> list[Line]:
+    """Return the rows of the graph; the task stands in the middle one."""
+    rows = max(len(parents), len(children), 1)
+    middle = (rows - 1) // 2
+    parent_top, child_top = middle - (len(parents) - 1) // 2, middle - (len(children) - 1) // 2
+    left_cells = max((width(box.spans) for box in parents), default=0)
+    lines = []
+    for row in range(rows):
+        spans: list[Span] = []
+        if parents:
+            box = parents[row - parent_top] if 0 <= row - parent_top < len(parents) else None
+            meets = _meets(row - parent_top, len(parents))
+            spans += _left(box, left_cells, (wires.through if row == middle else wires.left)[meets], wires)
+            spans += _to_task(parents, row == middle, wires)
+        spans += [Span(" "), *own.spans, Span(" ")] if row == middle else [Span(" " * (width(own.spans) + 2))]
+        if children:
+            box = children[row - child_top] if 0 <= row - child_top < len(children) else None
+            meets = _meets(row - child_top, len(children))
+            spans += _right(box, (wires.through if row == middle else wires.right)[meets], row == middle, wires)
+        lines.append(tuple(spans))
+    return lines
+
+
+def _meets(at: int, count: int) -> int:
+    """Return where a line meets a trunk of so many lines: 0 at its top, 1 at its bottom, 2 between, 3 alone."""
+    return 3 if count == 1 else 0 if at == 0 else 1 if at == count - 1 else 2
+
+
+def _left(box: _Box | None, cells: int, corner: str, wires: _Wires) -> list[Span]:
+    if box is None:
+        return [Span(" " * (cells + 4))]
+    level = wires.critical if box.is_critical else wires.level
+    role = Role.KEY if box.is_critical else Role.DIM
+    gap = cells - width(box.spans)
+    return [*box.spans, Span(" "), Span(level * (gap + 2), role), Span(corner, Role.DIM)]
+
+
+def _to_task(parents: Sequence[_Box], is_middle: bool, wires: _Wires) -> list[Span]:
+    if not is_middle:
+        return [Span("  ")]
+    is_critical = any(box.is_critical for box in parents)
+    return [Span((wires.critical if is_critical else wires.level) + wires.head, Role.KEY if is_critical else Role.DIM)]
+
+
+def _right(box: _Box | None, corner: str, is_middle: bool, wires: _Wires) -> list[Span]:
+    start = wires.level * 2 if is_middle else "  "
+    if box is None:
+        return [Span(start, Role.DIM)]
+    return [Span(f"{start}{corner}{wires.level}{wires.head} ", Role.DIM), *box.spans]
