@@ -87,7 +87,8 @@ def read_typed(
     if place is not None and isinstance(place.plain, dict):
         body = {key: value for key, value in place.plain.items() if key not in known}
     refusals = tuple(_refusals(place, command, account)) if command is not None and place is not None else ()
-    return TypedCommand(command, body, tuple(document.problems), refusals, tuple(document.warnings))
+    mistakes = sorted(document.problems, key=lambda problem: (problem.line, problem.column))
+    return TypedCommand(command, body, tuple(mistakes), refusals, tuple(document.warnings))
 
 
 def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:

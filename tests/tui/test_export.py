@@ -52,25 +52,29 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
 WINDOWS = {"vmSize": "small", "cloudServiceConfiguration": {"osFamily": "5"}}
 
 
-def test_nop_10_the_page_of_a_windows_node_writes_its_rdp_file_once_somebody_can_log_in(tmp_path, monkeypatch):
+def test_nop_10_the_page_of_a_windows_node_shows_its_rdp_file_and_writes_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sim = simulation(pool=a_pool(**WINDOWS))
     run_to(sim, minutes=3)
     said, seen = [], []
 
+    def look(app):
+        app.main_screen.update()
+        seen.append(text_of(app))
+
     def add_a_user(app):
         do(sim, "createNodeUser", poolId="p", node=0, name="operator", password="s")
-        app.main_screen.update()
+        look(app)
 
     drive(
         Dashboard(sim, Settings(), plays=False),
-        *("3", "enter", lambda app: seen.append(text_of(app)), "e"),
-        add_a_user,
-        *("e", "ctrl+u", *"n0", "enter"),
+        *("3", "enter", look, "e", "ctrl+u", *"n0", "enter"),
         lambda app: said.extend(notes(app)),
+        add_a_user,
     )
-    assert contains(seen[0], "RDP file", "needs a user: a adds one")
-    assert said == ["No user can log in to n0 yet; a adds one.", "wrote the RDP file to n0"]
+    assert contains(seen[0], "full address:s:203.0.113.1:50000", "e writes it", "nobody can log in yet: a adds a user")
+    assert not contains(seen[1], "nobody can log in yet")
+    assert said == ["wrote the RDP file to n0"]
     expected = b"full address:s:203.0.113.1:50000\r\nprompt for credentials:i:1\r\n"
     assert (tmp_path / "n0").read_bytes() == expected
 

@@ -16,6 +16,7 @@ from tui.dialogs.modal import Frame, Modal
 from tui.viewmodels.actions.action import LASTING
 from tui.viewmodels.actions.consequences import (
     effect_lines,
+    joined,
     notice_lines,
     problem_lines,
     record_lines,
@@ -267,28 +268,32 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._show_choices()
         self._show_problems()
         view, cells, session = self.query_one("#consequences", LinesView), self._cells, self._session
-        lines = effect_lines(session, self._action, cells)
-        result = self._result
-        if result.mistakes:
-            lines += problem_lines(first_lines(result.mistakes, _MOST_PROBLEMS), cells)
-        elif result.commands:
-            waiting: list[Line] = [
-                (),
-                line(Span("What would happen", Role.STRONG)),
-                line(Span("  simulating", Role.DIM)),
-            ]
-            lines += self._trial_lines or waiting
-            lines += notice_lines("The service would refuse", _sentences(result.refusals), cells)
-            lines += notice_lines("Warnings", _sentences(result.warnings), cells)
-            lines += record_lines(session, result.commands, cells, is_folded=self._is_folded, key="ctrl+r")
+        effects = effect_lines(session, self._action, cells)
+        news = self._news(cells)
+        record = record_lines(session, self._result.commands, cells, is_folded=self._is_folded, key="ctrl+r")
+        # A large form has little room for anything else on a small screen: what would happen comes first.
+        parts = [effects, news] if self._action.document is None else [news, effects]
+        lines = joined(*parts, record)
         if self._action.document is None:
             view.styles.height = max(3, min(len(lines), self._room()))
         view.show(lines)
         self._show_help()
 
+    def _news(self, cells: int) -> list[Line]:
+        """Return the mistakes, or what would happen."""
+        result = self._result
+        if result.mistakes:
+            return problem_lines(first_lines(result.mistakes, _MOST_PROBLEMS), cells)
+        waiting = [line(Span("What would happen", Role.STRONG)), line(Span("  simulating", Role.DIM))]
+        return joined(
+            self._trial_lines or waiting,
+            notice_lines("The service would refuse", _sentences(result.refusals), cells),
+            notice_lines("Warnings", _sentences(result.warnings), cells),
+        )
+
     def _show_problems(self) -> None:
         """Show each mistake below its field. What is only missing is shown once somebody has tried to go on."""
-        cells = self.query_one("#fields").size.width
+        cells = self.query_one("#fields").size.width - 2
         found: dict[str, str] = {}
         for each in (*self._result.mistakes, *self._result.refusals):
             is_missing = each.name in self._rows and not self._rows[each.name].entry.value.strip()

@@ -69,7 +69,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
 
     def _show_consequences(self, action: Action) -> None:
         view = self.query_one("#consequences", LinesView)
-        lines = effect_lines(self._session, action, max(20, view.size.width))
+        lines: list[Line] = [(), *effect_lines(self._session, action, max(20, view.size.width))]
         if self._session.is_past:
             lines += [(), line(Span(PAST, Role.ALERT))]
         view.styles.height = len(lines)

@@ -211,7 +211,7 @@ class ListKeys(NavigationKeys):
         self._write(name, as_csv(page.model), f"{page.model.count:,} rows")
 
     def _export_rdp_file(self, node: int) -> None:
-        """Ask for a file to write the node's RDP file to; somebody has to be able to log in (NOP-9, NOP-10)."""
+        """Ask for a file to write the node's RDP file to (NOP-10)."""
         answer = rdp_file(self.session, node)
         if answer.text is None:
             say(self, answer.refusal, "warning")

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class Measure(Enum):
     """A count, in the words of the dashboard."""
 
+    POOLS = "pools created"
+    JOBS = "jobs created"
+    SCHEDULES = "job schedules created"
     SUCCEEDED = "tasks succeeded"
     FAILED = "tasks failed"
     REQUEUED = "tasks requeued"
@@ -141,6 +144,8 @@ def _measure(shape: Shape) -> Measure | None:
             return _of_task(fields)
         case "NodeStateChanged":
             return _of_node(fields.get("from"), fields.get("to"))
+        case created if created in _CREATED:
+            return _CREATED[created] if fields.get("from") is None else None
         case hook if hook in _HOOKS:
             runs, failures = _HOOKS[hook]
             if plain(fields.get("to")) == InstanceState.RUNNING.wire:
@@ -149,6 +154,11 @@ def _measure(shape: Shape) -> Measure | None:
     return None
 
 
+_CREATED = {
+    "PoolStateChanged": Measure.POOLS,
+    "JobStateChanged": Measure.JOBS,
+    "JobScheduleStateChanged": Measure.SCHEDULES,
+}
 _HOOKS: dict[str, tuple[Measure, Measure | None]] = {
     "JobPreparationTaskStateChanged": (Measure.PREPARATIONS, Measure.PREPARATIONS_FAILED),
     "JobReleaseTaskStateChanged": (Measure.RELEASES, Measure.RELEASES_FAILED),

@@ -23,7 +23,7 @@ PAST = "This is the past. Press b to branch here first."
 
 def effect_lines(session: Session, action: Action, cells: int) -> list[Line]:
     """Return better actions, the items affected now, and the effects by the rules."""
-    lines: list[Line] = [()]
+    lines: list[Line] = []
     for better in action.better:
         lines += [line(Span(each, Role.TRANSITION)) for each in wrapped(f"Better: {better.why}", cells)]
     if action.unavailable:
@@ -40,7 +40,7 @@ def effect_lines(session: Session, action: Action, cells: int) -> list[Line]:
 
 def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     """Return the result of a trial."""
-    return [(), line(Span("What would happen", Role.STRONG)), *_heading_lines(session, trial, cells)]
+    return [line(Span("What would happen", Role.STRONG)), *_heading_lines(session, trial, cells)]
 
 
 def _heading_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
@@ -50,12 +50,14 @@ def _heading_lines(session: Session, trial: TrialResult, cells: int) -> list[Lin
 
 def record_lines(session: Session, commands: Sequence[Command], cells: int, *, is_folded: bool, key: str) -> list[Line]:
     """Return the lines that record commands, only the first ones if folded; ``key`` shows the others."""
+    if not commands:
+        return []
     texts = [each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells)]
     rest = len(texts) - _MOST_FOLDED
     if is_folded and rest > 1:
         more = line(Span(f"and {rest:,} more lines, ", Role.DIM), Span(key, Role.KEY), Span(" shows them", Role.DIM))
-        return [(), line(Span("Recorded as", Role.STRONG)), *_derived(texts[:_MOST_FOLDED]), more]
-    return [(), line(Span("Recorded as", Role.STRONG)), *_derived(texts)]
+        return [line(Span("Recorded as", Role.STRONG)), *_derived(texts[:_MOST_FOLDED]), more]
+    return [line(Span("Recorded as", Role.STRONG)), *_derived(texts)]
 
 
 def _derived(texts: Sequence[str]) -> list[Line]:
@@ -64,7 +66,7 @@ def _derived(texts: Sequence[str]) -> list[Line]:
 
 def problem_lines(problems: Sequence[str], cells: int) -> list[Line]:
     """Return the problems with what was typed."""
-    return [(), *(line(Span(each, Role.FAILED)) for problem in problems for each in wrapped(problem, cells))]
+    return [*(line(Span(each, Role.FAILED)) for problem in problems for each in wrapped(problem, cells))]
 
 
 def notice_lines(title: str, notices: Sequence[str], cells: int) -> list[Line]:
@@ -72,4 +74,12 @@ def notice_lines(title: str, notices: Sequence[str], cells: int) -> list[Line]:
     if not notices:
         return []
     texts = [each for notice in notices for each in wrapped(f"  {notice}", cells)]
-    return [(), line(Span(title, Role.STRONG)), *(line(Span(each, Role.TRANSITION)) for each in texts)]
+    return [line(Span(title, Role.STRONG)), *(line(Span(each, Role.TRANSITION)) for each in texts)]
+
+
+def joined(*parts: Sequence[Line]) -> list[Line]:
+    """Return parts of a text with an empty line between them; empty parts are left out."""
+    lines: list[Line] = []
+    for part in filter(None, parts):
+        lines += [(), *part] if lines else part
+    return lines

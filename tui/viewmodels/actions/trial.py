@@ -172,13 +172,16 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     rows += [(f"{job_id} completed", after, before) for job_id, before, after in _completions(session, trial)]
     rows += _money_rows(trial)
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
+    value_cells = max((len(after) for _, after, _ in rows), default=0)
     for label, after, before in rows:
         begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}  ", Role.DIM)
-        lines.append(line(begin, Span(after, Role.STRONG), Span(f"   otherwise {before}", Role.DIM)))
+        lines.append(
+            line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(f"   otherwise {before}", Role.DIM))
+        )
     if trial.leaving:
         lines += [line(Span(each)) for each in wrapped(f"  nodes that leave: {_some_of(trial.leaving)}", cells)]
     if not lines:
-        lines.append(line(Span(f"  no difference{'' if trial.is_end else ' so far'}", Role.DIM)))
+        lines.append(line(Span(f"  accepted; no other difference{'' if trial.is_end else ' so far'}", Role.DIM)))
     return lines
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _GIB = 1024**3
+_LINE_END = "\r\n"  # of an RDP file
 
 
 def pool_blocks(spec: PoolSpec) -> list[Block]:
@@ -44,7 +45,9 @@ def node_blocks(session: Session, node: int) -> list[Block]:
         rows.append(row("Outdated", "the pool has changed; applied at the next boot (POOL-15)", Role.TRANSITION))
     users = [row("Remote login", found.login_address)]
     if found.rdp_file is not None:
-        users.append(row("RDP file", "e writes it" if found.logins else "needs a user: a adds one (NOP-9)"))
+        users += [row("RDP file", found.rdp_file.partition(_LINE_END)[0]), row("", "e writes it")]
+        if not found.logins:
+            users.append(row("", "nobody can log in yet: a adds a user (NOP-9)", Role.TRANSITION))
     users += [row("User account", f"{name}, for tasks") for name in found.accounts]
     for login in found.logins:
         kind = "administrator" if login.is_admin else "user"
@@ -61,15 +64,13 @@ class RdpFile(NamedTuple):
 
 
 def rdp_file(session: Session, node: int) -> RdpFile:
-    """Return the RDP file of a Windows node on which a user can log in (NOP-9, NOP-10)."""
+    """Return the RDP file of a Windows node; somebody can log in with it once there is a user (NOP-9, NOP-10)."""
     here = session.nodes().row(node)
     if here.state is None:
         return RdpFile("", None, f"n{here.position} has left the pool.")
     found = node_contents(session.simulation, node)
     if found.rdp_file is None:
         return RdpFile("", None, f"No RDP file for n{here.position}. Remote login: {found.login_address}.")
-    if not found.logins:
-        return RdpFile("", None, f"No user can log in to n{here.position} yet; a adds one.")
     return RdpFile(f"{here.node_id}.rdp", found.rdp_file, "")
 
 

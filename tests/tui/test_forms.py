@@ -1,0 +1,370 @@
+"""Forms: what is typed into fields or a body, the mistakes in it, what would happen, and what is recorded."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from textual.widgets import TextArea
+
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.cli.commands import cli
+from tui.dialogs.action_form import ActionForm
+from tui.viewmodels.actions.menu import action_for_new, actions_for
+from tui.viewmodels.actions.trial import Trials, trial_lines
+from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
+from tui.viewmodels.text.styled import ItemRef, plain
+
+LATER_S = 330
+RISK = ItemRef("job", "risk")
+SHARED = ItemRef("pool", "shared")
+KEYS = {".": "full_stop", "-": "minus", " ": "space", "{": "left_curly_bracket", "}": "right_curly_bracket"}
+
+
+def typed(text):
+    return [KEYS.get(letter, letter) for letter in text]
+
+
+def look(seen):
+    return lambda app: seen.append(text_of(app))
+
+
+def edit(text):
+    """Put a text into the editor of the body, as a paste does."""
+
+    def put(app):
+        editor = app.screen.query_one("#body", TextArea)
+        editor.text = text
+
+    return put
+
+
+def act(session, subject, title):
+    return next(each for each in actions_for(session, [subject]) if each.title == title)
+
+
+def typed_body(action, text):
+    from tui.viewmodels.actions.form_text import read_text
+
+    return read_text(action.command, action.bodies, action.document, text)
+
+
+# --- from nothing to a run that replays
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_a_pool_and_a_job_made_by_hand_in_an_empty_account_run_and_replay(dashboard_at, tmp_path, monkeypatch, size):
+    monkeypatch.chdir(tmp_path)
+    app = dashboard_at(0, "empty")
+    seen = []
+    drive(
+        app,
+        *("2", "ctrl+n", look(seen), "ctrl+s"),
+        *("4", "ctrl+n", "down", "down", "down", "right", "right"),  # when all are complete: terminatejob
+        *("down", *typed("fetch"), "down", *typed("20s")),
+        *("down", "down", "down", "down", "down", *typed("clean"), "down", *typed("10s")),
+        *("down", "down", *typed("work"), "down", "backspace", *typed("12"), "down", *typed("run {0}")),
+        *("down", *typed("1m30s"), look(seen), "ctrl+s"),
+        *("5", "ctrl+n", *["backspace"] * 9, *typed("late"), "ctrl+s"),
+        *("t", *"end", "enter", look(seen)),
+        *("R", "ctrl+u", *typed("hand.yaml"), "enter"),
+        size=size,
+    )
+    assert contains(seen[0], "Create a pool", "standard_d2s_v3", "an hour costs")
+    assert contains(seen[1], "tasks succeeded", "preparation runs")
+    job = app.session.job("job-1")
+    assert (job.state.wire, job.phases.tasks.total) == ("completed", 13)
+    assert job.spec.job_preparation_task.command_line == "fetch"
+    given = [one.command.NAME for one in app.session.simulation.journal.by_hand()]
+    assert given == ["createPool", "createJob", "addTasks"]
+    replayed = CliRunner().invoke(cli, ["run", "hand.yaml", "--events", "-", "--quiet"])
+    assert replayed.stdout.splitlines() == list(app.session.simulation.json_lines())
+
+
+@pytest.mark.parametrize(
+    ("view", "title"),
+    [("2", "Create a pool"), ("4", "Create a job"), ("0", "Create a job schedule"), ("1", "Act on the account")],
+)
+def test_one_key_creates_what_a_list_holds_also_in_an_empty_list(dashboard_at, view, title):
+    for scenario in ("empty", "one-node-fails"):
+        seen = []
+        drive(dashboard_at(5, scenario), view, "ctrl+n", look(seen))
+        assert contains(seen[0], title)
+
+
+def test_in_an_empty_list_the_actions_are_those_that_create(dashboard_at):
+    seen = []
+    drive(dashboard_at(0, "empty"), "4", "a", look(seen))
+    assert contains(seen[0], "Act on the account", "Create a pool", "Create a job schedule", "Add a certificate")
+
+
+@pytest.mark.parametrize(
+    ("typed_line", "title"),
+    [("new pool", "Create a pool"), ("new cert", "Add a certificate"), ("new tasks", "Add tasks to risk")],
+)
+def test_the_go_line_creates(dashboard_at, typed_line, title):
+    seen = []
+    drive(dashboard_at(LATER_S), "colon", *typed(typed_line), "enter", look(seen))
+    assert contains(seen[0], title)
+
+
+# --- the body as a whole
+
+
+MINE = """\
+id: mine  # by hand
+vmSize: standard_d4s_v3
+targetDedicatedNodes: 3
+metadata: [{name: a, value: b}]
+"""
+
+
+def test_a_form_and_its_body_keep_what_was_typed_in_the_other(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    drive(
+        app,
+        *("2", "ctrl+n", "down", "down", "down", *typed("0")),  # twenty nodes
+        *("ctrl+t", look(seen)),
+        edit(
+            "id: mine  # by hand\nvmSize: standard_d4s_v3\ntargetDedicatedNodes: 3\nmetadata: [{name: a, value: b}]\n"
+        ),
+        *("ctrl+t", look(seen), "ctrl+t", look(seen)),
+        *("ctrl+t", "end", *typed("-2"), "ctrl+t", look(seen), "ctrl+s"),
+    )
+    assert contains(seen[0], "targetDedicatedNodes: 20")
+    assert contains(seen[1], "mine", "standard_d4s_v3")
+    assert contains(seen[2], "id: mine  # by hand", "metadata: [{name: a, value: b}]")
+    assert contains(seen[3], "id: mine-2", "metadata:")
+    assert app.session.pool("mine-2").target_dedicated == 3
+
+
+def test_mistakes_in_a_body_are_told_all_at_once_with_line_column_and_nearest_name(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    body = "id: mine\nvmSise: standard_d4s_v3\ntargetDedicatedNodes: many\nstartTask:\n  comandLine: hi\n"
+    drive(
+        app,
+        *("2", "ctrl+n", "ctrl+t"),
+        edit(body),
+        look(seen),
+        "ctrl+g",
+        lambda app: seen.append(app.screen.query_one("#body", TextArea).cursor_location),
+        "ctrl+s",
+        lambda app: seen.append(isinstance(app.screen, ActionForm)),
+        size=(200, 50),
+    )
+    assert contains(
+        seen[0],
+        "2:1: vmSise: 'vmSise' does not exist here: did you mean",
+        "3:23: targetDedicatedNodes: must be a whole number",
+        "5:3: startTask.comandLine: 'comandLine' does not exist",
+    )
+    assert seen[1] == (0, 0)  # where vmSize is missing
+    assert seen[2] is True
+
+
+ARM = {
+    "name": "account/resource",
+    "type": "Microsoft.Batch/batchAccounts/pools",
+    "properties": {
+        "vmSize": "STANDARD_D4S_V3",
+        "deploymentConfiguration": {
+            "virtualMachineConfiguration": {
+                "imageReference": {
+                    "publisher": "Canonical",
+                    "offer": "0001-com-ubuntu-server-jammy",
+                    "sku": "22_04-lts",
+                },
+                "nodeAgentSkuId": "batch.node.ubuntu 22.04",
+            }
+        },
+        "scaleSettings": {"fixedScale": {"targetDedicatedNodes": 3, "resizeTimeout": "PT15M"}},
+    },
+}
+
+
+@pytest.mark.parametrize("text", [json.dumps(ARM), json.dumps(ARM, indent=2)])
+def test_a_resource_may_be_pasted_as_a_pool(session_at, text):
+    (command,) = typed_body(action_for_new(session_at(LATER_S), "pool", None), text).commands
+    assert (command.id, command.target_dedicated_nodes) == ("resource", 3)
+
+
+RETURNED = {"id": "b", "vmSize": "standard_d2s_v3", "state": "active", "targetDedicatedNodes": 1, "eTag": "0x8"}
+
+
+def test_an_entry_of_a_timeline_a_list_of_one_and_an_answer_of_the_service_may_be_pasted(session_at):
+    session = session_at(LATER_S)
+    create = action_for_new(session, "pool", None)
+    for text in (
+        "- {at: PT5M, createPool: {id: b, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}}",
+        "- {id: b, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}",
+        json.dumps(
+            {"id": "b", "vmSize": "standard_d2s_v3", "state": "active", "targetDedicatedNodes": 1, "eTag": "0x8"}
+        ),
+    ):
+        result = typed_body(create, text)
+        assert [command.id for command in result.commands] == ["b"], text
+    assert "what only the service writes is left out: state, eTag" in result.warnings[0].message
+
+
+def test_what_the_service_would_refuse_stands_at_its_place(session_at):
+    create = action_for_new(session_at(LATER_S), "pool", None)
+    result = typed_body(create, "id: b\nvmSize: standard_d2s_v9x\ntargetDedicatedNodes: 1\n")
+    (refusal,) = result.refusals
+    assert (refusal.line, refusal.name) == (2, "vmSize")
+    assert result.commands  # it can be sent all the same
+
+
+def test_a_long_list_of_tasks_is_sent_in_requests_that_the_service_takes(session_at):
+    session = session_at(LATER_S)
+    add = action_for_new(session, "tasks", None)
+    listed = "\n".join(f"- {{id: added-{number}, commandLine: work}}" for number in range(250))
+    commands = typed_body(add, listed).commands
+    assert [len(command.tasks) for command in commands] == [100, 100, 50]
+    assert session.simulation.submit_all(commands) == [None, None, None]
+    session.update()
+    assert session.job("risk").phases.tasks.total == 290
+
+
+def test_what_a_process_does_wrongly_is_a_mistake_of_the_body_and_no_internal_error(session_at):
+    add = action_for_new(session_at(LATER_S), "tasks", None)
+    result = typed_body(add, "id: a\ncommandLine: work\nsimulate: {does: [{after: PT1S, rebotNode: {}}]}\n")
+    assert result.commands == ()
+    assert any("rebotNode" in mistake.message for mistake in result.mistakes)
+
+
+# --- copies and changes
+
+
+def test_a_copy_begins_with_what_is_there_under_a_new_id(session_at):
+    session = session_at(LATER_S)
+    (pool,) = act(session, SHARED, "Clone shared").commands()
+    (job,) = act(session, RISK, "Clone risk").commands()
+    assert (pool.id, pool.target_dedicated_nodes, pool.task_slots_per_node) == ("shared-copy", 5, 2)
+    assert job.id == "risk-copy"
+    assert job.spec.job_preparation_task == session.job("risk").spec.job_preparation_task
+    assert job.task_factory["parameterSets"] == [{"start": 1, "end": 40}]
+    session.simulation.submit_all([pool, job])
+    session.update()
+    assert session.job("risk-copy").phases.tasks.total == 40
+    assert act(session, SHARED, "Clone shared").commands()[0].id == "shared-copy-2"
+
+
+def test_a_change_sends_only_what_differs(session_at):
+    session = session_at(LATER_S)
+    edit_job = act(session, RISK, "Edit risk")
+    with pytest.raises(ValueError, match="Nothing differs yet"):
+        edit_job.commands()
+    (change,) = edit_job.commands(answers={**edit_job.defaults, "maxParallelTasks": "3"})
+    assert change.wire() == {"jobId": "risk", "maxParallelTasks": 3}
+    session.simulation.submit(change)
+    session.update()
+    assert act(session, RISK, "Edit risk").defaults["maxParallelTasks"] == "3"
+
+
+def test_a_field_keeps_what_it_does_not_show(session_at):
+    session = session_at(LATER_S)
+    clone = act(session, RISK, "Clone risk")
+    assert clone.defaults["task.simulate.exitCode"] == '{"0": 0.9, "1": 0.1}'
+    (job,) = clone.commands(answers={**clone.defaults, "priority": "7", "count": "3"})
+    assert job.priority == 7
+    assert job.task_factory["repeatTask"]["simulate"]["exitCode"] == {"0": 0.9, "1": 0.1}
+    assert job.spec.job_preparation_task.simulate.on_node  # it has no field
+
+
+# --- single fields
+
+
+def test_resizing_asks_for_running_tasks_only_where_nodes_have_to_leave(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    drive(
+        app,
+        *("2", "a", "enter", look(seen), "backspace", *typed("2"), look(seen), "backspace", *typed("9"), look(seen)),
+        "ctrl+s",
+    )
+    assert [contains(lines, "What happens to running tasks") for lines in seen] == [False, True, False]
+    assert contains(seen[1], "an hour costs", "otherwise 0.480")
+    (given,) = app.session.simulation.journal.by_hand()
+    assert given.command.wire() == {
+        "poolId": "shared",
+        "targetDedicatedNodes": 9,
+        "targetLowPriorityNodes": 0,
+        "resizeTimeout": "PT15M",
+    }
+
+
+def test_a_preview_has_the_price_of_an_hour_and_the_cost_until_the_end(session_at):
+    session = session_at(LATER_S)
+    resize = act(session, SHARED, "Resize shared")
+    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "7"}))
+    lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial, 100)]
+    assert any(each.startswith("an hour costs 0.672 USD (+0.192) otherwise 0.480") for each in lines)
+    assert any(each.startswith("cost until the end") for each in lines)
+
+
+def test_a_form_says_what_is_wrong_below_the_field_and_what_the_field_is_for(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    drive(
+        app,
+        *("2", "ctrl+n", look(seen), "down", look(seen), "down", "down", *typed("x"), look(seen)),
+        *("backspace", "backspace", "backspace", "up", "up", "up", "end", *["backspace"] * 6, look(seen)),
+        *("ctrl+s", look(seen)),
+    )
+    assert contains(seen[0], "Id *", "Id: letters, digits")
+    assert contains(seen[1], "VM size: such as standard_d2s_v3; 2 cores, 8 GiB, 0.096 USD an hour with Linux")
+    assert contains(seen[2], "↑ '2x' must be a whole number")
+    assert not contains(seen[3], "↑ is required")
+    assert contains(seen[4], "↑ is required")
+
+
+def test_what_was_typed_is_not_lost_by_one_press_of_esc(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+
+    def is_open(app):
+        seen.append(isinstance(app.screen, ActionForm))
+
+    drive(
+        app,
+        *("2", "ctrl+n", "escape", is_open),  # nothing was typed
+        *("ctrl+n", "end", *typed("x"), "escape", is_open, *typed("y"), "escape", is_open, "escape", is_open),
+    )
+    assert seen == [False, True, True, False]
+
+
+def test_a_user_of_a_node_may_have_an_ssh_key(session_at):
+    session = session_at(LATER_S)
+    add = act(session, ItemRef("node", 0), "Add a user account to n0")
+    (command,) = add.commands(answers={**add.defaults, "sshPublicKey": "ssh-rsa AAAA", "password": ""})
+    assert (command.ssh_public_key, command.password) == ("ssh-rsa AAAA", None)
+    session.simulation.submit(command)
+    session.update()
+    change = act(session, ItemRef("node", 0), "Change a user account of n0")
+    assert change.defaults["name"] == "operator"
+
+
+def test_what_is_recorded_is_short_until_it_is_asked_for(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    listed = "\n".join(f"- {{id: added-{number}, commandLine: work}}" for number in range(40))
+    drive(app, "5", "ctrl+n", "ctrl+t", edit(listed), look(seen), "ctrl+r", look(seen))
+    assert contains(seen[0], "Recorded as", "ctrl+r shows them")
+    assert not contains(seen[1], "ctrl+r shows them")
+
+
+def test_the_past_is_not_changed(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    drive(app, "comma", "comma", "2", "ctrl+n", lambda app: seen.append(isinstance(app.screen, ActionForm)))
+    assert seen == [False]
+
+
+def test_an_account_without_a_job_says_so_where_tasks_are_asked_for(session_at):
+    assert action_for_new(session_at(0, "empty"), "tasks", None).startswith("There is no job yet")
+    assert action_for_new(session_at(LATER_S), "user", ACCOUNT_ITEM).startswith("A user account is added to a node")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_a_large_form_is_ascii_where_that_is_asked_for(dashboard_at, size):
+    seen = []
+    app = dashboard_at(LATER_S, ascii_only=True)
+    drive(app, "4", "ctrl+n", look(seen), "down", "down", *typed("x"), look(seen), "ctrl+t", look(seen), size=size)
+    assert {letter for lines in seen for each in lines for letter in each if not letter.isascii()} == set()
