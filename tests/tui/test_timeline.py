@@ -13,15 +13,26 @@ from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.text.glyphs import GlyphSet
 from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.timeline.heights import Height, height_of
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
 
 LATER_S, CELLS = 330, 100
 
 
-def model_of(session, cells=CELLS):
+def model_of(session, cells=CELLS, seconds=5):
+    """The timeline with columns of so many seconds; None fits them to the run."""
     model = TimelineModel(session)
+    if seconds is not None:
+        model.recall({"zoom": seconds})
     model.update(cells)
     return model
+
+
+def five_seconds(app):
+    """Let a column of the timeline last five seconds."""
+    model = app.screen.query_one("#lanes").model
+    model.recall({**model.remembered(), "zoom": 5})
+    app.screen.update()
 
 
 def row(model, index):
@@ -64,7 +75,7 @@ def test_zoom_keeps_the_cursor_where_it_is_on_the_screen(session_at):
     assert model.columns.step_ms == STEPS_MS[-1]
     model.fit()
     model.update(CELLS)
-    assert model.columns.step_ms == 5_000
+    assert model.columns.step_ms == 4_000
     assert model.cursor_ms is None
 
 
@@ -101,18 +112,18 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.next_rows()
     model.update(CELLS)
     assert "tasks risk" in model.title()
-    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "#" + "=" * 11 + "X ")
+    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "#n0  1:01===X ")
     assert plain(model.cursor_line(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.update(CELLS)
-    assert row(model, 0) == "risk      " + "a" * 67 + "-" * 27 + " " * 6
+    assert row(model, 0) == "risk      " + "a" * 10 + "ppreppppXtasks  24 of 40" + "=" * 33 + "-" * 27 + " " * 6
     assert plain(model.cursor_line(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
     model.next_rows()
     model.update(CELLS)
     assert model.title().startswith("preparation tasks risk - 6 - by failures")
-    assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "X" + "P" * 7 + "X"
-    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "+" + " " * 43 + "p" * 5 + "_" * 4
+    assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p41 spppX41 sPPPX"
+    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p41 sppp+" + " " * 43 + "p20 s" + "_" * 4
     assert (
         plain(model.cursor_line(0, CELLS))
         == "n1  08:05:30  failed  attempt 2, started 08:01:31, ended 08:02:12 after 00:00:41"
@@ -312,9 +323,23 @@ def test_the_cursor_comes_along_when_somebody_goes_to_another_moment(dashboard_a
 
     away = ["left"] * 10
     drive(
-        dashboard_at(LATER_S), "8", *away, "w", note, "escape", note, "t", *"-4m", "enter", note, *away, "comma", note
+        dashboard_at(LATER_S),
+        "8",
+        five_seconds,
+        *away,
+        "w",
+        note,
+        "escape",
+        note,
+        "t",
+        *"-4m",
+        "enter",
+        note,
+        *away,
+        "comma",
+        note,
     )
-    assert seen == [(280_000, 56), (280_000, 56), (None, 18), (None, 10)]
+    assert seen == [(280_000, 54), (280_000, 54), (None, 16), (None, 8)]
 
 
 def test_what_is_asked_about_where_nothing_was_yet(session_at):
@@ -339,13 +364,13 @@ def test_what_was_there_can_be_opened(session_at):
 
 def test_what_was_chosen_is_remembered(session_at):
     session = session_at(LATER_S)
-    model = model_of(session)
+    model = model_of(session, seconds=None)
     assert model.remembered() == {}
     model.next_rows()
     model.order.next_sort()
     model.order.is_turned = model.only_failed = True
     model.zoom(-1)
-    chosen = {"rows": "tasks", "zoom": 15.0, "sort": "number", "descending": True, "only_failed": True}
+    chosen = {"rows": "tasks", "zoom": 5.0, "sort": "number", "descending": True, "only_failed": True}
     assert model.remembered() == chosen
     other = TimelineModel(session)
     other.recall(chosen)
@@ -369,9 +394,10 @@ def test_the_present_moment_stays_in_view_with_room_for_what_comes(session_at):
 
 
 def test_times_of_another_day_have_room_on_the_axis(session_at):
-    model = model_of(session_at(7_200, "spot-night-run"))
+    model = model_of(session_at(27_000, "spot-night-run"), seconds=None)
     assert "…" not in plain(model.axis())
-    assert "23:00:00    01-06 00:00 01-06 01:00" in plain(model.axis())
+    assert " 23:00:00 " in plain(model.axis())
+    assert " 01-06 0" in plain(model.axis())
 
 
 def test_another_set_of_glyphs_is_drawn_at_once(session_at):
@@ -397,7 +423,19 @@ def test_enter_goes_to_the_moment_and_w_explains_it_without_going_there(dashboar
     def look(app):
         seen.append((app.session.now_ms, app.session.is_past))
 
-    drive(app, "8", "down", *earlier, "w", look, lambda app: seen.append(text_of(app)), "escape", "enter", look)
+    drive(
+        app,
+        "8",
+        five_seconds,
+        "down",
+        *earlier,
+        "w",
+        look,
+        lambda app: seen.append(text_of(app)),
+        "escape",
+        "enter",
+        look,
+    )
     assert seen[0] == (LATER_S * 1000, False)
     assert contains(seen[1], "Why, at 08:02:12", "Why is n1 ineligible for job risk?")
     assert seen[2] == (132_000, True)
@@ -411,11 +449,29 @@ def test_keys_move_zoom_and_change_rows(dashboard_at):
         grid = app.screen.focused
         seen.append((grid.subject, grid.model.columns.step_ms, grid.model.rows.name, grid.model.cursor_ms))
 
-    drive(app, "8", "end", note, "home", "plus", note, "minus", "minus", note, "r", note, "n", note, "shift+left", note)
+    drive(
+        app,
+        "8",
+        five_seconds,
+        "end",
+        note,
+        "home",
+        "plus",
+        note,
+        "minus",
+        "minus",
+        note,
+        "r",
+        note,
+        "n",
+        note,
+        "shift+left",
+        note,
+    )
     assert [subject.key for subject, *_ in seen[:3]] == [5, 0, 0]
-    assert [step for _, step, *_ in seen] == [5_000, 1_000, 15_000, 15_000, 5_000, 5_000]
+    assert [step for _, step, *_ in seen] == [5_000, 1_000, 15_000, 15_000, 3_500, 3_500]
     assert [name for _, _, name, _ in seen] == ["nodes"] * 3 + ["tasks"] * 3
-    assert seen[-1][3] == 230_000
+    assert seen[-1][3] == 259_000
 
 
 def test_the_mouse_selects_a_cell_and_goes_to_its_moment(dashboard_at):
@@ -425,13 +481,16 @@ def test_the_mouse_selects_a_cell_and_goes_to_its_moment(dashboard_at):
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press("8")
+            five_seconds(app)
             await pilot.pause()
-            await pilot.click("#lanes", offset=(2 + LABEL_CELLS + 20, 4), times=2)
+            grid = app.screen.query_one("#lanes")
+            third = grid._top + 2 * grid.model.height.lines
+            await pilot.click("#lanes", offset=(2 + LABEL_CELLS + 20, 1 + third), times=2)
             await pilot.pause()
             subjects.append(app.screen.focused.subject)
 
     asyncio.run(run())
-    assert app.session.now_ms == 100_000
+    assert app.session.now_ms == 110_000
     assert subjects[0].key == 2
 
 
@@ -442,20 +501,21 @@ def test_a_click_beside_the_rows_goes_through_time_only(dashboard_at):
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press("8", "down")
-            for y in (1, 20, 31):  # axis, below the last row, band
-                await pilot.click("#lanes", offset=(2 + LABEL_CELLS + y, y))
+            five_seconds(app)
+            for x, y in ((1, 1), (20, 32), (31, 3)):  # axis, below the last row, band
+                await pilot.click("#lanes", offset=(2 + LABEL_CELLS + x, y))
                 await pilot.pause()
                 seen.append((app.screen.focused.subject.key, app.screen.focused.model.cursor_ms))
 
     asyncio.run(run())
-    assert seen == [(1, 5_000), (1, 100_000), (1, 155_000)]
+    assert seen == [(1, 15_000), (1, 110_000), (1, 165_000)]
 
 
 def test_enter_opens_what_is_there_once_that_is_the_moment(dashboard_at):
     seen = []
     drive(
         dashboard_at(LATER_S),
-        *("8", "enter"),
+        *("8", five_seconds, "enter"),
         lambda app: seen.append(text_of(app)),
         *("2",),
         lambda app: seen.append(text_of(app)),
@@ -474,9 +534,9 @@ def test_w_on_a_gap_tells_why_the_node_did_nothing(dashboard_at):
     seen = []
     drive(
         dashboard_at(620),
-        *("8", "down", "down", "down", "w"),
+        *("8", five_seconds, "down", "down", "down", "w"),
         lambda app: seen.append(text_of(app)),
-        *("escape", *["shift+left"] * 4, "w"),
+        *("escape", *["shift+left"] * 8, "w"),
         lambda app: seen.append(text_of(app)),
     )
     assert contains(seen[0], "Why, at 08:10:20", "Why is n3 of pool shared idle?")
@@ -490,6 +550,7 @@ def test_the_wheel_scrolls_rows_and_with_shift_goes_through_time(dashboard_at):
     async def run():
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.press("8", "r")
+            five_seconds(app)
             await pilot.pause()
             grid = app.screen.focused
             for shift in (False, True):
@@ -504,7 +565,7 @@ def test_the_wheel_scrolls_rows_and_with_shift_goes_through_time(dashboard_at):
     asyncio.run(run())
     assert seen[0][0] > 0
     assert seen[0][1] is None
-    assert seen[1] == (seen[0][0], 390_000)
+    assert seen[1] == (seen[0][0], 350_000)
 
 
 def test_the_cursor_stays_with_its_row_when_the_order_changes(dashboard_at):
@@ -527,3 +588,70 @@ def test_the_band_gives_way_where_there_is_little_room(dashboard_at):
     for size in ((120, 40), (80, 24), (80, 17)):
         drive(dashboard_at(LATER_S), "8", lambda app: seen.append(text_of(app)), size=size)
     assert [any(line.startswith("│ preparing  ") for line in lines) for lines in seen] == [True, True, False]
+
+
+MOMENTS = [("one-node-fails", each) for each in (15, 40, 130, 330, 900)]
+MOMENTS += [("spot-night-run", each) for each in (300, 4_800, 40_000)]
+MOMENTS += [("priorities-and-fairness", each) for each in (100, 360, 2_000)]
+
+
+@pytest.mark.parametrize(("name", "seconds"), MOMENTS)
+@pytest.mark.parametrize("cells", [60, 100, 180])
+def test_the_run_takes_most_of_the_width_at_every_moment(session_at, name, seconds, cells):
+    model = model_of(session_at(seconds, name), cells, seconds=None)
+    for _ in range(4):
+        model.update(cells)
+        extent, columns = model.rows.extent(), model.columns
+        if model.keys and extent.end_ms - extent.begin_ms >= 10_000:
+            room = 0 if extent.is_over else (extent.end_ms - extent.begin_ms) / 10
+            assert columns.column_at(extent.begin_ms) >= 0
+            assert columns.column_at(extent.end_ms) < columns.number
+            assert columns.column_at(round(extent.end_ms + room)) + 1 >= 0.8 * columns.number
+        model.next_rows()
+
+
+def test_few_rows_have_several_lines_with_the_names_of_the_tasks(session_at):
+    session = session_at(660, "priorities-and-fairness")
+    model = TimelineModel(session)
+    model.update(100, 26)
+    lines = [plain(each) for each in model.row_lines(0, is_cursor=False)]
+    assert len(lines) == 4
+    assert "book-1" in lines[0]
+    assert "margin-call" in lines[0]
+    assert "2:00" in lines[1]
+    assert "overnight-b" in lines[2] + plain(model.row_lines(1, is_cursor=False)[2])
+    model.update(100, 3)
+    assert len(model.row_lines(0, is_cursor=False)) == 1
+    assert "book-1" in row(model, 0)
+
+
+def test_slots_of_a_node_have_tracks_where_there_is_room(session_at):
+    model = TimelineModel(session_at(LATER_S))
+    model.update(100, 26)
+    lines = [plain(each) for each in model.row_lines(0, is_cursor=False)]
+    assert "deal-1" in lines[0]
+    assert "deal-2" in lines[1]
+    model.update(100, 8)
+    assert "deal" not in row(model, 0)
+
+
+def test_many_rows_take_a_line_each():
+    assert height_of(1_000, 26, 1) == Height(1, 1, 0)
+    assert height_of(1_000, 26, 4) == Height(0, 1, 0)
+    assert height_of(10, 26, 1) == Height(1, 1, 0)
+    assert height_of(2, 26, 1) == Height(3, 3, 1)
+    assert height_of(6, 26, 4) == Height(1, 4, 0)
+    for rows in range(1, 60):
+        for tracks in (1, 2, 4, 8):
+            height = height_of(rows, 26, tracks)
+            assert height.lines == 1 or rows * height.lines <= 26
+
+
+def test_jobs_are_bars_of_their_phases(session_at):
+    model = TimelineModel(session_at(900))
+    model.next_rows()
+    model.next_rows()
+    model.update(100, 20)
+    first, second, *_ = (plain(each) for each in model.row_lines(0, is_cursor=False))
+    assert first.index("pre") < first.index("tasks")
+    assert "of 40" in second

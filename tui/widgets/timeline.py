@@ -10,6 +10,7 @@ from textual.geometry import Region
 
 from tui.playback.yielding import yielder_of
 from tui.viewmodels.text.styled import Role, Span, cut
+from tui.viewmodels.timeline.heights import band_lines
 from tui.viewmodels.timeline.pool_band import BAND
 from tui.viewmodels.timeline.timeline import LABEL_CELLS
 from tui.widgets.cursor import RowsView, row_bindings
@@ -109,7 +110,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         self._show()
 
     def _refresh(self) -> None:
-        self.model.update(max(1, self._cells - LABEL_CELLS))
+        self.model.update(max(1, self._cells - LABEL_CELLS), self._rows_lines)
         keys = self.model.keys
         if self._key is not None and not (self._at < len(keys) and keys[self._at] == self._key):
             at = self.model.order.index_of(self._key)
@@ -119,7 +120,7 @@ class TimelineGrid(ResizeFilter, RowsView):
 
     def _show(self) -> None:
         set_title(self, self.model.session.text(self.model.title()))
-        set_line_count(self, len(self.model.keys) + self.size.height - self.visible_lines)
+        set_line_count(self, len(self.model.keys) + self.size.height - min(self.visible_lines, self.size.height))
         drawn = self._lines()
         changed = [y for y, each in enumerate(drawn) if y >= len(self._drawn) or each != self._drawn[y]]
         self._drawn = drawn
@@ -134,12 +135,36 @@ class TimelineGrid(ResizeFilter, RowsView):
         return self.size.width - _SCROLLBAR_CELLS
 
     @property
-    def _band_lines(self) -> int:
-        return len(BAND) if self.size.height >= _LEAST_WITH_BAND else 0
+    def _has_band(self) -> bool:
+        return self.size.height >= _LEAST_WITH_BAND
+
+    @property
+    def _rows_lines(self) -> int:
+        """The lines that the rows may take."""
+        band = len(BAND) if self._has_band else 0
+        return max(1, self.size.height - _AXIS_LINES - band - _FOOTER_LINES)
+
+    @property
+    def _curve_lines(self) -> int:
+        """The lines of each curve of the pool: those that the rows leave."""
+        if not self._has_band:
+            return 0
+        return band_lines(len(BAND), self._left // 2)
+
+    @property
+    def _left(self) -> int:
+        """The lines that the rows leave."""
+        return self._rows_lines - max(2, len(self.model.keys) * self.model.height.lines)
+
+    @property
+    def _top(self) -> int:
+        """The line on which the rows begin."""
+        return _AXIS_LINES + len(BAND) * self._curve_lines
 
     @property
     def visible_lines(self) -> int:
-        return max(1, self.size.height - _AXIS_LINES - self._band_lines - _FOOTER_LINES)
+        """The number of rows that are visible."""
+        return max(1, self._rows_lines // self.model.height.lines)
 
     @property
     def _visible_keys(self) -> Sequence[int]:
@@ -149,15 +174,19 @@ class TimelineGrid(ResizeFilter, RowsView):
         """Return all lines of the widget."""
         model, cells = self.model, self._cells
         lines: list[Line] = [model.axis()]
+        if self._curve_lines:
+            lines += model.band(self._at, self._curve_lines)
         if model.keys:
             visible = range(self.top_line, min(self.top_line + self.visible_lines, len(model.keys)))
-            lines += [model.row(at, is_cursor=at == self._at) for at in visible]
+            for at in visible:
+                lines += model.row_lines(at, is_cursor=at == self._at)
         else:
-            lines += [(), *(cut((Span(" " * LABEL_CELLS), Span(each, Role.DIM)), cells) for each in model.empty())]
-        lines = lines[: _AXIS_LINES + self.visible_lines]
-        lines += [()] * (_AXIS_LINES + self.visible_lines - len(lines))
-        if self._band_lines:
-            lines += model.band(self._at)
+            label = Span(" " * model.label_cells)
+            lines += [(), *(cut((label, Span(each, Role.DIM)), cells) for each in model.empty())]
+        last = max(0, self.size.height - _FOOTER_LINES)
+        lines += model.context(last - len(lines)) if model.keys and self._left > 0 else []
+        lines = lines[:last]
+        lines += [()] * (last - len(lines))
         lines += [model.cursor_line(self._at, cells), model.legend(cells)]
         return lines
 
@@ -245,9 +274,10 @@ class TimelineGrid(ResizeFilter, RowsView):
         place = event.get_content_offset(self)
         if place is None:
             return
-        if LABEL_CELLS <= place.x < LABEL_CELLS + self.model.columns.number:
-            self.model.move_to_column(place.x - LABEL_CELLS)
-        row = place.y - _AXIS_LINES
+        label = self.model.label_cells
+        if label <= place.x < label + self.model.columns.number:
+            self.model.move_to_column(place.x - label)
+        row = (place.y - self._top) // self.model.height.lines
         is_row = 0 <= row < self.visible_lines and row + self.top_line < self.row_count
         self.move_to(row + self.top_line if is_row else self._at)
         if event.chain > 1:

@@ -67,6 +67,7 @@ class Meaning(NamedTuple):
     has_failed: bool = False
     is_final_failure: bool = False  # of preparation: the node is ineligible for the job (PREP-9)
     is_task: bool = False  # rather than a subtask (MI-7)
+    has_task_failed: bool = False  # the attempt ends the task as a failure
     hook: Hook | None = None
     is_begin: bool = False  # of preparation or release
     stops_hooks: bool = False  # interrupts preparation and release on the node
@@ -88,7 +89,8 @@ def meaning_of(shape: Shape) -> Meaning | None:
             return Meaning(Step.STATE, state, has_failed=state in _FAILED_STATES, stops_hooks=state not in READY)
         case "TaskStateChanged" | "SubtaskStateChanged" if TaskState.RUNNING in (old, new):
             step = Step.TASK_BEGINS if new == TaskState.RUNNING else Step.TASK_ENDS
-            return Meaning(step, is_task=shape.event == "TaskStateChanged")
+            has_failed = fields.get("result") is TaskResult.FAILURE
+            return Meaning(step, is_task=shape.event == "TaskStateChanged", has_task_failed=has_failed)
         case "JobStateChanged":
             return Meaning(Step.JOB_CHANGES, new if isinstance(new, JobState) else None)
         case event if event in _HOOKS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from engine.base.node_states import READY
 from engine.base.terms import JobState
 from engine.views.lanes.lane import Lane, Step, meaning_of
 from engine.views.lanes.totals import LaneTotals
+from engine.views.lanes.tracks import TaskTracks
 from engine.views.log.reader import Cuts
 from engine.views.pages.instances import Hook
 from engine.views.pages.option_words import eligible_again
@@ -64,6 +66,27 @@ class InstanceSpan(NamedTuple):
     is_retry: bool
 
 
+class Extent(NamedTuple):
+    """From the first begin to the last end, in ms since the start; without an end it goes on."""
+
+    begin_ms: int
+    end_ms: int | None
+
+
+@dataclass(slots=True)
+class HookExtent:
+    """When a job's preparation or release began on the first node and ended on the last one so far."""
+
+    begin_ms: int
+    end_ms: int = 0
+    running: int = 0  # nodes
+
+    def end(self, when_ms: int) -> None:
+        """Count a node on which it has ended."""
+        self.running -= 1
+        self.end_ms = when_ms
+
+
 class Lanes:
     """The lanes of all nodes of a run, and the states of its jobs."""
 
@@ -80,10 +103,12 @@ class Lanes:
     def _begin(self) -> None:
         self._entries: list[array[int]] = []  # node -> numbers of its entries
         self._lanes: dict[int, Lane] = {}
+        self._tracks: dict[int, TaskTracks] = {}
         self._jobs: dict[int, array[int]] = {}  # job -> numbers of its entries
         # By preparation or release (see ``_hook_row``) and node.
         self._hooks: dict[tuple[int, int], array[int]] = {}  # numbers of its entries
         self._running_hooks: dict[int, dict[int, None]] = {}  # node -> those that run there
+        self._hook_extents: dict[int, HookExtent] = {}  # over all nodes
         self._ineligible_for: dict[int, list[int]] = {}  # job -> nodes
         self._read = 0
         self._may_read = _EVERYTHING
@@ -183,20 +208,24 @@ class Lanes:
         if meaning.is_final_failure:
             self._ineligible_for.setdefault(row, []).append(node)
         if meaning.hook is not None or meaning.stops_hooks:
-            self._note_hook(number, meaning, row, node)
+            self._note_hook(number, when_ms, meaning, row, node)
 
-    def _note_hook(self, number: int, meaning: Meaning, job: int, node: int) -> None:
+    def _note_hook(self, number: int, when_ms: int, meaning: Meaning, job: int, node: int) -> None:
         running = self._running_hooks.setdefault(node, {})
         if meaning.hook is None:
             for stopped in running:
                 self._hooks[stopped, node].append(number)
+                self._hook_extents[stopped].end(when_ms)
             running.clear()
             return
         row = _hook_row(meaning.hook, job)
         if meaning.is_begin:
+            if row not in running:
+                self._hook_extents.setdefault(row, HookExtent(when_ms)).running += 1
             running[row] = None
-        else:
-            running.pop(row, None)
+        elif row in running:
+            del running[row]
+            self._hook_extents[row].end(when_ms)
         self._hooks.setdefault((row, node), array("I")).append(number)
 
     # -- queries -------------------------------------------------------------------------------------------------
@@ -213,6 +242,13 @@ class Lanes:
         lane.read += len(new)
         self._may_read -= len(new)
         return lane
+
+    def tracks(self, node: int) -> TaskTracks:
+        """Return the tasks of a node side by side, as far as its lane has been read."""
+        read, tracks = self.lane(node).read, self._tracks.setdefault(node, TaskTracks())
+        if tracks.read < read:
+            tracks.take(self._noted(self._entries[node][tracks.read : read]))
+        return tracks
 
     def _noted(self, entries: Iterable[int]) -> Iterator[tuple[int, Meaning, int]]:
         """Yield moment, meaning and first row number of entries, all of which mean something."""
@@ -251,6 +287,16 @@ class Lanes:
             if meaning.is_begin:
                 found.append(InstanceSpan(when_ms, None, None, is_open))
         return found
+
+    def hook_extent(self, hook: Hook, job: int) -> Extent | None:
+        """Return the first begin and the last end of a job's preparation or release over all nodes."""
+        found = self._hook_extents.get(_hook_row(hook, job))
+        return None if found is None else Extent(found.begin_ms, None if found.running else found.end_ms)
+
+    def hook_extent_of(self, hook: Hook, job_id: str) -> Extent | None:
+        """Return the same for the job of an id, which may not exist."""
+        job = self._simulation.world.jobs.find(job_id)
+        return None if job is None else self.hook_extent(hook, job.row)
 
     def in_pool(self, pool_id: str) -> PoolCounts:
         """Return the nodes, running tasks and preparing nodes of a pool over time."""

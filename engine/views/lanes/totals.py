@@ -41,6 +41,12 @@ class CountsOverTime:
             self._when.append(when_ms)
             self._values.append(self._now)
 
+    def extent(self) -> tuple[int, int | None] | None:
+        """Return when it first changed, and when it became 0 at last, None if it is not 0; None if it never changed."""
+        if not self._when:
+            return None
+        return self._when[0], None if self._now else self._when[-1]
+
     def at(self, when_ms: int) -> int:
         """Return its value at a moment."""
         number = bisect_right(self._when, when_ms)

@@ -202,6 +202,11 @@ class Session:
         end_ms = forecast.tasks_ms if forecast.job_ms is None else forecast.job_ms
         return None if end_ms is None else (end_ms, forecast.is_simulated)
 
+    @property
+    def has_several_jobs(self) -> bool:
+        """True if there is more than one job, so that a task's id alone does not say which one it is."""
+        return len(job_ids(self.simulation)) > 1
+
     def is_unfinished(self, job_id: str) -> bool:
         """Return True if the job exists and is not completed."""
         return is_unfinished(self.simulation, job_id)

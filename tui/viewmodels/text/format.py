@@ -44,6 +44,21 @@ def span(ms: int | None) -> str:
     return f"{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
 
 
+def short_span(ms: int) -> str:
+    """Return a duration in few cells: ``8 s``, ``2:05``, ``1:02:05``, ``2d 03:04``."""
+    seconds = ms // SECOND_MS
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02d}"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours}:{minutes:02d}:{rest:02d}"
+    days, hours = divmod(hours, 24)
+    return f"{days}d {hours:02d}:{minutes:02d}"
+
+
 def in_words(ms: int) -> str:
     """Return a duration in its largest unit that divides it: ``7 days``, ``90 minutes``; else as ``span``."""
     for unit_ms, name in ((DAY_MS, "day"), (HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SECOND_MS, "second")):

@@ -139,6 +139,20 @@ def cut(spans: Line, cells: int) -> Line:
     return spans
 
 
+def split_at(spans: Iterable[Span], cell: int) -> tuple[list[Span], list[Span]]:
+    """Return the spans before a cell, and those from it on. All letters must be one cell wide."""
+    left: list[Span] = []
+    right: list[Span] = []
+    for span in spans:
+        room = max(0, cell)
+        if span.text[:room]:
+            left.append(span._replace(text=span.text[:room]))
+        if span.text[room:]:
+            right.append(span._replace(text=span.text[room:]))
+        cell -= len(span.text)
+    return left, right
+
+
 def beside(left: Sequence[Line], right: Sequence[Line], cells: int, gap: int = 3) -> list[Line]:
     """Return two columns of lines, the left one ``cells`` wide."""
     lines: list[Line] = []

@@ -9,6 +9,8 @@ from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import PREPARATION, RELEASE, STOPPED, Glyph, hook_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
+from tui.viewmodels.timeline.bars import Bar
+from tui.viewmodels.timeline.columns import Extent, TimeColumns
 from tui.viewmodels.timeline.rows import (
     NEVER_MS,
     NOTHING,
@@ -18,7 +20,7 @@ from tui.viewmodels.timeline.rows import (
     Openable,
     RowsByNode,
     Sort,
-    TimeColumns,
+    cut_to_job,
     filled,
 )
 
@@ -79,6 +81,29 @@ class InstanceRows(RowsByNode):
             if 0 <= column < len(cells):
                 cells[column] = glyph
         return cells
+
+    def extent(self) -> Extent:
+        """Return the time from the first attempt on any node to the last one."""
+        whole = cut_to_job(super().extent(), self.lanes.job(self.session.job_id))
+        found = self.lanes.hook_extent_of(self.hook, self.session.job_id)
+        if found is None:
+            return whole
+        if found.end_ms is None:
+            return whole._replace(begin_ms=found.begin_ms)
+        return Extent(found.begin_ms, found.end_ms, is_over=True)
+
+    def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:  # noqa: ARG002  # there are few
+        """Return the attempts, with their durations."""
+        runs, known_ms = self._runs(key), self.known_ms()
+        return [[self._bar(number, run, known_ms) for number, run in enumerate(runs, start=1)]]
+
+    def _bar(self, number: int, run: InstanceSpan, known_ms: int) -> Bar:
+        duration = fmt.short_span((known_ms if run.end_ms is None else run.end_ms) - run.begin_ms)
+        notes = () if number == 1 else (f"attempt {number:,}",)
+        ending = None if run.end_ms is None else self._end_glyph(run)
+        return Bar(
+            run.begin_ms, None if run.end_ms is None else run.end_ms + 1, self._glyph(run), duration, notes, ending
+        )
 
     def _glyph(self, run: InstanceSpan) -> Glyph:
         if self.hook is Hook.RELEASE:

@@ -4,24 +4,56 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.base.terms import JobState
+from engine.base.terms import JobState, TaskState
+from engine.views.lanes.job_phases import PhasesOverTime
+from engine.views.pages.instances import HookStatus
 from engine.views.pages.jobs import job_ids
-from tui.viewmodels.text.glyphs import JOB, Glyph
+from tui.viewmodels.text.glyphs import JOB, TASK, Glyph
 from tui.viewmodels.text.styled import ItemRef, Line, Span, line
-from tui.viewmodels.timeline.rows import NOTHING, Openable, Sort, TimeColumns, TimelineRows, filled
+from tui.viewmodels.timeline.bars import Bar
+from tui.viewmodels.timeline.columns import Extent, TimeColumns
+from tui.viewmodels.timeline.rows import (
+    FAILED,
+    NEVER_MS,
+    NOTHING,
+    PREPARING,
+    RELEASING,
+    RUNNING,
+    Openable,
+    Sort,
+    TimelineRows,
+    cut_to_job,
+    filled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from engine.views.lanes.lanes import Lanes
+    from engine.views.pages.phases import HookCounts
+    from tui.viewmodels.session.session import Session
+
+
+_ACTIVE = JOB[JobState.ACTIVE]
+_OVER = (JOB[JobState.COMPLETED], JOB[None])
+_WAITING = TASK[TaskState.ACTIVE]._replace(name="waiting")
 
 
 class JobRows(TimelineRows):
     """The jobs of the account, without deleted ones."""
 
     name = "jobs"
-    legend = tuple(glyph for state, glyph in JOB.items() if state is not None)
+    legend = (
+        *(PREPARING, RUNNING, RELEASING, FAILED, _WAITING),
+        *(glyph for state, glyph in JOB.items() if state is not None and state is not JobState.ACTIVE),
+    )
     sorts = (Sort.NUMBER, Sort.TROUBLE)
 
     _ids: Sequence[str] = ()
+
+    def __init__(self, session: Session, lanes: Lanes) -> None:
+        super().__init__(session, lanes)
+        self._phases = PhasesOverTime(session.simulation, lanes)
 
     @property
     def whose(self) -> str:
@@ -53,6 +85,53 @@ class JobRows(TimelineRows):
         changes = [(columns.column_at(each.begin_ms), JOB[each.state]) for each in stretches]
         return filled(columns.begun(self.known_ms()), changes)
 
+    def extent(self) -> Extent:
+        """Return the time from the creation of the first job to the end of the last one."""
+        whole = super().extent()
+        jobs = [cut_to_job(whole, self.lanes.job(job_id)) for job_id in self._ids]
+        if not jobs:
+            return whole
+        is_over = all(each.is_over for each in jobs)
+        return Extent(min(each.begin_ms for each in jobs), max(each.end_ms for each in jobs), is_over)
+
+    def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:  # noqa: ARG002  # there are three
+        """Return the phases of a job with their counts: preparation, up to the first task, then tasks, then release."""
+        job_id = self._ids[key]
+        phases, job = self._phases.of(job_id), self.session.job(job_id)
+        if job is None:
+            return ()
+        bars: list[Bar] = []
+        if phases.preparation is not None:
+            begin_ms, end_ms = phases.preparation
+            if phases.tasks is not None:
+                end_ms = max(begin_ms + 1, phases.tasks.begin_ms)
+            counts = job.phases.preparation
+            bars.append(Bar(begin_ms, end_ms, PREPARING, "preparation", (_done(counts),), _sign(counts), short="prep"))
+        if phases.tasks is not None:
+            tasks = job.phases.tasks
+            note = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"
+            begin_ms, end_ms = phases.tasks
+            if phases.release is not None:
+                end_ms = min(end_ms or NEVER_MS, phases.release.begin_ms)
+            ending = FAILED if tasks.failed and end_ms is not None else None
+            bars.append(Bar(begin_ms, end_ms, RUNNING, "tasks", (note,), ending))
+        if phases.release is not None:
+            counts = job.phases.release
+            bars.append(Bar(*phases.release, RELEASING, "release", (_done(counts),), _sign(counts)))
+        return [bars] if bars else ()
+
+    def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
+        """Return the states in which the job does nothing: before its first phase, disabled, terminating."""
+        return [_WAITING if each is _ACTIVE else each for each in self._until_end(self.cells(key, columns))]
+
+    @staticmethod
+    def _until_end(cells: list[Glyph]) -> list[Glyph]:
+        """Return the cells with the end of the job in one of them, and nothing after it."""
+        for at, glyph in enumerate(cells):
+            if glyph in _OVER:
+                return [*cells[: at + 1], *[NOTHING] * (len(cells) - at - 1)]
+        return cells
+
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the last change of state within the cell, or its begin."""
         changes = [each.begin_ms for each in self.lanes.job(self._ids[key]) if begin_ms <= each.begin_ms < end_ms]
@@ -68,6 +147,11 @@ class JobRows(TimelineRows):
     def subject(self, key: int) -> ItemRef:
         return ItemRef("job", self._ids[key])
 
+    def note(self, key: int) -> str:
+        """Return the present state of the job."""
+        job = self.session.job(self._ids[key])
+        return "" if job is None else JOB[job.state].name
+
     def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing jobs have a row
         return [Openable(f"job {self.label(key)}", self.subject(key))]
 
@@ -78,3 +162,12 @@ class JobRows(TimelineRows):
     def is_over(self, key: int) -> bool:
         stretches = self.lanes.job(self._ids[key])
         return bool(stretches) and stretches[-1].state is JobState.COMPLETED
+
+
+def _done(counts: HookCounts) -> str:
+    """Return on how many nodes preparation or release is completed, of all."""
+    return f"{counts[HookStatus.SUCCEEDED] + counts[HookStatus.FAILED]:,} of {counts.total:,} nodes"
+
+
+def _sign(counts: HookCounts) -> Glyph | None:
+    return FAILED if counts[HookStatus.FAILED] else None

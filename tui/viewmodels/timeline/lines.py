@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.viewmodels.text.glyphs import going_on
-from tui.viewmodels.text.styled import Line, Role, Span, merged
+from tui.viewmodels.text.styled import Line, Role, Span, fit, merged, split_at, squeeze
+from tui.viewmodels.timeline.bars import Canvas
 
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.glyphs import Glyph
-    from tui.viewmodels.timeline.rows import TimeColumns, TimelineRows
+    from tui.viewmodels.timeline.columns import TimeColumns
+    from tui.viewmodels.timeline.heights import Height
+    from tui.viewmodels.timeline.rows import TimelineRows
 
 _MOST_KEPT = 500
 _BLOCKS = "█▓▒▚"  # would hide the cursor
@@ -46,51 +46,57 @@ class RowLines:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._kept: dict[tuple[str, int], tuple[object, Line]] = {}
+        self._kept: dict[tuple[str, int], tuple[object, list[Line]]] = {}
 
-    def line(self, name: str, key: int, label: Span, cells: list[Glyph], after: Ahead, cursor: int | None) -> Line:
-        """Return the line of a row. ``cursor`` is the column under the cursor if it is in this row."""
-        drawn = label, cells, after, cursor, self._session.glyphs.ascii_only
-        kept = self._kept.get((name, key))
-        if kept is not None and kept[0] == drawn:
+    def of(
+        self, rows: TimelineRows, key: int, columns: TimeColumns, label_cells: int, height: Height, cursor: int | None
+    ) -> list[Line]:
+        """Return the lines of a row: its label and its cells, with bars where they have room.
+
+        Args:
+            rows: The kind of the row.
+            key: The row.
+            columns: The columns.
+            label_cells: The width of the label.
+            height: The height of the row.
+            cursor: The column of the cursor; -1 if it lies beside the columns, None if it is in another row.
+        """
+        tracks = rows.tracks(key, columns) if height.track else ()
+        cells = rows.ground(key, columns) if tracks else rows.cells(key, columns)
+        after = ahead(rows, key, columns, len(cells))
+        glyphs = self._session.glyphs
+        note = rows.note(key) if height.body > 1 else ""
+        label, drawn = rows.label(key), (label_cells, height, columns, cursor, glyphs.ascii_only)
+        content = (label, note, cells, tracks, after, drawn)
+        kept = self._kept.get((rows.name, key))
+        if kept is not None and kept[0] == content:
             return kept[1]
         if len(self._kept) > _MOST_KEPT:
             self._kept.clear()
-        spans = (label, *merged([*self._cells(cells, cursor), *self._after(after, len(cells), cursor)]))
-        self._kept[name, key] = drawn, spans
-        return spans
+        canvas = Canvas(glyphs, cells, height)
+        for number, bars in enumerate(tracks):
+            for bar in bars:
+                canvas.draw(bar, columns, number)
+            for bar in bars:
+                canvas.end(bar, columns, number)
+        lines: list[Line] = []
+        for at in range(height.body):
+            text = fit(self._session.text(squeeze((label, note)[at] if at < 2 else "", label_cells - 1)), label_cells)
+            role = Role.STRONG if cursor is not None and not at else Role.DIM
+            found = [Span(text, role), *canvas.spans(at), *self._after(after, at == (height.body - 1) // 2)]
+            if cursor is not None and cursor >= 0:
+                is_cell = not tracks and cursor < len(cells)
+                letter = cells[cursor].letter if is_cell else canvas.letter(at, cursor)
+                left, right = split_at(found, label_cells + cursor)
+                found = [*left, Span(letter, Role.CURSOR, is_fill=True), *split_at(right, 1)[1]]
+            lines.append(tuple(merged(found)))
+        lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
+        self._kept[rows.name, key] = content, lines
+        return lines
 
-    def _cells(self, cells: list[Glyph], cursor: int | None) -> list[Span]:
-        if cursor is None or cursor >= len(cells):
-            return self._runs(cells)
-        spans, room = [], cursor
-        for span in self._runs(cells):
-            if not 0 <= room < len(span.text):
-                spans.append(span)
-            else:
-                under = cells[cursor].letter if span.text[room] in _BLOCKS else span.text[room]
-                spans += [span._replace(text=span.text[:room]), Span(under, Role.CURSOR, is_fill=True)]
-                spans.append(span._replace(text=span.text[room + 1 :]))
-            room -= len(span.text)
-        return spans
-
-    def _runs(self, cells: list[Glyph]) -> list[Span]:
-        """Return a span for each stretch of equal cells: its symbol, then its texture."""
-        of = self._session.glyphs.of
-        return [
-            Span(of(glyph) + of(going_on(glyph)) * (len(list(run)) - 1), glyph.role) for glyph, run in groupby(cells)
-        ]
-
-    def _after(self, after: Ahead, recorded: int, cursor: int | None) -> list[Span]:
-        parts = [(self._session.glyphs.known, Role.RUNNING), (self._session.glyphs.planned, Role.OFF), (" ", Role.OFF)]
-        spans: list[Span] = []
-        begin = recorded
-        for (sign, role), number in zip(parts, after, strict=True):
-            if cursor is not None and begin <= cursor < begin + number:
-                left = cursor - begin
-                spans += [Span(sign * left, role), Span(" ", Role.CURSOR, is_fill=True)]
-                spans.append(Span(sign * (number - left - 1), role))
-            else:
-                spans.append(Span(sign * number, role))
-            begin += number
-        return spans
+    def _after(self, after: Ahead, is_middle: bool) -> list[Span]:
+        """Return what follows the recorded cells; it is drawn on one line of the row."""
+        if not is_middle:
+            return [Span(" " * sum(after))]
+        signs = (self._session.glyphs.known, Role.RUNNING), (self._session.glyphs.planned, Role.OFF), (" ", Role.OFF)
+        return [Span(sign * number, role) for (sign, role), number in zip(signs, after, strict=True)]

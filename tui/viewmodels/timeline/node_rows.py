@@ -12,6 +12,8 @@ from engine.views.pages.jobs import pool_of_job
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import INELIGIBLE, NODE, RELEASE, going_on
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
+from tui.viewmodels.timeline.bars import Bar
+from tui.viewmodels.timeline.columns import Extent, TimeColumns
 from tui.viewmodels.timeline.rows import (
     FAILED,
     NEVER_MS,
@@ -23,7 +25,6 @@ from tui.viewmodels.timeline.rows import (
     Openable,
     RowsByNode,
     Sort,
-    TimeColumns,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from engine.views.lanes.lane import Lane, Stretch
     from engine.views.lanes.lanes import Lanes
+    from engine.views.lanes.tracks import TaskSpan
     from engine.views.pages.nodes import NodePage
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.glyphs import Glyph
@@ -54,6 +56,7 @@ _HOOK_OF = {
     Activity.RELEASING: (Hook.RELEASE, "release"),
 }
 _MOST_NAMED = 4
+_LEAST_BAR = 3  # columns that a task has on average, for some to have room for a name
 _MOST_CACHED = 500  # rows
 
 
@@ -126,6 +129,42 @@ class NodeRows(RowsByNode):
         shown = over[columns.first - first : stop - first]
         return shown + [_glyph(lane, at, columns.step_ms) for at in range(columns.first + len(shown), stop)]
 
+    def extent(self) -> Extent:
+        """Return the time in which the pool had nodes."""
+        whole = super().extent()
+        found = self.lanes.in_pool(self.session.pool_id)[0].extent()
+        if found is None:
+            return whole
+        begin_ms, end_ms = found
+        return whole._replace(begin_ms=begin_ms) if end_ms is None else Extent(begin_ms, end_ms, is_over=True)
+
+    def tracks_wanted(self) -> int:
+        """Return the number of slots of a node."""
+        pool = self.session.pool(self.session.pool_id)
+        return 1 if pool is None else pool.slots
+
+    def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:
+        """Return the tasks of a node, slot by slot; none where there are too many for their names."""
+        begin_ms, end_ms = columns.begin_ms(0), columns.begin_ms(columns.number)
+        if not self.is_read(key):
+            return ()
+        tracks = self.lanes.tracks(key)
+        if tracks.number(begin_ms, end_ms) * _LEAST_BAR > columns.number * self.tracks_wanted():
+            return ()
+        with_job = self.session.has_several_jobs
+        return [[self._bar(each, with_job=with_job) for each in spans] for spans in tracks.spans(begin_ms, end_ms)]
+
+    def _bar(self, span: TaskSpan, *, with_job: bool) -> Bar:
+        page, until_ms = self.session.tasks(self.session.job_id), span.end_ms or self.known_ms()
+        job_id, name = page.job_and_id(span.task) if page.has(span.task) else ("", "")
+        duration = fmt.short_span(max(0, until_ms - span.begin_ms))
+        notes = (duration, job_id if with_job else "")
+        return Bar(span.begin_ms, span.end_ms, RUNNING, name, notes, FAILED if span.has_failed else None, is_id=True)
+
+    def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
+        """Return what the node did beside its tasks."""
+        return [_IDLE if glyph in (RUNNING, _WORKS_ON) else glyph for glyph in self.cells(key, columns)]
+
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the moment when what the cell shows began."""
         return max(begin_ms, self.lanes.lane(key).shown(begin_ms, end_ms).begin_ms)
@@ -151,6 +190,10 @@ class NodeRows(RowsByNode):
         if not named:
             return "one task added later" if left == 1 else f"{left:,} tasks added later"
         return ", ".join(named) + (f" and {left:,} more" if left else "")
+
+    def note(self, key: int) -> str:
+        """Return the present state of the node."""
+        return NODE[self._page.state_of(key)].name
 
     def openables(self, key: int, when_ms: int) -> list[Openable]:
         """Return the tasks that ran there, or the preparation or release of the job in focus, and the node."""

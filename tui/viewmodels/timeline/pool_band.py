@@ -1,4 +1,4 @@
-"""The band below the timeline's rows: nodes, running tasks and preparing nodes of the pool in focus."""
+"""The band above the timeline's rows: nodes, running tasks and preparing nodes of the pool in focus."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from tui.viewmodels.text.styled import Line, Role, Span, fit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.views.lanes.lanes import Lanes
     from engine.views.lanes.totals import Peak
     from tui.viewmodels.session.session import Session
-    from tui.viewmodels.timeline.rows import TimeColumns
+    from tui.viewmodels.timeline.columns import TimeColumns
 
 _NEVER_MS = 1 << 62
 BAND = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
@@ -55,19 +57,28 @@ class PoolBand:
         """Return for each line its number at a moment."""
         return [counts.at(when_ms) for counts in self._lanes.in_pool(self._session.pool_id)]
 
-    def lines(self, columns: TimeColumns, known_ms: int, when_ms: int | None, label_cells: int) -> list[Line]:
-        """Return the lines, each with its number at a moment on the right, if it is known."""
-        densities = self._session.glyphs.densities
-        levels = len(densities) - 1
+    def lines(
+        self, columns: TimeColumns, known_ms: int, when_ms: int | None, label_cells: int, each: int = 1
+    ) -> list[Line]:
+        """Return the lines, ``each`` of a curve so many, with its number at a moment on the right, if it is known."""
         lines: list[Line] = []
         is_known = when_ms is not None and when_ms <= known_ms
         numbers = [f" {number:,}" if is_known else "" for number in self.numbers(when_ms or 0)]
         values = self.values(columns, known_ms)
         for (name, role), line, top, number in zip(BAND, values, self.tops(), numbers, strict=True):
-            bars = "".join(densities[-(-value * levels // max(1, top))] for value in line)
-            bars = bars[: max(0, columns.number - len(number))]
-            rest = columns.number - len(bars) - len(number)
-            lines.append(
-                (Span(fit(name, label_cells), Role.DIM), Span(bars, role), Span(number, Role.STRONG), Span(" " * rest))
-            )
+            shown = line[: max(0, columns.number - len(number))]
+            for at in range(each):
+                bars = self._bars(shown, max(1, top), each - 1 - at, each)
+                label, text = (name, number) if not at else ("", "")
+                label = f"{top:,}".rjust(label_cells - 1) if at == 1 else label
+                rest = columns.number - len(bars) - len(text)
+                spans = Span(fit(label, label_cells), Role.DIM), Span(bars, role), Span(text, Role.STRONG)
+                lines.append((*spans, Span(" " * rest)))
         return lines
+
+    def _bars(self, values: Sequence[int], top: int, level: int, levels: int) -> str:
+        """Return one line of bars, counted from the lowest one; together they are as high as ``top``."""
+        densities = self._session.glyphs.densities
+        steps = len(densities) - 1
+        heights = (-(-value * steps * levels // top) - level * steps for value in values)
+        return "".join(densities[max(0, min(steps, height))] for height in heights)

@@ -7,19 +7,21 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from engine.base.terms import TaskState
+from engine.base.terms import JobState, TaskState
 from engine.views.pages.instances import HookStatus
 from tui.viewmodels.text.glyphs import PREPARATION, RELEASE, TASK, Glyph
 from tui.viewmodels.text.styled import ItemRef, Role
+from tui.viewmodels.timeline.columns import Extent, TimeColumns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lanes.lanes import Lanes
+    from engine.views.lanes.lanes import JobStretch, Lanes
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.nodes import NodePage
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef, Line
+    from tui.viewmodels.timeline.bars import Bar
 
 NEVER_MS = 1 << 62  # sorts what has not begun last
 NOTHING = Glyph(" ", " ", Role.PLAIN, "")
@@ -38,26 +40,6 @@ class Sort(Enum):
     FIRST_START = "first start"
     BUSY = "busy share"
     TROUBLE = "failures"
-
-
-class TimeColumns(NamedTuple):
-    """Columns of the timeline: each lasts ``step_ms``, and the first one begins ``first`` steps after the start."""
-
-    first: int
-    number: int
-    step_ms: int
-
-    def begin_ms(self, column: int) -> int:
-        """Return the begin of a column, counted from the first one shown."""
-        return (self.first + column) * self.step_ms
-
-    def column_at(self, when_ms: int) -> int:
-        """Return the column of a moment, counted from the first one shown. It may lie outside."""
-        return when_ms // self.step_ms - self.first
-
-    def begun(self, known_ms: int) -> int:
-        """Return the number of columns that have begun at ``known_ms``."""
-        return max(0, min(self.number, self.column_at(known_ms) + 1))
 
 
 class Openable(NamedTuple):
@@ -97,6 +79,22 @@ class TimelineRows(ABC):
         """Return the sort key function, lowest first, or None."""
         return None
 
+    def extent(self) -> Extent:
+        """Return the time that the rows fill."""
+        return Extent(0, self.recorded_ms, self.session.is_past or self.session.simulation.finished)
+
+    def tracks_wanted(self) -> int:
+        """Return the number of bars that a row may have at the same time."""
+        return 1
+
+    def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:  # noqa: ARG002  # of some kinds
+        """Return the bars of a row, those that overlap on different tracks. Without bars ``cells`` are all."""
+        return ()
+
+    def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
+        """Return the cells behind the bars, up to the last one that is known."""
+        return [NOTHING] * columns.begun(self.known_ms(key))
+
     def value_text(self, key: int, sort: Sort) -> str:  # noqa: ARG002  # the label has the number
         """Return the sort key of a row in words."""
         return ""
@@ -104,6 +102,10 @@ class TimelineRows(ABC):
     @abstractmethod
     def label(self, key: int) -> str:
         """Return the name of a row."""
+
+    def note(self, key: int) -> str:  # noqa: ARG002  # the label says all of most rows
+        """Return a few words below the name of a row that has more lines than one."""
+        return ""
 
     @abstractmethod
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
@@ -181,3 +183,13 @@ def filled(number: int, changes: Sequence[tuple[int, Glyph]]) -> list[Glyph]:
     for (column, glyph), (following, _) in pairwise([(0, NOTHING), *changes, (number, NOTHING)]):
         cells += [glyph] * (min(following, number) - max(column, len(cells)))
     return cells
+
+
+def cut_to_job(extent: Extent, stretches: Sequence[JobStretch]) -> Extent:
+    """Return the part of the time in which a job was there and not completed."""
+    if not stretches:
+        return extent
+    begin_ms, last = stretches[0].begin_ms, stretches[-1]
+    if last.state is None or last.state is JobState.COMPLETED:
+        return Extent(begin_ms, last.begin_ms, is_over=True)
+    return extent._replace(begin_ms=begin_ms)

@@ -8,6 +8,8 @@ from xml.sax.saxutils import escape
 
 from tui.viewmodels.text.glyphs import going_on
 from tui.viewmodels.text.styled import Role, squeeze
+from tui.viewmodels.timeline.axis import times
+from tui.viewmodels.timeline.bars import name_in
 from tui.viewmodels.timeline.lines import ahead
 from tui.viewmodels.timeline.pool_band import BAND
 from tui.viewmodels.timeline.rows import NOTHING, RUNNING
@@ -16,14 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tui.viewmodels.text.glyphs import Glyph
+    from tui.viewmodels.timeline.bars import Bar
     from tui.viewmodels.timeline.timeline import TimelineModel
 
 _CELL, _LINE, _BAR = 8, 16, 12  # pixels: width of a column, height of a row and of its bar
-_LETTER = 7.3  # pixels: width of a letter
+_LETTER, _SMALL_LETTER = 7.3, 6.1  # pixels: width of a letter
 _MARGIN = 12
 _HEAD_LINES, _FOOT_LINES = 3, 6
 _MOST_LABEL = 40  # letters
 _WORKS_ON = going_on(RUNNING)
+_MOST_TRACKS, _MOST_WITH_TRACKS = 8, 1_000  # tracks of a row, and rows in a picture with several tracks
 
 
 class Paint(NamedTuple):
@@ -46,6 +50,9 @@ class _Picture:
         self._keys: Sequence[int] = model.keys
         self._columns = model.columns
         self._label_cells = 10
+        tracks = model.rows.tracks_wanted()
+        self._has_tracks = tracks <= _MOST_TRACKS and len(self._keys) <= _MOST_WITH_TRACKS
+        self._tracks = tracks if self._has_tracks else 1
         self._y = 0
 
     def pieces(self) -> Iterator[list[str]]:
@@ -69,7 +76,7 @@ class _Picture:
     def _head(self) -> list[str]:
         model, columns, paint = self._model, self._columns, self._paint
         wide = self._x(columns.number) + 8 * _LETTER + _MARGIN
-        high = (len(self._keys) + _HEAD_LINES + _FOOT_LINES) * _LINE + 2 * _MARGIN
+        high = (len(self._keys) * self._tracks + _HEAD_LINES + _FOOT_LINES) * _LINE + 2 * _MARGIN
         colours = [f".{role.name.lower()}{{fill:{colour}}}" for role, colour in paint.colours.items()]
         letters = [f".on-{role.name.lower()}{{fill:{colour}}}" for role, colour in paint.on_colours.items()]
         lines = [f".line-{role.name.lower()}{{stroke:{colour}}}" for role, colour in paint.colours.items()]
@@ -85,9 +92,9 @@ class _Picture:
             f'<rect width="100%" height="100%" fill="{paint.ground}"/>',
             self._text(_MARGIN, _MARGIN + _LINE - 4, Role.STRONG, title),
         ]
-        found += [self._text(self._x(at), self._y - 6, Role.DIM, time) for at, time in model.ticks()]
+        found += [self._text(self._x(at), self._y - 6, Role.DIM, time) for at, time in times(session, columns)]
         if 0 <= now < columns.number:
-            x, bottom = self._x(now + 0.5), self._y + len(self._keys) * _LINE
+            x, bottom = self._x(now + 0.5), self._y + len(self._keys) * self._tracks * _LINE
             found.append(f'<path class="line-dim" stroke-width="1" d="M{x:g} {self._y - 4}V{bottom}"/>')
         return found
 
@@ -96,20 +103,24 @@ class _Picture:
 
     def _row(self, key: int, label: str) -> list[str]:
         model, columns, top = self._model, self._columns, self._y
-        self._y += _LINE
+        high = self._tracks * _LINE
+        self._y += high
         found = [self._text(_MARGIN, top + _BAR, Role.PLAIN, squeeze(label, self._label_cells))]
-        cells = model.rows.cells(key, columns)
+        tracks = model.rows.tracks(key, columns) if self._has_tracks else ()
+        cells = model.rows.ground(key, columns) if tracks else model.rows.cells(key, columns)
         column, before = 0, NOTHING
         for glyph, run in groupby(cells):
             number = len(list(run))
             if glyph is not NOTHING:
                 goes_on = glyph == _WORKS_ON and before.role is glyph.role
-                found += self._cells(RUNNING if glyph == _WORKS_ON else glyph, column, number, top)[
-                    : 1 if goes_on else 2
-                ]
+                shown = RUNNING if glyph == _WORKS_ON else glyph
+                found += self._cells(shown, column, number, top, high)[: 1 if goes_on else 2]
             column, before = column + number, glyph
+        for number, bars in enumerate(tracks):
+            for bar in bars:
+                found += self._bar(bar, top + min(number, self._tracks - 1) * _LINE, column)
         after = ahead(model.rows, key, columns, len(cells))
-        middle, begin, end = top + _LINE // 2, self._x(column), self._x(column + after.planned)
+        middle, begin, end = top + high // 2, self._x(column), self._x(column + after.planned)
         if after.planned:
             found.append(f'<path class="line-running" stroke-width="2" d="M{begin:g} {middle}H{end:g}"/>')
         if after.estimated:
@@ -117,12 +128,32 @@ class _Picture:
             found.append(f'<path class="line-off" stroke-dasharray="2 3" d="M{end:g} {middle}H{last:g}"/>')
         return found
 
-    def _cells(self, glyph: Glyph, column: int, number: int, top: int) -> list[str]:
+    def _bar(self, bar: Bar, top: int, known: int) -> list[str]:
+        """Return a bar with its name, as in the rows on the screen; times need not begin with a column."""
+        begin = max(0.0, self._columns.place_of(bar.begin_ms))
+        end = float(known) if bar.end_ms is None else min(float(known), self._columns.place_of(bar.end_ms))
+        if end <= begin and bar.end_ms is not None and self._columns.place_of(bar.end_ms) < 0:
+            return []
+        x, wide = self._x(begin), round(max(1.0, (end - begin) * _CELL - 1), 1)
+        name = bar.glyph.role.name.lower()
+        found = [f'<path class="{name}" d="M{x:g} {top + 2}h{wide:g}v{_BAR}h-{wide:g}z"/>']
+        has_failed = bar.ending is not None and bar.ending.role is Role.FAILED
+        if has_failed:
+            last = round(x + wide - min(wide, _CELL), 1)
+            found.append(f'<path class="failed" d="M{last:g} {top + 2}H{x + wide:g}v{_BAR}H{last:g}z"/>')
+        text = name_in(bar, int((wide - _CELL * has_failed) / _SMALL_LETTER))
+        if text:
+            found.append(
+                f'<text class="on-{name}" font-size="10" x="{x + 2:g}" y="{top + _BAR - 1}">{escape(text)}</text>'
+            )
+        return found
+
+    def _cells(self, glyph: Glyph, column: int, number: int, top: int, high: int) -> list[str]:
         """Return equal cells, with the symbol in the first one because colours alone do not distinguish them."""
         name, x = glyph.role.name.lower(), self._x(column)
         if glyph.role is Role.QUIET:  # a thin line for idle time
-            return [f'<path class="{name}" d="M{x:g} {top + _LINE // 2}h{number * _CELL}v1h-{number * _CELL}z"/>']
-        bar = f'<path class="{name}" d="M{x:g} {top + 2}h{number * _CELL}v{_BAR}h-{number * _CELL}z"/>'
+            return [f'<path class="{name}" d="M{x:g} {top + high // 2}h{number * _CELL}v1h-{number * _CELL}z"/>']
+        bar = f'<path class="{name}" d="M{x:g} {top + 2}h{number * _CELL}v{high - 4}h-{number * _CELL}z"/>'
         symbol = (
             f'<text class="on-{name}" font-size="10" x="{x + 1:g}" y="{top + _BAR - 1}">{escape(glyph.symbol)}</text>'
         )

@@ -9,6 +9,8 @@ from engine.views.estimates.forecast import planned_task_end_ms
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import TASK, Glyph, task_glyph
 from tui.viewmodels.text.styled import ItemRef, Line, Span, line
+from tui.viewmodels.timeline.bars import Bar
+from tui.viewmodels.timeline.columns import Extent, TimeColumns
 from tui.viewmodels.timeline.rows import (
     FAILED,
     NEVER_MS,
@@ -17,8 +19,8 @@ from tui.viewmodels.timeline.rows import (
     SUCCEEDED,
     Openable,
     Sort,
-    TimeColumns,
     TimelineRows,
+    cut_to_job,
     filled,
 )
 
@@ -77,6 +79,26 @@ class TaskRows(TimelineRows):
             changes += [(column, task_glyph(task.state, task.result)), (column + 1, NOTHING)]
         return filled(columns.begun(self.session.now_ms), changes)
 
+    def extent(self) -> Extent:
+        """Return the time from the job's creation to its end."""
+        return cut_to_job(super().extent(), self.lanes.job(self.session.job_id))
+
+    def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:  # noqa: ARG002  # there is one bar
+        """Return the last attempt, with its node and its duration."""
+        task = self._page.row(key)
+        if task.start_ms is None or task.state is TaskState.ACTIVE:
+            return ()
+        until_ms = self.session.now_ms if task.end_ms is None else task.end_ms
+        node = f"n{task.position}" if task.node is not None else ""
+        ending = None if task.end_ms is None else task_glyph(task.state, task.result)
+        note = fmt.short_span(until_ms - task.start_ms)
+        until = None if task.end_ms is None else max(task.end_ms, task.start_ms) + 1
+        return [[Bar(task.start_ms, until, RUNNING, node, (note,), ending)]]
+
+    def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
+        """Return the cells of the time in which the task waited."""
+        return [each if each is _WAITING else NOTHING for each in self.cells(key, columns)]
+
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the end or start of the task within the cell."""
         task = self._page.row(key)
@@ -101,6 +123,11 @@ class TaskRows(TimelineRows):
         """Return the task, or its job before the task was added."""
         was_added = when_ms >= self._page.row(key).created_ms
         return ItemRef("task", key) if was_added else ItemRef("job", self.session.job_id)
+
+    def note(self, key: int) -> str:
+        """Return the present state of the task."""
+        task = self._page.row(key)
+        return task_glyph(task.state, task.result).name
 
     def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing tasks have a row
         return [Openable(f"task {self.label(key)}", self.subject(key))]

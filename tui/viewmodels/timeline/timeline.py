@@ -5,17 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
+
 from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.lanes.lanes import Lanes
+from engine.views.pages.jobs import job_ids
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.text.glyphs import Glyph
-from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, squeeze, width
+from tui.viewmodels.text.styled import Line, Role, Span, between, cut, line, width
+from tui.viewmodels.timeline.axis import axis
+from tui.viewmodels.timeline.columns import TimeColumns
+from tui.viewmodels.timeline.fit import fitted
+from tui.viewmodels.timeline.heights import Height, height_of
 from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows
 from tui.viewmodels.timeline.job_rows import JobRows
-from tui.viewmodels.timeline.lines import RowLines, ahead
+from tui.viewmodels.timeline.lines import RowLines
 from tui.viewmodels.timeline.node_rows import NodeRows
 from tui.viewmodels.timeline.pool_band import PoolBand
-from tui.viewmodels.timeline.rows import TimeColumns
+from tui.viewmodels.timeline.rows import Sort
 from tui.viewmodels.timeline.task_rows import TaskRows
 
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
-    from tui.viewmodels.timeline.rows import Openable, Sort, TimelineRows
+    from tui.viewmodels.timeline.rows import Openable, TimelineRows
 
 # The durations that a column can have.
 STEPS_MS = (
@@ -34,8 +41,9 @@ STEPS_MS = (
 )
 LABEL_CELLS = 10
 _KINDS: tuple[type[TimelineRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
-_TICK = 12  # columns between two times on the axis
-_SEEN_SHARE = 0.75  # share of the columns for the past when the whole run is shown
+_SEEN_SHARE = 0.75  # share of the columns before the present moment when it comes into view
+_LEAST_CONTEXT = 3  # lines
+_MOST_LABELS = 500  # rows whose names decide on the width of the labels
 _PIECE = 10_000  # log entries that are read in one go
 
 _AT_ONCE = 2000  # rows that are sorted in one go
@@ -87,24 +95,41 @@ class TimelineModel:
         self.only_failed = False
         self.cursor_ms: int | None = None  # None: the present moment
         self.columns = TimeColumns(0, 1, STEPS_MS[0])
-        self._step = 0
         self._is_fitted = True
+        self.label_cells = LABEL_CELLS
+        self.height = Height(1, 1, 0)
         self.pool_band = PoolBand(session, self.lanes)
         self._lines = RowLines(session)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    def update(self, cells: int) -> None:
-        """Read the simulation again, with room for ``cells`` columns beside the label."""
+    def update(self, cells: int, lines: int = 1) -> None:
+        """Read the simulation again.
+
+        Args:
+            cells: The cells beside a label of ``LABEL_CELLS``; a wider label takes some of them.
+            lines: The lines for the rows.
+        """
         self.lanes.update(_PIECE)
         self.order.update(only_failed=self.only_failed)
-        if self._is_fitted:
-            wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
-            self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
+        self.height = height_of(len(self.keys), lines, self.rows.tracks_wanted())
+        self.label_cells = self._label_cells(cells + LABEL_CELLS)
+        cells = max(1, cells + LABEL_CELLS - self.label_cells)
         shown = self.columns
-        first = 0 if self._is_fitted else max(0, shown.first + shown.number - cells)  # the last column stays the last
-        self.columns = TimeColumns(first, cells, STEPS_MS[self._step])
+        if self._is_fitted and self.cursor_ms is None:
+            self.columns = fitted(self.rows.extent(), cells)
+            return
+        first = max(0, shown.first + shown.number - cells)  # the last column stays the last
+        self.columns = TimeColumns(first, cells, shown.step_ms)
         self._keep_cursor_in_view()
+
+    def _label_cells(self, cells: int) -> int:
+        """Return the width of the labels: whole names, but at most a fifth of the width."""
+        names = [self.rows.label(key) for key in self.keys[:_MOST_LABELS]]
+        if self.rows is self._kinds[0] and self.height.lines > 1:  # the jobs stand below them
+            names += job_ids(self.session.simulation)
+        longest = max(map(cell_len, names), default=0)
+        return max(LABEL_CELLS, min(longest + 1, cells // 5))
 
     def is_behind(self, seen: Sequence[int]) -> bool:
         """Return True if reading or sorting must go on before these rows are complete."""
@@ -152,7 +177,11 @@ class TimelineModel:
     def move(self, columns: int) -> None:
         """Move the cursor by columns; scroll if necessary."""
         step_ms = self.columns.step_ms
-        self.cursor_ms = max(0, min((self.when_ms // step_ms + columns) * step_ms, self.session.simulation.end_ms))
+        present = min(
+            self.when_ms, self.columns.begin_ms(self.columns.number - 1)
+        )  # the first move begins on the screen
+        begin = present if self.cursor_ms is None else self.when_ms
+        self.cursor_ms = max(0, min((begin // step_ms + columns) * step_ms, self.session.simulation.end_ms))
         self._is_fitted = False
         self._keep_cursor_in_view()
 
@@ -161,13 +190,14 @@ class TimelineModel:
         self.move(column - self.cursor_column)
 
     def zoom(self, by: int) -> None:
-        """Zoom in (1) or out (-1), with the cursor at the same place on the screen."""
-        at = self.cursor_column
-        step = max(0, min(self._step - by, len(STEPS_MS) - 1))
-        if step == self._step:
+        """Zoom in (1) or out (-1) to the next round duration of a column, with the cursor at the same place."""
+        at, present = min(self.cursor_column, self.columns.number - 1), self.columns.step_ms
+        steps = [step for step in STEPS_MS if (step < present if by > 0 else step > present)]
+        if not steps:
             return
-        self._step, self._is_fitted = step, False
-        self.columns = TimeColumns(max(0, self.when_ms // STEPS_MS[step] - at), self.columns.number, STEPS_MS[step])
+        step = steps[-1] if by > 0 else steps[0]
+        self._is_fitted = False
+        self.columns = TimeColumns(max(0, self.when_ms // step - at), self.columns.number, step)
 
     def follow(self) -> None:
         """Put the cursor back on the present moment, after a move in time."""
@@ -197,8 +227,7 @@ class TimelineModel:
         self.order.is_turned = bool(values.get("descending"))
         self.only_failed = bool(values.get("only_failed"))
         if "zoom" in values:
-            wanted_ms = values["zoom"] * SECOND_MS
-            self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
+            self.columns = self.columns._replace(step_ms=max(1, round(values["zoom"] * SECOND_MS)))
             self._is_fitted = False
 
     def next_rows(self) -> None:
@@ -237,45 +266,45 @@ class TimelineModel:
         rows, glyphs = self.rows, self.session.glyphs
         parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.title(f" {glyphs.down}")]
         parts += ["only failed"] if self.only_failed else []
-        parts.append(f"one column is {_short_span(self.columns.step_ms)}")
+        parts.append(f"one column is {_duration(self.columns.step_ms)}")
         if self.lanes.unread_from_ms() is not None:
             parts.append(f"{self.lanes.progress:.0%} read")
         return f" {glyphs.dot} ".join(parts)
 
-    def ticks(self) -> list[tuple[int, str]]:
-        """Return columns with the times of their begin. On later days seconds are left out if zero."""
-        columns = self.columns
-        times = [(at, self.session.clock(columns.begin_ms(at))) for at in range(0, columns.number, _TICK)]
-        return [(at, time if len(time) < _TICK else time.removesuffix(":00")) for at, time in times]
-
     def axis(self) -> Line:
         """Return the times of day above the columns, with the present moment."""
-        columns, glyphs = self.columns, self.session.glyphs
-        now = columns.column_at(self.session.now_ms)
-        text = ""
-        for at, time in self.ticks():
-            text += fit("" if at <= now < at + len(time) or at + len(time) > columns.number else time, _TICK)
-        text = text[: columns.number]
-        spans = [Span(" " * LABEL_CELLS), Span(text, Role.DIM)]
-        if 0 <= now < columns.number:
-            spans[1:] = [Span(text[:now], Role.DIM), Span(glyphs.now, Role.STRONG), Span(text[now + 1 :], Role.DIM)]
-        return tuple(spans)
+        return axis(self.session, self.columns, self.label_cells)
 
     def row(self, index: int, *, is_cursor: bool) -> Line:
-        """Return a row: its label and its cells. The planned part is drawn as a line."""
-        rows, key, columns = self.rows, self.keys[index], self.columns
-        text = fit(self.session.text(squeeze(rows.label(key), LABEL_CELLS - 1)), LABEL_CELLS - 1) + " "
-        label = Span(text, Role.STRONG if is_cursor else Role.DIM)
-        cells = rows.cells(key, columns)
-        after = ahead(rows, key, columns, len(cells))
-        column = self.cursor_column
-        cursor = column if is_cursor and 0 <= column < columns.number else None
-        return self._lines.line(rows.name, key, label, cells, after, cursor)
+        """Return the first line of a row."""
+        return self.row_lines(index, is_cursor=is_cursor)[0]
 
-    def band(self, index: int) -> list[Line]:
-        """Return the pool band, with the numbers of the moment under the cursor."""
+    def row_lines(self, index: int, *, is_cursor: bool) -> list[Line]:
+        """Return the lines of a row: its label and its cells. The planned part is drawn as a line."""
+        column = self.cursor_column
+        seen = column if 0 <= column < self.columns.number else -1
+        return self._lines.of(
+            self.rows, self.keys[index], self.columns, self.label_cells, self.height, seen if is_cursor else None
+        )
+
+    def context(self, lines: int) -> list[Line]:
+        """Return the jobs below the nodes, as far as there are lines for them; their columns are the same."""
+        jobs = self._kinds[2]
+        if self.rows is not self._kinds[0] or lines < _LEAST_CONTEXT:
+            return []
+        keys = jobs.order(Sort.NUMBER, only_failed=False)
+        height = height_of(min(len(keys), lines - 1), lines - 1, 1)
+        height = height._replace(track=min(2, height.track), body=min(2, height.body))
+        shown = list(keys)[-((lines - 1) // height.lines) :]
+        found: list[Line] = [(Span("jobs", Role.STRONG), Span(" " * (self.label_cells + self.columns.number - 4)))]
+        for key in shown:
+            found += self._lines.of(jobs, key, self.columns, self.label_cells, height, None)
+        return found[:lines] if keys else []
+
+    def band(self, index: int, lines: int = 1) -> list[Line]:
+        """Return the pool band, each curve in some lines, with the numbers of the moment under the cursor."""
         known_ms = self.rows.known_ms()
-        return self.pool_band.lines(self.columns, known_ms, self.moment_ms(index), LABEL_CELLS)
+        return self.pool_band.lines(self.columns, known_ms, self.moment_ms(index), self.label_cells, lines)
 
     def cursor_line(self, index: int, cells: int) -> Line:
         """Return what the cell under the cursor shows, and the sort key of its row."""
@@ -315,9 +344,9 @@ class TimelineModel:
         return (f"There are no {self.rows.name} yet.", "Press space to run, or . for one event.")
 
 
-def _short_span(ms: int) -> str:
-    """Return the duration of a column: ``30 s``, ``5 min``, ``6 h``, ``1 day``."""
+def _duration(ms: int) -> str:
+    """Return the duration of a column: ``30 s``, ``5 min``, ``6 h``, ``1 day``, ``4.2 s``."""
     for unit_ms, name in ((DAY_MS, "day"), (HOUR_MS, "h"), (MINUTE_MS, "min")):
         if ms >= unit_ms:
-            return f"{ms // unit_ms} {name}"
-    return f"{ms // SECOND_MS} s"
+            return f"{round(ms / unit_ms, 1):g} {name}"
+    return f"{round(ms / SECOND_MS, 1 if ms >= SECOND_MS else 2):g} s"

@@ -1,0 +1,116 @@
+"""Bars with names in the rows of the timeline: what has room for its name shows it."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+
+from tui.viewmodels.text.glyphs import going_on
+from tui.viewmodels.text.styled import Role, Span, merged, squeeze
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.text.glyphs import Glyph, GlyphSet
+    from tui.viewmodels.timeline.columns import TimeColumns
+    from tui.viewmodels.timeline.heights import Height
+
+_EMPTY = Span(" ", Role.QUIET)
+_LEAST_NAME = 3  # cells: a shorter name says nothing
+
+
+class Bar(NamedTuple):
+    """Something that lasted: a task, an attempt, a phase. It goes on without ``end_ms``."""
+
+    begin_ms: int
+    end_ms: int | None
+    glyph: Glyph  # fills the bar
+    name: str
+    notes: tuple[str, ...] = ()  # below the name, the first one beside it in a single line, where there is room
+    ending: Glyph | None = None  # in the last cell
+    is_id: bool = False  # the name may be cut in the middle
+    short: str = ""  # in place of the name where that has no room
+
+
+class Canvas:
+    """The cells of one row: some lines of the same columns."""
+
+    def __init__(self, glyphs: GlyphSet, ground: Sequence[Glyph], height: Height) -> None:
+        """Fill all lines with the same cells; quiet times are a thin line in each track."""
+        self._glyphs = glyphs
+        self._height = height
+        cells = [
+            glyphs.span(glyph if at == 0 else going_on(glyph))
+            for glyph, run in groupby(ground)
+            for at, _ in enumerate(run)
+        ]
+        empty = [_EMPTY if glyph.role is Role.QUIET else span for glyph, span in zip(ground, cells, strict=True)]
+        track = height.track or height.body
+        self.lines = [list(cells if at % track == (track - 1) // 2 else empty) for at in range(height.body)]
+
+    def draw(self, bar: Bar, columns: TimeColumns, track: int) -> None:
+        """Draw a bar, without the sign of its end: its name on the first line, its notes there or on the next ones."""
+        lines = self._lines_of(track)
+        width = len(self.lines[0])
+        begin = columns.column_at(bar.begin_ms)
+        end = width if bar.end_ms is None else max(begin + 1, columns.column_at(bar.end_ms - 1) + 1)
+        first, last = max(0, begin), min(width, end)
+        if first >= last:
+            return
+        symbol, fill = self._glyphs.span(bar.glyph), self._glyphs.span(going_on(bar.glyph))
+        has_end = bar.ending is not None and end <= width
+        texts = self._texts(bar, last - first - (begin >= 0) - has_end, len(lines))
+        for at, number in enumerate(lines):
+            cells = self.lines[number]
+            cells[first:last] = [fill] * (last - first)
+            if begin >= 0:
+                cells[first] = symbol
+            left = first + (begin >= 0)
+            for offset, letter in enumerate(texts[at] if at < len(texts) else ""):
+                cells[left + offset] = Span(letter, bar.glyph.role, is_fill=True)
+
+    def end(self, bar: Bar, columns: TimeColumns, track: int) -> None:
+        """Draw the sign of a bar's end, over what may begin in the same cell."""
+        if bar.ending is None or bar.end_ms is None:
+            return
+        column = max(columns.column_at(bar.begin_ms), columns.column_at(bar.end_ms - 1))
+        for number in self._lines_of(track):
+            if 0 <= column < len(self.lines[number]):
+                sign = self._glyphs.of(bar.ending)
+                self.lines[number][column] = Span(sign, bar.ending.role, is_fill=bar.ending.role is Role.FAILED)
+
+    def _lines_of(self, track: int) -> range:
+        high = self._height.track
+        top = min(track, self._height.body // high - 1) * high
+        return range(top, top + high)
+
+    def spans(self, line: int) -> list[Span]:
+        """Return the cells of a line."""
+        return merged(self.lines[line])
+
+    def letter(self, line: int, column: int) -> str:
+        """Return what shows a cell in the colour of the cursor: a block would hide it."""
+        row = self.lines[line]
+        text = row[column].text if column < len(row) else " "
+        return text if text.isascii() else " "
+
+    def _texts(self, bar: Bar, cells: int, lines: int) -> list[str]:
+        """Return the text of each line of a bar, at most so many cells wide."""
+        name, text = name_in(bar, cells), self._glyphs.text
+        if not name:
+            return []
+        notes = [note for note in bar.notes if note]
+        if lines == 1 and notes and name == bar.name and len(name) + 2 + len(notes[0]) <= cells:
+            return [text(f"{name}  {notes[0]}")]
+        return [text(name), *(text(squeeze(note, cells)) for note in notes)][:lines]
+
+
+def name_in(bar: Bar, cells: int) -> str:
+    """Return the name of a bar in at most so many cells; empty if they are too few for it."""
+    if cells < _LEAST_NAME or cell_len(bar.name) != len(bar.name):  # wide letters would not stay put
+        return ""
+    if bar.is_id or len(bar.name) <= cells:
+        return squeeze(bar.name, cells)
+    return bar.short if len(bar.short) <= cells else ""
