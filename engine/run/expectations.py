@@ -62,20 +62,27 @@ class Expectations:
         self._commands: tuple[Outcome, ...] = ()
         self.outcomes: list[Outcome] = []
 
-    @property
-    def watching(self) -> bool:
-        """True if an expectation may be decided before the end."""
+    def is_watching(self, now_ms: int) -> bool:
+        """Return whether an expectation may be decided, or decided otherwise, before the end."""
         return any(
-            one.index not in self._settled and (one.at_ms is not None or one.within_ms is not None)
+            self._decided(one, now_ms) is None and (one.at_ms is not None or one.within_ms is not None)
             for one in self._expected
         )
+
+    def _decided(self, one: Expectation, now_ms: int) -> _Settled | None:
+        """Return the result of an expectation, if it is final.
+
+        One with ``at`` is compared early if nothing is due before; a command given by hand can still change it.
+        """
+        settled = self._settled.get(one.index)
+        return settled if settled is not None and settled.when_ms <= now_ms else None
 
     def check(self, world: World, *, has_changed: bool) -> None:
         """Decide what can be decided after an instant; ``has_changed`` tells whether anything was logged in it."""
         now_ms = world.now_ms
         upcoming = world.calendar.peek_ms()
         for one in self._expected:
-            if one.index in self._settled:
+            if self._decided(one, now_ms) is not None:
                 continue
             if has_changed and one.within_ms is not None and now_ms <= one.within_ms:
                 outcome = _compare(world, one, now_ms)
@@ -109,7 +116,7 @@ class Expectations:
         """
         found = []
         for one in self._expected:
-            settled = self._settled.get(one.index)
+            settled = self._settled.get(one.index) if is_over else self._decided(one, now_ms)
             too_late = one.within_ms is not None and now_ms > one.within_ms
             if settled is not None:
                 found.append(Judgement(one, settled.outcome, settled.when_ms))

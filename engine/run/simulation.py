@@ -93,7 +93,7 @@ class Simulation:
         """Process at most ``max_events`` calendar entries; return whether more are due up to ``until_ms``."""
         until_ms = min(until_ms, self.end_ms)
         calendar = self.world.calendar
-        watches = bool(self._waiting) or self._expectations.watching or self._acts_wait
+        watches = bool(self._waiting) or self._expectations.is_watching(self.now_ms) or self._acts_wait
         more = (self._advance_watching if watches else self._advance)(until_ms, max_events)
         self.now_ms = max(self.now_ms, calendar.now_ms) if more else max(self.now_ms, until_ms)
         if self._can_go_back and self.checkpoints.is_due(len(self.log)):

@@ -5,16 +5,21 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.terms import NodeState
+from engine.base.terms import JobState, NodeState
+from engine.views.explain.questions import explain
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.rules.schedules import a_schedule
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
+from tui.viewmodels.frame.header import Transport
+from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.glyphs import glyph_of_job
 from tui.viewmodels.text.styled import ItemRef, Role, plain, width
+from tui.viewmodels.watch import phase_rail
 from tui.viewmodels.watch.attention import AttentionModel
+from tui.viewmodels.watch.screen_reader import describe
 
 BROKEN_S = 30
 
@@ -284,3 +289,38 @@ def test_many_jobs_with_the_same_failure_are_one_concern():
     assert lines[0].startswith("✗ 6 tasks of 6 jobs failed: exit code 7")
     assert lines[1] == "  j0, j1, j2 and 3 more"
     assert len(model.subjects(0)) == 6
+
+
+def test_the_oldest_wait_is_explained_with_its_job():
+    sim = simulation(a_job(tasks=[a_task("first", 600), a_task("second", 600)]))
+    run_to(sim, seconds=READY_S + 60)
+    questions = [answer.question for answer in explain(sim, "job", "j")]
+    assert "Why is task second of job j waiting?" in questions
+
+
+def test_a_job_that_has_ended_waits_for_nothing():
+    tasks = [a_task("first", 600), a_task("second", dependsOn={"taskIds": ["first"]})]
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
+    run_to(sim, seconds=READY_S + 60)
+    do(sim, "terminateJob", jobId="j")
+    run_to(sim, minutes=10)
+    session = Session(sim)
+    job = session.job("j")
+    assert (job.state, job.phases.tasks.active) == (JobState.COMPLETED, 1)
+    assert job.phases.tasks.oldest_wait_ms is None
+    rail = " ".join(plain(each) for each in phase_rail.rail(session, 120, 6))
+    assert "1 never ran" in rail
+    assert "waiting" not in rail
+    assert len(explain(sim, "job", "j")) == 1
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_at_the_end_an_empty_pane_says_that_nothing_more_will_come(is_over):
+    sim = Simulation(load_scenario("quota-keeps-the-pool-small"))
+    sim.run_until(sim.end_ms if is_over else 240_000)
+    session = Session(sim)
+    said = " ".join(plain(each) for each in phase_rail.rail(session, 120, 6))
+    assert said == " ".join(JobsModel(session).empty())
+    assert ("nothing more will come" in said) is is_over
+    assert ("space" in said) is not is_over
+    assert "resize failed" in " ".join(describe(session, Transport(is_playing=False, speed=60, is_finished=is_over)))

@@ -1,4 +1,4 @@
-"""The lists of the job in focus, one at a time: preparation tasks, tasks, release tasks, events."""
+"""The lists of the job in focus, one at a time: preparation tasks, tasks, release tasks, events; and expectations."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.lists.expectations import ExpectationsModel
 from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.styled import Line, link_at
 from tui.viewmodels.watch.arrangement import Wish
-from tui.viewmodels.watch.job_tabs import EVENTS, PREPARATION, RELEASE, TASKS, tab_spans, tab_that_matters, tabs_of
+from tui.viewmodels.watch.job_tabs import (
+    EVENTS,
+    EXPECTATIONS,
+    PREPARATION,
+    RELEASE,
+    TASKS,
+    tab_spans,
+    tab_that_matters,
+    tabs_of,
+)
 from tui.widgets.redraw import set_title, title_of
 from tui.widgets.table import Table
 
@@ -51,6 +61,7 @@ class JobLists(Table):
             TASKS: TasksModel(session),
             RELEASE: ReleaseModel(session),
             EVENTS: EventsModel(session),
+            EXPECTATIONS: ExpectationsModel(session),
         }
         super().__init__(self._lists[TASKS], id="job-lists")
         self._places = {name: _Place(follows=name == EVENTS) for name in self._lists}
@@ -61,7 +72,8 @@ class JobLists(Table):
     @property
     def names(self) -> tuple[str, ...]:
         """The lists that there are for the job in focus."""
-        return tabs_of(self._session.job(self._session.job_id))
+        session = self._session
+        return tabs_of(session.job(session.job_id), has_expectations=bool(session.simulation.scenario.expect))
 
     def update(self) -> None:
         names = self.names

@@ -19,9 +19,10 @@ from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.watch.arrangement import ABOUT, EVENTS, Arrangement, Wish, arrange
 from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
+from tui.viewmodels.watch.job_tabs import EXPECTATIONS
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
-from tui.widgets.messages import ShowView
+from tui.widgets.messages import ShowSheet, ShowView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.redraw import set_title
 from tui.widgets.regions import Regions
@@ -198,7 +199,10 @@ class Watch(View):
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """Open the whole list with the cursor on the same row; an event leads to its moment."""
-        if self._lists.name_shown != "events":
+        if self._lists.name_shown == EXPECTATIONS:
+            message.stop()
+            self.post_message(ShowSheet(EXPECTATIONS))
+        elif self._lists.name_shown != "events":
             message.stop()
             self.post_message(ShowView(self._lists.name_shown, message.key))
 

@@ -8,16 +8,35 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.views.attention.expectations import broken_expectations, foreseen
 from engine.views.results.document import given_by_hand, recorded
 from tui.saving.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from engine import Simulation
+    from engine.run.expectations import Outcome
     from engine.specs.command import Command
 
+_MOST_TOLD = 2  # broken expectations
 _UNSAFE = re.compile(r"[^\w.-]+")
+
+
+def broken_note(simulation: Simulation, at_end: Sequence[Outcome] = ()) -> str:
+    """Say which expectations a replay of the session will report as broken; empty if none is known to be.
+
+    Args:
+        simulation: The run.
+        at_end: The outcomes of the expectations at the end of the run, if it has been played ahead.
+    """
+    broken = [*broken_expectations(simulation), *foreseen(simulation, at_end)]
+    if not broken:
+        return ""
+    told = "; ".join(f"{one.text.partition(': ')[2]} {one.effect}" for one in broken[:_MOST_TOLD])
+    more = f"; and {len(broken) - _MOST_TOLD:,} more" if len(broken) > _MOST_TOLD else ""
+    are = "1 expectation is" if len(broken) == 1 else f"{len(broken):,} expectations are"
+    return f"{are} broken: {told}{more}"
 
 
 class Recorder:
@@ -67,7 +86,9 @@ class Recorder:
             except (OSError, TargetError) as error:
                 errors.append(str(error))
             else:
-                return "\n".join((*errors, f"The session is saved in {path}; batchdeck run {path} replays it."))
+                said = f"The session is saved in {path}; batchdeck run {path} replays it."
+                note = broken_note(self._simulation)
+                return "\n".join((*errors, said, *([f"{note}."] if note else [])))
         return "\n".join((*errors, f"The session cannot be saved anywhere. This is it:\n{recorded(self._simulation)}"))
 
     def _directories(self) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from engine.specs.commands import EvaluatePoolAutoScale
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
 from tui.dialogs.autoscale import Autoscale, FormulaEditor
+from tui.saving.recorder import broken_note
 from tui.saving.targets import TargetError
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.actions.consequences import PAST
@@ -212,4 +213,6 @@ class CommandKeys(TimeKeys):
         except TargetError as error:
             say(self, str(error), "error")
         else:
-            say(self, f"saved {path}; batchdeck run {path} replays it")
+            note = broken_note(self.session.simulation, self.session.ahead.expectations)
+            replays = f"saved {path}; batchdeck run {path} replays it"
+            say(self, f"{replays}. {note}" if note else replays, "warning" if note else "information")

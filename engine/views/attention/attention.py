@@ -42,7 +42,7 @@ class Attention:
         self._of_nodes: tuple[object, list[Concern]] = (None, [])
         self._moment: object = None
         self._concerns: Sequence[Concern] = ()
-        self._problems: dict[str, int] = {}
+        self._of_jobs: dict[str, tuple[Severity, int]] = {}  # the worst, and how many
 
     def concerns(self) -> Sequence[Concern]:
         """Return all concerns, the worst first, among equals the newest."""
@@ -51,16 +51,22 @@ class Attention:
         if moment != self._moment:
             self._moment = moment
             self._concerns = sorted(self._all(), key=lambda concern: concern.order)
-            self._problems = {}
+            self._of_jobs = {}
             for concern in self._concerns:
                 for job_id in concern.jobs:
-                    self._problems[job_id] = self._problems.get(job_id, 0) + 1
+                    worst, count = self._of_jobs.get(job_id, (concern.severity, 0))
+                    self._of_jobs[job_id] = worst, count + 1
         return self._concerns
 
     def problems(self, job_id: str) -> int:
         """Return the number of concerns about a job."""
         self.concerns()
-        return self._problems.get(job_id, 0)
+        return self._of_jobs[job_id][1] if job_id in self._of_jobs else 0
+
+    def worst(self, job_id: str) -> int:
+        """Return the severity of the worst concern about a job, as a number that orders jobs, the worst first."""
+        self.concerns()
+        return self._of_jobs[job_id][0] if job_id in self._of_jobs else len(Severity)
 
     def _all(self) -> list[Concern]:
         simulation, world = self._simulation, self._simulation.world

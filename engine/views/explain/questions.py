@@ -12,6 +12,7 @@ from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation
 from engine.views.explain.tasks import why_task
+from engine.views.pages.phases import oldest_waiting
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -40,7 +41,9 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
             found = why_node(world, int(key)), preparation
         case "job" if (job := world.jobs.find(str(key))) is not None:
             state = why_job(world, job)
-            found = state, why_counts(world, job, state.next_change)
+            waiting = oldest_waiting(world, job)
+            wait = None if waiting is None else why_task(world, waiting, now_ms)
+            found = state, wait, why_counts(world, job, state.next_change)
         case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
             found = (why_schedule(world, schedule, now_ms),)
         case "pool" if (pool := world.pools.find(str(key))) is not None:

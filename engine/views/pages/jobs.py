@@ -50,6 +50,11 @@ class JobRow(NamedTuple):
     is_preemptible: bool
     spec: JobSpec
 
+    @property
+    def is_live(self) -> bool:
+        """True while its tasks may still run."""
+        return self.state in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
+
 
 class NetworkRow(NamedTuple):
     """The network of a pool's nodes."""

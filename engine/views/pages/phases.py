@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.terms import JobState
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.state.jobs import Job
     from engine.views.pages.instances import HookStatus, InstancePage
+    from engine.world.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,17 @@ def _counts(page: InstancePage) -> HookCounts:
     return HookCounts(page.definition() is not None, page.counts(), page.nodes_without_record())
 
 
-def _oldest_wait_ms(simulation: Simulation, job: Job) -> int | None:
-    world = simulation.world
-    for number in job.blocks if job.counts[ACTIVE] else ():
+def oldest_waiting(world: World, job: Job) -> int | None:
+    """Return the task that has been waiting longest; None if none waits, or none will run as the job has ended."""
+    is_over = job.state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
+    for number in () if is_over or not job.counts[ACTIVE] else job.blocks:
         block = world.tasks.blocks[number]
-        if world.tasks.state[block.first : block.first + block.source.count].tobytes().find(ACTIVE) >= 0:
-            return simulation.now_ms - block.created_ms
+        at = world.tasks.state[block.first : block.first + block.source.count].tobytes().find(ACTIVE)
+        if at >= 0:
+            return block.first + at
     return None
+
+
+def _oldest_wait_ms(simulation: Simulation, job: Job) -> int | None:
+    task = oldest_waiting(simulation.world, job)
+    return None if task is None else simulation.now_ms - simulation.world.tasks.block_of(task).created_ms

@@ -264,7 +264,7 @@ class EventsModel(RowsModel):
     def empty(self) -> Sequence[str]:
         if self.is_by_hand:
             return ("You have not given any commands.", "a in another view acts on the item under the cursor.")
-        return ("There are no events yet.", "Press space to run, or . for one event.")
+        return self.session.none_yet("event")
 
 
 def _named(event: EventRow) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from engine.views.pages.expectations import ExpectationState, expectation_rows
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
-from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.glyphs import EXPECTATION
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, between, line, width, wrapped
@@ -147,12 +146,3 @@ def expectation_lines(model: ExpectationsModel, cells: int) -> list[Line]:
             said = f"{part.name}: {part.seen}" + ("" if part.is_met else f", wanted {part.wanted}")
             lines += [line(Span(f"  {each}", _role(one, part))) for each in wrapped(session.text(said), cells - 2)]
     return lines
-
-
-def broken_note(session: Session) -> str:
-    """Return a sentence about expectations that are broken at this moment; empty if there are none."""
-    rows = expectation_rows(session.simulation)
-    broken = sum(one.state is ExpectationState.BROKEN for one in rows)
-    if not broken:
-        return ""
-    return f"{fmt.counted(broken, 'expectation')} of the scenario {'is' if broken == 1 else 'are'} broken."

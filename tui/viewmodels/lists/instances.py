@@ -270,7 +270,7 @@ class PreparationModel(InstancesModel):
 
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:
-            return ("There is no job yet. Press space to run, or . for one event.",)
+            return self.session.none_yet("job")
         if self._page.definition() is None:
             return (
                 f"Job {self.session.job_id} has no job preparation task.",
@@ -313,7 +313,7 @@ class ReleaseModel(InstancesModel):
 
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:
-            return ("There is no job yet. Press space to run, or . for one event.",)
+            return self.session.none_yet("job")
         if self._page.definition() is None:
             return (f"Job {self.session.job_id} has no job release task.",)
         if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):

@@ -115,4 +115,4 @@ class JobsModel(NamedRowsModel["JobRow"]):
         ]
 
     def empty(self) -> Sequence[str]:
-        return ("There are no jobs.", "Press space to run, or . for one event.")
+        return self.session.none_yet("job")

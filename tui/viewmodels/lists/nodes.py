@@ -132,7 +132,7 @@ class NodesModel(RowsModel):
 
     def empty(self) -> Sequence[str]:
         if not self.session.pool_id:
-            return ("There is no pool yet. Press space to run, or . for one event.",)
+            return self.session.none_yet("pool")
         pool = self.session.pool(self.session.pool_id)
         if pool is None:
             return (f"Pool {self.session.pool_id} was deleted.",)

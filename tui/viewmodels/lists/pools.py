@@ -114,4 +114,4 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return blocks.overview(self.session, pool, blocks.start_task(pool))
 
     def empty(self) -> Sequence[str]:
-        return ("There are no pools.", "Press space to run, or . for one event.")
+        return self.session.none_yet("pool")

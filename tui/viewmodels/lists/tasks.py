@@ -193,5 +193,5 @@ class TasksModel(RowsModel):
 
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:
-            return ("There is no job yet. Press space to run, or . for one event.",)
+            return self.session.none_yet("job")
         return (f"Job {self.session.job_id} has no tasks.", "To add some, press 4, then a.")

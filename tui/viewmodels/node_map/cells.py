@@ -261,7 +261,7 @@ class NodeMapModel:
     def empty(self) -> Sequence[str]:
         """Say why there are no cells."""
         if not self.session.pool_id:
-            return ("There is no pool yet.", "Press space to run,", "or . for one event.")
+            return self.session.none_yet("pool")
         if self._left_out.get(self.session.pool_id):
             return ("All its nodes have left and are hidden.", "D shows them again.")
         return (f"Pool {self.session.pool_id} has no nodes yet.",)

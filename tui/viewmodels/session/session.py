@@ -283,6 +283,12 @@ class Session:
 
     # -- words ---------------------------------------------------------------------------------------------------
 
+    def none_yet(self, noun: str) -> tuple[str, str]:
+        """Say that there are no items of a kind, and whether more can come."""
+        if self.simulation.finished and not self.is_past:
+            return f"There was no {noun}.", "The run is over: nothing more will come."
+        return f"There is no {noun} yet.", "Press space to run, or . for one event."
+
     @property
     def options(self) -> Options:
         """The options of the scenario, which change what some rules say."""

@@ -341,7 +341,7 @@ class TimelineModel:
             return ("Sorting ...",)
         if self.only_failed:
             return (f"None of the {self.rows.name} has failed.", "Press ! to see all.")
-        return (f"There are no {self.rows.name} yet.", "Press space to run, or . for one event.")
+        return self.session.none_yet(self.rows.name.removesuffix("s"))
 
 
 def _duration(ms: int) -> str:

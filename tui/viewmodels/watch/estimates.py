@@ -47,7 +47,8 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     """Return the ends of all phases, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
-    wait = () if wait_ms is None else line(Span(f"oldest wait {fmt.span(wait_ms)}  (w why)", Role.DERIVED))
+    said = "" if wait_ms is None else f"oldest wait {fmt.span(wait_ms)}  (w on this pane: why)"
+    wait = line(Span(said, Role.DERIVED)) if said else ()
     return between(ends(session, job), wait, cells)
 
 

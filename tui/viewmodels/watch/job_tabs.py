@@ -14,21 +14,27 @@ if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow
 
 PREPARATION, TASKS, RELEASE, EVENTS = "preparation", "tasks", "release", "events"
+EXPECTATIONS = "expectations"
 _TITLES = {
     PREPARATION: ("Preparation tasks", "Preparation", "Prep"),
     TASKS: ("Tasks", "Tasks", "Tasks"),
     RELEASE: ("Release tasks", "Release", "Rel"),
     EVENTS: ("Events", "Events", "Events"),
+    EXPECTATIONS: ("Expectations", "Expected", "Exp"),
 }
 _GAP = 2  # cells between tabs
 
 
-def tabs_of(job: JobRow | None) -> tuple[str, ...]:
+def tabs_of(job: JobRow | None, *, has_expectations: bool = False) -> tuple[str, ...]:
     """Return the lists of a job; those of a preparation or release that it does not have are left out."""
     if job is None:
-        return (EVENTS,)
+        return (EVENTS, EXPECTATIONS) if has_expectations else (EVENTS,)
     phases = job.phases
-    has = {PREPARATION: phases.preparation.is_specified, RELEASE: phases.release.is_specified}
+    has = {
+        PREPARATION: phases.preparation.is_specified,
+        RELEASE: phases.release.is_specified,
+        EXPECTATIONS: has_expectations,
+    }
     return tuple(name for name in _TITLES if has.get(name, True))
 
 

@@ -26,7 +26,7 @@ def title(session: Session) -> str:
     """Return the heading: job, state, priority, pool."""
     job = session.job(session.job_id)
     if job is None:
-        return "no job yet"
+        return "no job"
     pool = session.pool(session.pool_id)
     words = [job.job_id, JOB[job.state].name]
     if job.terminate_reason:
@@ -64,7 +64,7 @@ def rail(session: Session, cells: int, lines: int) -> list[Line]:
     """
     job = session.job(session.job_id)
     if job is None:
-        return [line(Span("There is no job yet. Press space to run, or . for one event.", Role.DIM))]
+        return [line(Span(" ".join(session.none_yet("job")), Role.DIM))]
     is_narrow = cells < 96
     bar_cells = max(10, cells * (46 if not is_narrow else 34 if cells >= _SMALL else 20) // 100)
     bars = _bars(job, session.glyphs, bar_cells, is_narrow=is_narrow)
@@ -95,7 +95,8 @@ def _ends_of(session: Session, job: JobRow) -> list[Line]:
 def _bars(job: JobRow, glyphs: GlyphSet, cells: int, *, is_narrow: bool) -> list[tuple[str, Line, Line]]:
     """Return label, bar and counts of each phase that the job has."""
     labels, phases = _SHORT_LABELS if is_narrow else _LABELS, job.phases
-    bars = [(labels[1], task_meter(phases.tasks, glyphs, cells), _task_text(phases.tasks, glyphs, is_narrow))]
+    said = _task_text(phases.tasks, glyphs, is_narrow, is_live=job.is_live)
+    bars = [(labels[1], task_meter(phases.tasks, glyphs, cells), said)]
     if phases.preparation.is_specified:
         drawn = _hook_bar(phases.preparation, PREPARATION, glyphs, cells)
         bars.insert(0, (labels[0], drawn, _preparation_text(phases, glyphs, is_narrow)))
@@ -153,7 +154,7 @@ def _preparation_text(phases: Phases, glyphs: GlyphSet, is_narrow: bool) -> Line
     return tuple(spans)
 
 
-def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool) -> Line:
+def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool, *, is_live: bool) -> Line:
     if not counts.total:
         return line(Span("no tasks yet", Role.DIM))
     active, preparing, running, succeeded, failed, *_ = TASK_GLYPHS
@@ -164,7 +165,8 @@ def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool) -> Line:
         *_counted(glyphs, preparing, counts.preparing),
     ]
     if counts.active:
-        spans.append(Span(f"{'wait' if is_narrow else 'waiting'} {counts.active:,}", active.role))
+        waits = f"{'wait' if is_narrow else 'waiting'} {counts.active:,}"
+        spans.append(Span(waits if is_live else f"{counts.active:,} never ran", active.role))
     return tuple(spans)
 
 

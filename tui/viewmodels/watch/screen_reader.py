@@ -28,7 +28,7 @@ def describe(session: Session, transport: Transport) -> list[str]:
     if pool is not None:
         said.append(_pool(pool))
     if job is None:
-        return [*said, "There is no job yet."]
+        return [*said, session.none_yet("job")[0], *_attention(session), *_events(session)]
     said += [_job(job), _hooks("Preparation", job.phases.preparation, Hook.PREPARATION), _tasks(job)]
     said.append(_hooks("Release", job.phases.release, Hook.RELEASE))
     if told := plain(ends(session, job)).replace(session.text(" · "), ", ").replace("   ", "; "):
@@ -85,7 +85,7 @@ def _tasks(job: JobRow) -> str:
         (counts.failed, "failed"),
         (counts.running, "running"),
         (counts.preparing, "preparing"),
-        (counts.active, "waiting"),
+        (counts.active, "waiting" if job.is_live else "never run"),
     )
     parts = _listed([f"{number:,} {word}" for number, word in numbers if number])
     wait_ms = counts.oldest_wait_ms

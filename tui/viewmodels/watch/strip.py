@@ -36,6 +36,7 @@ class JobStripModel:
     def update(self) -> None:
         """Read the simulation again."""
         live, completed = jobs_worst_first(self.session.simulation)
+        live.sort(key=self.session.attention.worst)
         self.job_ids, self._live = [*live, *completed], len(live)
 
     @property
@@ -99,7 +100,8 @@ class JobStripModel:
         name = Span(fit(squeeze(self.session.text(job.job_id), name_cells), name_cells), role, is_underlined=is_focus)
         end = self._end(job, is_wide=is_wide)
         end_cells = _END_CELLS[0] if is_wide else _END_CELLS[1]
-        problems = f"{glyphs.bad}{job.problems:,}" if job.problems else ""
+        count = job.problems or self.session.attention.problems(job.job_id)
+        problems = f"{glyphs.bad}{count:,}" if count else ""
         tail = line(
             Span(fit(problems, _PROBLEM_CELLS, right=True), Role.FAILED),
             " ",
