@@ -236,7 +236,7 @@ def test_dependencies_in_both_directions(session_at):
     child = next(task for task in range(world.tasks.length) if world.tasks.spec(task).depends_on)
     told = page(session, ItemRef("task", child), "Dependencies")
     assert contains(told, "━", "▶", "call")
-    assert contains(told, "1 to 4")
+    assert contains(told, "1", "3", "4")
     assert contains(told, "Critical path")
     parent = next(each for each in links(session, ItemRef("task", child), "Dependencies") if each.kind == "task")
     assert ItemRef("task", child) in links(session, parent, "Dependencies")
@@ -250,6 +250,15 @@ def test_a_task_with_many_dependents_shows_some_and_counts_the_others(cells):
     told = page(Session(sim), ItemRef("task", 0), "Dependencies", cells)
     assert contains(told[:9], "+ 1,992 more")
     assert contains(told, "first", "├")
+
+
+def test_a_large_range_is_one_line_of_the_graph():
+    tasks = [*(a_task(str(number)) for number in range(1, 41))]
+    tasks.append(a_task("end", dependsOn={"taskIdRanges": [{"start": 1, "end": 40}]}))
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
+    run_to(sim, seconds=READY_S + 130)
+    told = page(Session(sim), ItemRef("task", 40), "Dependencies")
+    assert contains(told, "1 to 40, 38 to go")
 
 
 def test_a_small_graph_looks_like_this():

@@ -141,9 +141,9 @@ def test_dep_2_dependencies_in_both_directions():
     first, named, ranged = (dependencies_of(sim, task) for task in (0, 2, 3))
     assert first.children == [2, 3]
     assert named.parents == [("1", 0), ("nobody", None)]
-    assert ranged.ranges == [(1, 2, 2)]
+    assert ranged.ranges == [(1, 2, 2, [("1", 0), ("2", 1)])]
     run_to(sim, seconds=READY_S + 65)
-    assert dependencies_of(sim, 3).ranges == [(1, 2, 1)]
+    assert dependencies_of(sim, 3).ranges[0].missing == 1
     do(sim, "deleteTask", jobId="j", taskId="b")
     assert dependencies_of(sim, 0).children == [3]
 

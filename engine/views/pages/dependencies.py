@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
+_FEW = 8  # tasks of a range that are named one by one
+
+
 class Parent(NamedTuple):
     """A task that another one names; ``task`` is None where there is none of this id."""
 
@@ -27,6 +30,7 @@ class ParentRange(NamedTuple):
     low: int
     high: int
     missing: int
+    tasks: Sequence[Parent] = ()  # if they are few
 
 
 class Dependencies(NamedTuple):
@@ -52,7 +56,17 @@ def dependencies_of(simulation: Simulation, task: int) -> Dependencies:
     return Dependencies(
         is_used=True,
         parents=[Parent(task_id, tasks.find(job.row, task_id)) for task_id in ids],
-        ranges=[ParentRange(low, high, book.missing_in(low, high)) for low, high in spans],
+        ranges=[
+            ParentRange(
+                low,
+                high,
+                book.missing_in(low, high),
+                [Parent(str(number), tasks.find(job.row, str(number))) for number in range(low, high + 1)]
+                if high - low < _FEW
+                else (),
+            )
+            for low, high in spans
+        ],
         children=_present(world, book.dependents_of(tasks.task_id(task))),
     )
 

@@ -111,14 +111,13 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     if any(others):
         running.append(Layer("of other jobs", Role.OFF, others))
         readings.append(Reading(f"{session.series.running_tasks() - tasks.running:,}", "of other jobs", 1))
-    rates = (
-        Layer("succeeded", Role.OK, values.succeeded_a_minute),
-        Layer("failed", Role.FAILED, values.failed_a_minute),
-    )
+    rates = [Layer("succeeded", Role.OK, values.succeeded_a_minute)]
+    if tasks.failed or any(values.failed_a_minute):
+        rates.append(Layer("failed", Role.FAILED, values.failed_a_minute))
     waiting = tasks.active + tasks.preparing
     latest = [compact(round(layer.values[-1], 1) if layer.values else 0) for layer in rates]
     done = [Reading(latest[0], "a minute", 0)]
-    if tasks.failed or any(rates[1].values):
+    if len(rates) > 1:
         done.append(Reading(f"{tasks.failed:,}", "failed", 1))
     found = [
         Chart("Running tasks", values.axis, running, None, readings, True, compact),

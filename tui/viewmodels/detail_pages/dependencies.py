@@ -109,22 +109,22 @@ def _task_box(session: Session, task: int, name_cells: int, *, is_critical: bool
 
 
 def _parents(session: Session, found: Dependencies, decides: int | None, name_cells: int) -> list[_Box]:
-    """Return the parents: first the one that decides, then those by id, then ranges."""
+    """Return the parents: first the one that decides, then those that are named one by one, then large ranges."""
     glyphs = session.glyphs
+    named = [*found.parents, *(each for part in found.ranges for each in part.tasks)]
+    large = [part for part in found.ranges if not part.tasks]
     boxes = [] if decides is None else [_task_box(session, decides, name_cells, is_critical=True)]
-    for each in found.parents:
-        if len(boxes) == MOST_BOXES:
-            break
+    others = [each for each in dict.fromkeys(named) if each.task is None or each.task != decides]
+    count = len(boxes) + len(others) + len(large)
+    for each in others[: MOST_BOXES - len(boxes)]:
         if each.task is None:
             boxes.append(_Box((Span(f"{glyphs.bad} {squeeze(each.task_id, name_cells)} does not exist", Role.FAILED),)))
-        elif each.task != decides:
+        else:
             boxes.append(_task_box(session, each.task, name_cells))
-    for part in found.ranges[: max(0, MOST_BOXES - len(boxes))]:
+    for part in large[: MOST_BOXES - len(boxes)]:
         state = f", {part.missing:,} to go" if part.missing else ", all satisfied"
         role = Role.QUIET if part.missing else Role.OK
         boxes.append(_Box((Span(f"{part.low:,} to {part.high:,}", role), Span(state, Role.DIM))))
-    shown_by_id = {task.task for task in found.parents}
-    count = len(found.parents) + len(found.ranges) + (decides is not None and decides not in shown_by_id)
     return _with_rest(boxes, count)
 
 
