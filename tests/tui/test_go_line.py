@@ -124,3 +124,10 @@ def test_q_leaves_the_blade_of_a_thing(dashboard_at):
         lambda app: seen.append(len(app.screen_stack)),
     )
     assert seen == ["detail", ("nodes", 1), 2]
+
+
+def test_statistics_are_a_word_of_the_go_line(dashboard_at):
+    seen = []
+    drive(dashboard_at(330), "colon", *"statistics", "enter", lambda app: seen.append(text_of(app)))
+    assert any("[Statistics]" in each for each in seen[0])
+    assert any("Run times" in each for each in seen[0])

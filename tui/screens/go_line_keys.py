@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
@@ -15,9 +15,11 @@ from tui.dialogs.sheet import Sheet
 from tui.screens.navigation_keys import NavigationKeys
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM, AccountDetailModel
+from tui.viewmodels.detail_pages.job import STATISTICS_TAB, JobDetailModel
 from tui.viewmodels.frame.go_line import (
     ACCOUNT,
     EXPECTATIONS,
+    STATISTICS,
     STORAGE,
     VIEWS,
     WARNINGS,
@@ -32,8 +34,12 @@ from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.items import focus_on
 from tui.viewmodels.sheets.storage import blob_lines
 from tui.viewmodels.sheets.warnings import warning_lines
+from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import CreateItem, ShowSheet, say
 from tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class GoLineKeys(NavigationKeys):
@@ -58,6 +64,13 @@ class GoLineKeys(NavigationKeys):
         text = text.strip()
         verb, _, rest = text.partition(" ")
         rest = rest.strip()
+        pages: dict[str, Callable[[], None]] = {
+            WARNINGS: self.show_warnings,
+            EXPECTATIONS: self.show_expectations,
+            ACCOUNT: self.show_account,
+            STORAGE: partial(self.show_account, "Storage"),
+            STATISTICS: self.show_statistics,
+        }
         if text.lower() in VIEWS:
             self.show_view(VIEWS[text.lower()])
         elif verb == "time":
@@ -66,14 +79,8 @@ class GoLineKeys(NavigationKeys):
             self.take_speed(rest)
         elif verb in ("only", "filter", "sort", "columns"):
             self._arrange(verb, rest)
-        elif text.lower() == WARNINGS:
-            self.show_warnings()
-        elif text.lower() == EXPECTATIONS:
-            self.show_expectations()
-        elif text.lower() == ACCOUNT:
-            self.show_account()
-        elif text.lower() == STORAGE:
-            self.show_account("Storage")
+        elif text.lower() in pages:
+            pages[text.lower()]()
         elif verb == "rule":
             self._show_rule(rest)
         elif verb == "new":
@@ -132,6 +139,15 @@ class GoLineKeys(NavigationKeys):
     def show_account(self, tab: str = "Overview") -> None:
         """Open the page of the account at one of its tabs."""
         self.open_subject(ACCOUNT_ITEM, AccountDetailModel.TABS.index(tab))
+
+    def show_statistics(self) -> None:
+        """Open the statistics of the job in focus."""
+        job = self.session.job_id
+        if self.session.job(job) is None:
+            say(self, "No job has been added yet.")
+        else:
+            subject = ItemRef("job", job)
+            self.open_subject(subject, JobDetailModel(self.session, subject).tabs.index(STATISTICS_TAB))
 
     def show_expectations(self) -> None:
         """Show the expectations of the scenario: met, broken, or pending."""

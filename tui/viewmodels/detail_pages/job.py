@@ -44,6 +44,9 @@ _PARTS = (
 )
 
 
+STATISTICS_TAB = "Statistics"
+
+
 class JobDetailModel(DetailModel):
     """A job, in focus while its page is open."""
 
@@ -94,7 +97,7 @@ class JobDetailModel(DetailModel):
             ("Tasks", lambda cells: listing(self._tasks, "tasks", cells)),
             ("Preparation tasks", lambda cells: listing(self._preparation, "preparation", cells)),
             ("Release tasks", lambda cells: listing(self._release, "release", cells)),
-            ("Statistics", lambda cells: statistics_lines(self.session, self.name, cells, self.rows)),
+            (STATISTICS_TAB, lambda cells: statistics_lines(self.session, self.name, cells, self.rows)),
             ("Critical path", self._critical_path),
             ("Properties", self._properties),
             ("Timeline", self._timeline),

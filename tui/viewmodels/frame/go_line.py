@@ -41,6 +41,7 @@ ACCOUNT = "account"
 WARNINGS = "warnings"
 EXPECTATIONS = "expectations"
 STORAGE = "storage"
+STATISTICS = "statistics"
 GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule", "new")
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
@@ -80,7 +81,7 @@ def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
     yield from GO_WORDS
-    yield from (ACCOUNT, STORAGE, WARNINGS, EXPECTATIONS)
+    yield from (ACCOUNT, STORAGE, STATISTICS, WARNINGS, EXPECTATIONS)
     yield from _ids(session)
 
 
