@@ -42,6 +42,11 @@ def test_each_pane_gets_its_best_before_any_gets_more():
     assert divide(40, [Wish(2, 10, MUCH), Wish(2, 10, MUCH)]) == [20, 20]
 
 
+def test_panes_that_fill_the_room_get_their_best_after_the_others():
+    assert divide(20, [Wish(4, 30, MUCH), Wish(4, 14, MUCH)], [True, False]) == [6, 14]
+    assert divide(20, [Wish(4, 30, MUCH), Wish(4, 14, MUCH)]) == [13, 7]
+
+
 def test_where_all_have_enough_the_largest_takes_the_rest():
     assert divide(20, [Wish(2, 4, 4), Wish(2, 6, 6)]) == [4, 16]
 

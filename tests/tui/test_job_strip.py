@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, job_state, run_to, simulation, wait_for
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
@@ -57,11 +57,16 @@ def test_a_job_alone_has_a_line_for_each_phase_and_for_its_ends():
 
 
 def test_each_line_has_the_phases_that_its_job_has():
-    sim = simulation(a_job("bare", tasks=9), a_job("whole", tasks=9, prep=a_line(5), release=a_line(5)))
-    run_to(sim, seconds=READY_S + 90)
-    bare, whole = texts(model_of(Session(sim)))[:2]
+    hooks = {"prep": a_line(5), "release": a_line(50)}
+    sim = simulation(
+        a_job("bare", tasks=9), a_job("whole", tasks=9, **hooks), a_job("ending", tasks=1, **hooks, **ENDS)
+    )
+    wait_for(sim, lambda: job_state(sim, "ending") == "terminating")
+    session = Session(sim)
+    bare, whole, ending = texts(model_of(session))[:3]
     assert ("prep " in bare, "release " in bare) == (False, False)
-    assert ("prep " in whole, "release " in whole) == (True, True)
+    assert ("prep " in whole, "release " in whole) == (True, False)
+    assert ("prep " in ending, "release " in ending) == (True, True)
     assert bare.count("━") + bare.count("─") > whole.count("━") + whole.count("─")
 
 

@@ -1,4 +1,4 @@
-"""The lists of the job in focus, one at a time: preparation tasks, tasks, release tasks, events; and expectations."""
+"""The lists of the job in focus, one at a time: preparation tasks, tasks, release tasks, events, expectations."""
 
 from __future__ import annotations
 
@@ -72,13 +72,15 @@ class JobLists(Table):
     @property
     def names(self) -> tuple[str, ...]:
         """The lists that there are for the job in focus."""
-        session = self._session
-        return tabs_of(session.job(session.job_id), has_expectations=bool(session.simulation.scenario.expect))
+        has_expectations = bool(self._session.simulation.scenario.expect)
+        return tabs_of(self._session.job(self._session.job_id), has_expectations=has_expectations)
+
+    @property
+    def _name_that_matters(self) -> str:
+        return tab_that_matters(self._session.job(self._session.job_id))
 
     def update(self) -> None:
-        names = self.names
-        wanted = self.chosen if self.chosen in names else ""
-        self._show(wanted or tab_that_matters(self._session.job(self._session.job_id)))
+        self._show(self.chosen if self.chosen in self.names else self._name_that_matters)
         super().update()
         self._set_title()
 
@@ -103,10 +105,11 @@ class JobLists(Table):
     def _counts(self) -> dict[str, str]:
         """Return the number beside each tab."""
         job = self._session.job(self._session.job_id)
+        expected = {EXPECTATIONS: f"{len(self._session.simulation.scenario.expect):,}"}
         if job is None:
-            return {}
+            return expected
         preparation, tasks, release = job.phases
-        return {
+        return expected | {
             TASKS: f"{tasks.total:,}",
             PREPARATION: f"{sum(preparation.by_status.values()):,}",
             RELEASE: f"{sum(release.by_status.values()):,}",
@@ -118,14 +121,14 @@ class JobLists(Table):
         return Wish(5, min(lines, _BEST), lines)
 
     def action_turn(self, by: int) -> None:
-        """Show the list of another tab until another job is in focus."""
+        """Show the list of another tab."""
         names = self.names
         at = names.index(self.name_shown) if self.name_shown in names else 0
         self.choose(names[(at + by) % len(names)])
 
     def choose(self, name: str) -> None:
-        """Show this list until another one is chosen."""
-        self.chosen = name
+        """Show this list from now on; the one that matters now leaves the choice to time again."""
+        self.chosen = "" if name == self._name_that_matters else name
         self.update()
         self.post_message(self.Moved())
 

@@ -19,6 +19,7 @@ from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.watch.arrangement import ABOUT, EVENTS, Arrangement, Wish, arrange
 from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
+from tui.viewmodels.watch.job_tabs import EVENTS as EVENTS_TAB
 from tui.viewmodels.watch.job_tabs import EXPECTATIONS
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
@@ -136,7 +137,7 @@ class Watch(View):
 
     def _events_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
         lines = self._events.count + 2
-        return Wish(4, min(lines, 8), lines) if self._lists.name_shown != "events" else None
+        return Wish(4, min(lines, 8), lines) if self._lists.name_shown != EVENTS_TAB else None
 
     def _about_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
         return Wish(10, 24, 36)
@@ -202,7 +203,7 @@ class Watch(View):
         if self._lists.name_shown == EXPECTATIONS:
             message.stop()
             self.post_message(ShowSheet(EXPECTATIONS))
-        elif self._lists.name_shown != "events":
+        elif self._lists.name_shown != EVENTS_TAB:
             message.stop()
             self.post_message(ShowView(self._lists.name_shown, message.key))
 

@@ -41,6 +41,8 @@ LISTS, EVENTS, ABOUT = "job-lists", "recent", "about"
 
 _ORDER = (STRIP, NODES, ATTENTION, CURVES, PINS, LISTS, ABOUT, EVENTS)  # from top to bottom
 _OPTIONAL = (ABOUT, EVENTS)  # fill room that is left
+_FILLING = (CURVES, ABOUT, EVENTS)  # get their best after the others
+_WEIGHT = 3  # of a row that one of the others lacks
 
 
 @cache
@@ -145,7 +147,8 @@ def _cost(arrangement: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]
         if wish is None:
             continue
         if region is not None:
-            cost += region.width * (2 * max(0, region.height - wish.most) + max(0, wish.best - region.height))
+            lacking = max(0, wish.best - region.height) * (1 if name in _FILLING else _WEIGHT)
+            cost += region.width * (2 * max(0, region.height - wish.most) + lacking)
         elif name not in _OPTIONAL:
             cost += arrangement.width // arrangement.columns * wish.best * _HIDDEN
     return cost
@@ -168,7 +171,9 @@ def _placed(
         while len(rows) > 1 and sum(wish.least for _, wish in rows) > height:
             del rows[_least_important(rows)]
         y = top
-        for (names, _), lines in zip(rows, divide(height, [wish for _, wish in rows]), strict=True):
+        is_filling = [names[0] in _FILLING for names, _ in rows]
+        heights = divide(height, [wish for _, wish in rows], is_filling)
+        for (names, _), lines in zip(rows, heights, strict=True):
             x = left
             for name, cells in zip(names, _shares(names, right - left), strict=True):
                 regions[name] = Region(x, y, cells, lines)
@@ -192,18 +197,24 @@ def _least_important(rows: Sequence[tuple[_Row, Wish]]) -> int:
     return max(range(len(rows)), key=lambda at: min(map(_IMPORTANT.index, rows[at][0])))
 
 
-def divide(height: int, wishes: Sequence[Wish]) -> list[int]:
+def divide(height: int, wishes: Sequence[Wish], is_filling: Sequence[bool] = ()) -> list[int]:
     """Return the rows of each pane in a column; together they are the whole height.
 
-    All get their least first. Rows that remain bring each nearer to its best in proportion; what still remains is
-    shared equally by those below their most. If all have their most, the largest pane takes the rest.
+    All get their least first. Rows that remain bring each nearer to its best in proportion, panes that only fill the
+    room after the others; what still remains is shared equally by those below their most. If all have their most, the
+    largest pane takes the rest.
     """
     if not wishes:
         return []
     lines = [wish.least for wish in wishes]
-    gaps = [max(0, wish.best - wish.least) for wish in wishes]
-    spare = height - sum(lines)
-    lines = [at + share for at, share in zip(lines, _in_proportion(min(spare, sum(gaps)), gaps), strict=True)]
+    for number in range(2):
+        turns = is_filling or [False] * len(wishes)
+        gaps = [
+            max(0, wish.best - wish.least) if is_late == bool(number) else 0
+            for wish, is_late in zip(wishes, turns, strict=True)
+        ]
+        shares = _in_proportion(min(height - sum(lines), sum(gaps)), gaps)
+        lines = [at + share for at, share in zip(lines, shares, strict=True)]
     while growing := [at for at, wish in enumerate(wishes) if lines[at] < wish.most]:
         share, extra = divmod(height - sum(lines), len(growing))
         if share < 0 or not share + extra:

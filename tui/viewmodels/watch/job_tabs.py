@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from engine.views.pages.jobs import JobRow
 
-PREPARATION, TASKS, RELEASE, EVENTS = "preparation", "tasks", "release", "events"
-EXPECTATIONS = "expectations"
+PREPARATION, TASKS, RELEASE, EVENTS, EXPECTATIONS = "preparation", "tasks", "release", "events", "expectations"
 _TITLES = {
     PREPARATION: ("Preparation tasks", "Preparation", "Prep"),
     TASKS: ("Tasks", "Tasks", "Tasks"),
@@ -25,14 +24,13 @@ _TITLES = {
 _GAP = 2  # cells between tabs
 
 
-def tabs_of(job: JobRow | None, *, has_expectations: bool = False) -> tuple[str, ...]:
-    """Return the lists of a job; those of a preparation or release that it does not have are left out."""
-    if job is None:
-        return (EVENTS, EXPECTATIONS) if has_expectations else (EVENTS,)
-    phases = job.phases
+def tabs_of(job: JobRow | None, *, has_expectations: bool) -> tuple[str, ...]:
+    """Return the lists of a job and the expectations of the scenario; what neither has is left out."""
+    phases = None if job is None else job.phases
     has = {
-        PREPARATION: phases.preparation.is_specified,
-        RELEASE: phases.release.is_specified,
+        PREPARATION: phases is not None and phases.preparation.is_specified,
+        TASKS: phases is not None,
+        RELEASE: phases is not None and phases.release.is_specified,
         EXPECTATIONS: has_expectations,
     }
     return tuple(name for name in _TITLES if has.get(name, True))

@@ -112,10 +112,10 @@ class JobStripModel:
         return (*head, *self._phases(job, room, is_wide=is_wide), *tail)
 
     def _phases(self, job: JobProgress, cells: int, *, is_wide: bool) -> Line:
-        """Return the bars of the phases that the job has; tasks have half of the room or more."""
+        """Return the bars of the phases that the job has; release once it begins. Tasks get what the others leave."""
         glyphs = self.session.glyphs
         quarter = cells // 4
-        has_release = job.release is not None and (is_wide or job.state is JobState.TERMINATING)
+        has_release = job.state is JobState.TERMINATING or (is_wide and not job.is_live)
         preparation: Line = ()
         release: Line = ()
         if job.preparation is not None:

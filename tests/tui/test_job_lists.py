@@ -1,0 +1,83 @@
+"""The lists of the job in focus: tabs of one pane, of which the one that matters now is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import READY_S, a_job, a_line, job_state, run_to, simulation, wait_for
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.app.dashboard import Dashboard
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.watch.job_tabs import tab_spans, tab_that_matters, tabs_of
+
+HOOKS = {"prep": a_line(60), "release": a_line(60)}
+ENDS = {"onAllTasksComplete": "terminatejob"}
+
+
+def matters(sim):
+    session = Session(sim)
+    return tab_that_matters(session.job(session.job_id))
+
+
+def test_the_tab_follows_the_phases_of_the_job():
+    sim = simulation(a_job(tasks=2, **HOOKS, **ENDS))
+    assert matters(sim) == "events"
+    run_to(sim, seconds=READY_S + 20)
+    assert matters(sim) == "preparation"
+    run_to(sim, seconds=READY_S + 80)
+    assert matters(sim) == "tasks"
+    wait_for(sim, lambda: job_state(sim) == "terminating")
+    assert matters(sim) == "release"
+
+
+def test_a_job_without_preparation_and_release_has_no_tabs_of_them():
+    sim = simulation(a_job(tasks=2))
+    run_to(sim, seconds=5)
+    session = Session(sim)
+    assert tabs_of(session.job("j"), has_expectations=False) == ("tasks", "events")
+    assert tabs_of(None, has_expectations=True) == ("events", "expectations")
+
+
+@pytest.mark.parametrize("cells", [30, 40, 60, 100])
+def test_the_titles_of_the_tabs_fit(cells):
+    names = ("preparation", "tasks", "release", "events", "expectations")
+    spans = tab_spans(names, "tasks", {"tasks": "12,000", "preparation": "400"}, cells)
+    assert width(spans) <= max(cells, 40)
+    assert [each.split()[0][:3] for each in plain(spans).split("  ")] == ["Pre", "Tas", "Rel", "Eve", "Exp"]
+
+
+def test_left_and_right_turn_the_tabs_and_the_one_that_matters_follows_time_again():
+    sim = simulation(a_job(tasks=9, **HOOKS))
+    run_to(sim, seconds=READY_S + 20)
+    app = Dashboard(sim, plays=False)
+    seen = []
+
+    def focus(app):
+        app.screen.query_one("#job-lists").focus()
+
+    def note(app):
+        lists = app.screen.query_one("#job-lists")
+        seen.append((lists.name_shown, lists.chosen))
+
+    def go_on(app):
+        run_to(sim, seconds=READY_S + 100)
+        app.screen.update()
+
+    drive(app, focus, note, "right", note, "right", note, go_on, note, "left", note)
+    assert [name for name, _ in seen] == ["preparation", "tasks", "release", "release", "tasks"]
+    assert [chosen for _, chosen in seen] == ["", "tasks", "release", "release", ""]
+
+
+def test_expectations_are_a_tab_where_the_scenario_has_some():
+    sim = simulation(a_job(tasks=2), expect=[{"jobId": "j", "at": "PT1H", "state": "active"}])
+    run_to(sim, seconds=READY_S + 20)
+    app = Dashboard(sim, plays=False)
+    seen = []
+
+    def choose(app):
+        app.screen.query_one("#job-lists").choose("expectations")
+
+    drive(app, choose, lambda app: seen.extend(text_of(app)))
+    assert contains(seen, "Expectations 1", "Wanted")
