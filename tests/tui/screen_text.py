@@ -28,3 +28,8 @@ def after(app, *keys, size=(120, 40)):
 def contains(lines, *texts):
     """Whether each text is on some line."""
     return all(any(text in line for line in lines) for text in texts)
+
+
+def messages_of(app):
+    """All that the dashboard has said so far, in the line above the key hints."""
+    return [message.text for message in app.messages]

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine.base.errors import BrokenInvariant
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.actions.consequences import effect_lines
 from tui.viewmodels.actions.menu import actions_for, script_of
@@ -255,7 +255,7 @@ def test_a_mistake_of_the_engine_in_a_trial_is_told_and_leaves_the_run_as_it_was
 
 
 def notes_of(app):
-    return [note.message for note in app._notifications]
+    return messages_of(app)
 
 
 def choose(app_session, command, subject):
@@ -360,7 +360,7 @@ def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):
         "enter",
         lambda app: seen.append(text_of(app)),
         "enter",
-        lambda app: seen.extend(note.message for note in app._notifications),
+        lambda app: seen.extend(messages_of(app)),
     )
     assert contains(seen[0], "Act on 2 marked nodes", "Reboot 2 nodes")
     assert contains(seen[1], "Simulated until", "tasks requeued", "Recorded as")
@@ -392,7 +392,7 @@ def test_a_group_that_is_refused_in_part_says_for_which_and_why(dashboard_at):
         app,
         *("5", "!", "M", "a", "down", "enter", "enter"),  # reactivate every failed task
         *("M", "a", "down", "enter", "enter"),
-        lambda app: notes.extend(note.message for note in app._notifications),
+        lambda app: notes.extend(messages_of(app)),
     )
     assert any("× reactivateTask accepted" in note for note in notes)
 
@@ -400,7 +400,7 @@ def test_a_group_that_is_refused_in_part_says_for_which_and_why(dashboard_at):
 def test_what_cannot_be_marked_says_so(dashboard_at):
     app = dashboard_at(5)
     notes = []
-    drive(app, "3", "m", "1", "M", lambda app: notes.extend(note.message for note in app._notifications))
+    drive(app, "3", "m", "1", "M", lambda app: notes.extend(messages_of(app)))
     assert notes == ["There is nothing here to mark.", "M marks all rows of a list: views 2 to 7."]
 
 

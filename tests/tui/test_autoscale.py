@@ -6,7 +6,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.errors import Position
-from tests.tui.screen_text import after, contains, text_of
+from tests.tui.screen_text import after, contains, messages_of, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.autoscale.formula import around, coloured, numbered
@@ -132,7 +132,7 @@ def test_as_87_the_editor_opens_from_the_action_sheet_and_asks_the_service(dashb
         *("2", "a", *down, "enter"),
         lambda app: seen.append(text_of(app)),
         "ctrl+t",
-        lambda app: seen.append([note.message for note in app._notifications]),
+        lambda app: seen.append(messages_of(app)),
     )
     assert contains(seen[0], "Formula of elastic")
     assert seen[1][0].startswith("evaluatePoolAutoScale accepted, nothing changes. trial: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
+from tui.app.commands import palette_entries
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.watch.screen_reader import describe
 
@@ -54,8 +55,12 @@ def test_the_palette_has_it_and_it_needs_no_colour_and_no_unicode(dashboard_at):
     seen = []
 
     def find(app):
-        commands = {command.title: command for command in app.get_system_commands(app.screen)}
-        commands["Describe this screen"].callback()
+        (command,) = (
+            entry
+            for entry in palette_entries(app, app.main_screen, app.choose)
+            if entry.title == "Describe this screen"
+        )
+        command.run()
 
     drive(dashboard_at(330, ascii_only=True, theme="no-colour"), find, lambda app: seen.extend(text_of(app)))
     assert contains(seen, "Described", "Job risk is active, with priority 0.", "Preparation: failed on 1 node")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_pool, do, run_to, simulation
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.saving.targets import TargetError, write_new
@@ -23,7 +23,7 @@ LATER_S = 330
 
 
 def notes(app):
-    return [note.message for note in app._notifications]
+    return messages_of(app)
 
 
 def test_every_column_of_every_row_that_is_left(session_at):

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from textual import events
 
-from tests.tui.screen_text import after, contains, text_of
+from tests.tui.screen_text import after, contains, messages_of, text_of
 from tests.tui.test_keys import drive
 from tui.dialogs.files import Files
 from tui.settings.keymap import keys_of
@@ -60,7 +60,7 @@ def test_f_opens_the_files_of_what_is_under_the_cursor(dashboard_at, keys, texts
 def test_where_there_are_no_files_it_is_said(dashboard_at):
     app = dashboard_at(100, READ)
     kept = []
-    drive(app, "4", "f", seen(kept, lambda app: ([note.message for note in app._notifications], len(app.screen_stack))))
+    drive(app, "4", "f", seen(kept, lambda app: (messages_of(app), len(app.screen_stack))))
     assert kept == [(["Put the cursor on a node or task to see its files."], 1)]
 
 
@@ -132,7 +132,7 @@ def test_finding_filtering_and_going_to_a_line(dashboard_at):
 def test_n_asks_what_to_look_for_and_what_is_not_there_is_said(dashboard_at):
     app = dashboard_at(100, READ)
     kept = []
-    notes = seen(kept, lambda app: [note.message for note in app._notifications])
+    notes = seen(kept, messages_of)
     drive(app, "6", "f", "n", *"zebra", "enter", notes, "n", notes, "colon", "x", "enter", notes, "m", notes)
     assert kept[0] == ["'zebra' is not there."]
     assert kept[2][-1] == "'x' is not a line number."
@@ -153,7 +153,7 @@ def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     app = dashboard_at(100, READ)
     kept = []
-    notes = seen(kept, lambda app: [note.message for note in app._notifications])
+    notes = seen(kept, messages_of)
     again = ["e", "enter", notes, "e", "ctrl+u", *"no/such", "enter", notes]
     drive(app, "6", "f", "e", "enter", *again, "y")
     assert (tmp_path / "stderr.txt").read_text(encoding="utf-8").splitlines()[-1] == "exit 5"
@@ -166,7 +166,7 @@ def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monk
 def test_a_directory_has_nothing_to_be_found_or_saved(dashboard_at):
     app = dashboard_at(100, READ)
     drive(app, "3", "f", "e", "slash", "ampersand", "colon")
-    assert {note.message for note in app._notifications} == {"No file is open: choose one in the tree."}
+    assert set(messages_of(app)) == {"No file is open: choose one in the tree."}
 
 
 def test_time_goes_by_while_a_file_is_followed(dashboard_at):

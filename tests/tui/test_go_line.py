@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.screen_text import text_of
+from tests.tui.screen_text import messages_of, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found
 
@@ -91,8 +91,8 @@ def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
     def look(app):
         model = app.main_screen.view.model
         seen.append((model.only_failed, model.filter_text, model.sort_column, "Command line" in model.shown_names()))
-        said.extend(note.message for note in app._notifications)
-        app.clear_notifications()
+        said.extend(messages_of(app))
+        app.messages.clear()
 
     texts = ("only failed", "filter deal-1", "sort node", "columns +command line", "sort", "columns +sate", "only good")
     drive(dashboard_at(LATER_S), "5", *(step for text in texts for step in (*typed(text), "enter", look)))
@@ -108,8 +108,8 @@ def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
 
 def test_where_no_list_is_shown_verbs_say_so(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), *typed("sort node"), "enter", lambda app: seen.extend(app._notifications))
-    assert [note.message for note in seen] == ["sort arranges a list: views 2 to 7, 9 and 0."]
+    drive(dashboard_at(LATER_S), *typed("sort node"), "enter", lambda app: seen.extend(messages_of(app)))
+    assert seen == ["sort arranges a list: views 2 to 7, 9 and 0."]
 
 
 def test_q_leaves_the_blade_of_a_thing(dashboard_at):

@@ -6,11 +6,16 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
+from tui.app.commands import palette_entries
+from tui.app.dashboard import Dashboard
+from tui.dialogs.help import entries_of
+from tui.screens.main_screen import MainScreen
+from tui.settings.keymap import Keymap
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.sheets.help import HelpPage, key_lines, page_lines
+from tui.viewmodels.sheets.help import HelpPage, KeyEntry, key_lines, page_lines
 from tui.viewmodels.text.glyphs import NODE, GlyphSet
-from tui.viewmodels.text.styled import Role, plain, width
+from tui.viewmodels.text.styled import Role, Span, plain, width
 
 LATER_S = 330
 COLUMNS = (Column("", 1), Column("Node", 10), Column("Focus job", 10, is_derived=True))
@@ -25,17 +30,30 @@ def test_there_is_a_sentence_for_every_column(tab):
     assert [column.name for column in tab.model.columns if column.name and not column.help_text] == []
 
 
-def test_keys_here_come_before_keys_everywhere():
-    lines = texts(key_lines([("o", "sort by the next column")], [("q", "quit")], 24))
-    assert lines == [
-        "Keys here",
-        "o           sort by the",
-        "            next column",
+def test_the_keys_of_the_pane_come_first_and_the_others_by_group():
+    here = [KeyEntry("o", "sort by the next column", "Again for the next one.")]
+    everywhere = [KeyEntry("space", "run", group="Time"), KeyEntry("q", "quit", group="Go")]
+    lines = key_lines(here, everywhere, 34)
+    assert texts(lines) == [
+        "In this pane",
+        "o        Sort by the next column.",
+        "         Again for the next one.",
         "",
-        "Keys everywhere",
-        "q           quit",
+        "Time",
+        "space    Run.",
+        "",
+        "Go",
+        "q        Quit.",
     ]
-    assert texts(key_lines([], [("q", "quit")], 24))[0] == "Keys everywhere"
+    assert lines[2][-1] == Span("Again for the next one.", Role.DIM)
+    assert texts(key_lines([], everywhere, 24))[0] == "Time"
+
+
+def test_help_says_of_every_key_everywhere_what_it_does_and_when_to_use_it():
+    entries = entries_of(Keymap(), MainScreen, Dashboard)
+    assert [entry.keys for entry in entries if not entry.when.endswith(".")] == []
+    assert list(dict.fromkeys(entry.group for entry in entries)) == ["Time", "Go", "Look", "Act"]
+    assert all(len(sentence.split()) <= 12 for entry in entries for sentence in entry.when.split(". "))
 
 
 @pytest.mark.parametrize("ascii_only", [False, True])
@@ -62,22 +80,26 @@ def test_the_watch_view_begins_with_the_states_of_its_map():
     assert "Columns" not in said
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-def test_help_shows_keys_beside_the_page_and_tab_goes_to_the_other(dashboard_at, size):
+def help_at(dashboard_at, size):
+    """The help on the list of nodes, and what Tab brings."""
     seen = []
-    drive(
-        dashboard_at(LATER_S),
-        *("3", "question_mark"),
-        lambda app: seen.append(text_of(app)),
-        *("tab", "end"),
-        lambda app: seen.append(text_of(app)),
-        "escape",
-        lambda app: seen.append(len(app.screen_stack)),
-        size=size,
-    )
-    assert contains(seen[0], "Keys here", "page down", "Help: Nodes", "Focus job is derived")
-    assert contains(seen[1], "Help: Nodes", "Focus job is derived", "settings")
-    assert seen[2] == 1
+    steps = ("3", "question_mark", lambda app: seen.append(text_of(app)), "tab", lambda app: seen.append(text_of(app)))
+    drive(dashboard_at(LATER_S), *steps, "escape", lambda app: seen.append(len(app.screen_stack)), size=size)
+    return seen
+
+
+def test_help_shows_keys_beside_the_page_about_the_view(dashboard_at):
+    keys, _, left = help_at(dashboard_at, (120, 40))
+    assert contains(keys, "In this pane", "Page down.", "Help: Nodes", "Focus job is derived")
+    assert left == 1
+
+
+def test_on_a_narrow_screen_help_shows_the_keys_and_tab_the_page(dashboard_at):
+    keys, page, left = help_at(dashboard_at, (80, 24))
+    assert contains(keys, "In this pane", "tab about this view")
+    assert not contains(keys, "Focus job is derived")
+    assert contains(page, "Help: Nodes", "Focus job is derived")
+    assert left == 1
 
 
 def test_the_palette_finds_help_of_any_view_settings_and_themes(dashboard_at):
@@ -85,9 +107,9 @@ def test_the_palette_finds_help_of_any_view_settings_and_themes(dashboard_at):
     seen = []
 
     def find(app):
-        commands = {command.title: command for command in app.get_system_commands(app.screen)}
+        commands = {entry.title: entry for entry in palette_entries(app, app.main_screen, app.choose)}
         assert {"Settings", "Theme: ansi", "Time: elapsed", "Help: Pools", "Help: Watch"} <= set(commands)
-        commands["Help: Pools"].callback()
+        commands["Help: Pools"].run()
 
     drive(app, find, lambda app: seen.append(text_of(app)))
-    assert contains(seen[0], "Help: Pools", "current and target number of dedicated nodes")
+    assert contains(seen[0], "Help: Pools", "current and target number")

@@ -10,7 +10,8 @@ from textual import events
 from textual.actions import parse
 
 from engine import Simulation, load_scenario
-from tests.tui.screen_text import after, contains, text_of
+from tests.tui.screen_text import after, contains, messages_of, text_of
+from tui.app.commands import palette_entries
 from tui.viewmodels.frame.tabs import TABS
 from tui.widgets.table import Table
 
@@ -223,7 +224,7 @@ def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
 def test_the_command_palette_finds_what_the_keys_do(dashboard_at):
     app = dashboard_at(LATER_S)
     found = []
-    drive(app, lambda app: found.extend(command.title for command in app.get_system_commands(app.screen)))
+    drive(app, lambda app: found.extend(entry.title for entry in palette_entries(app, app.main_screen, app.choose)))
     assert {"Pools", "Go to a time", "Theme: light", "Save the session as a scenario"} <= set(found)
     assert len(found) == len(set(found))
 
@@ -293,7 +294,7 @@ def test_a_refused_command_shows_its_code(dashboard_at):
         "down",
         "enter",
         "enter",
-        lambda app: said.extend(note.message for note in app._notifications),
+        lambda app: said.extend(messages_of(app)),
     )
     assert said
     assert "enableJob risk refused: 409" in said[0]

@@ -7,7 +7,7 @@ import pytest
 from engine.views.pages.instances import HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, mpi_pool, run_to, simulation, together
 from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.frame.header import Transport, breadcrumb, of_use, scrubber, scrubber_ms
+from tui.viewmodels.frame.header import Transport, breadcrumb, hints, of_use, scrubber, scrubber_ms
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
@@ -273,18 +273,28 @@ def test_the_header_tells_present_and_past_apart(session_at):
     assert width(breadcrumb(session, "Watch", transport, 80)) == 80
 
 
-def test_hints_are_at_most_eight_and_what_can_wait_goes_first():
-    here = (("list.filter", "filter"), ("row.open", "open"))
+def test_hints_begin_with_what_is_most_useful_and_end_with_palette_and_help():
+    here = (("list.filter", "filter"), ("row.open", "open"), ("table.sort", "sort"))
     paused, away = Transport(False, 60.0, False), Transport(True, 60.0, False, "42%")
 
     def said(transport, *, is_past=False, is_low=False):
         return [does for _, does in of_use(here, transport, is_past=is_past, is_low=is_low)]
 
-    always = ["why", "act", "help"]
-    assert said(paused) == ["run", "step", "filter", "open", "speed", *always]
-    assert said(paused, is_past=True) == ["branch here", "run", "step", "filter", "open", *always]
-    assert said(away, is_past=True) == ["stay here", "pause", "step", "filter", "open", *always]
-    assert said(paused, is_past=True, is_low=True) == ["branch here", "run", "why", "help"]
+    pane, always = ["filter", "open", "why", "act", "sort", "step", "speed", "go to time"], ["commands", "help"]
+    assert said(paused) == ["run", *pane, *always]
+    assert said(paused, is_past=True) == ["branch here", "run", *pane, *always]
+    assert said(away, is_past=True) == ["stay here", "pause", *pane, *always]
+    assert said(paused, is_past=True, is_low=True) == ["branch here", "why", *always]
+
+
+@pytest.mark.parametrize("cells", [60, 80, 120, 200])
+def test_hints_fit_and_the_palette_and_help_are_always_among_them(cells):
+    pairs = [("space", "run"), ("enter", "open"), ("/", "filter"), ("o", "sort"), ("w", "why"), ("a", "act")]
+    drawn = hints([*pairs, ("ctrl+p", "commands"), ("?", "help")], cells)
+    assert width(drawn) <= cells + 2
+    assert plain(drawn).rstrip().endswith("ctrl+p commands  ? help")
+    assert "enter open" in plain(drawn)
+    assert cells < 80 or "act" in plain(drawn)
 
 
 def test_the_scrubber_marks_now_and_failures_and_can_be_clicked(session_at):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.screen_text import contains, text_of
+from engine.specs.commands import DisableJobSchedule, RebootNode
+from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.events.bookmarks import Bookmarks, compare_lines
+from tui.viewmodels.events.bookmarks import Bookmarks
+from tui.viewmodels.events.command_words import words_of
+from tui.viewmodels.events.compare import compare_lines
 from tui.viewmodels.frame.tabs import letters_for
 from tui.viewmodels.session.items import links_of
 from tui.viewmodels.text.styled import ItemRef, plain, width
@@ -22,13 +25,13 @@ def told(session, one, other, cells=100):
 
 
 def notes(app):
-    return [note.message for note in app._notifications]
+    return messages_of(app)
 
 
 # --- views
 
 
-@pytest.mark.parametrize("keys", [("4", "1"), ("4", "enter", "1"), ("8", "1"), ("3", "escape"), ("5", "minus")])
+@pytest.mark.parametrize("keys", [("4", "1"), ("4", "enter", "1"), ("8", "1"), ("3", "escape"), ("5", "backspace")])
 def test_a_view_is_whole_on_whatever_way_it_is_reached(dashboard_at, keys):
     seen = []
     drive(dashboard_at(LATER_S), lambda app: seen.append(text_of(app)), *keys, lambda app: seen.append(text_of(app)))
@@ -90,7 +93,7 @@ def test_a_letter_goes_to_its_pane_and_any_other_key_nowhere(dashboard_at, size)
     assert seen[1:] == [("attention", 1), ("job-lists", 1), ("job-lists", 1), ("map", 1)]
 
 
-def test_two_moments_of_a_run(session_at):
+def test_two_moments_of_a_run_stand_in_two_columns_with_their_difference(session_at):
     session = session_at(100)
     bookmarks = Bookmarks(session)
     assert bookmarks.others() == []
@@ -98,27 +101,84 @@ def test_two_moments_of_a_run(session_at):
     session.simulation.run_until(LATER_S * 1000)
     session.update()
     lines = told(session, bookmarks.here(), bookmarks.others()[0])
-    assert lines[0] == "this moment beside bookmark 1, 08:01:40"
-    assert lines[2] == "up to 08:05:30 08:01:40"
-    assert "tasks succeeded 22 0" in lines
-    assert "preparation runs 9 8" in lines
-    assert "node-hours 0.50 0.15" in lines
+    assert lines[0] == "08:05:30 08:01:40 difference percent"
+    assert "tasks succeeded 22 0 +22" in lines
+    assert "preparation runs 9 8 +1 +12%" in lines
+    assert any(line.startswith("node hours 0.") for line in lines)
+    assert any(line.startswith("cost in USD 0.") for line in lines)
     assert lines[-1] == "Both are moments of the same run."
 
 
-def test_two_branches_and_where_they_part(dashboard_at):
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_two_runs_are_compared_at_the_same_moment_and_at_their_ends_and_named_by_what_was_done(dashboard_at, size):
     app = dashboard_at(LATER_S)
     seen = []
     drive(
         app,
-        *("t", *"200", "enter", "b", "3", "a", "enter", "enter"),  # a reboot that had not been
+        *("t", *"480", "enter", "t", *"200", "enter", "b", "3", "a", "enter", "enter"),  # a reboot that had not been
         *("t", *"330", "enter", "c", "1"),
         lambda app: seen.append(text_of(app)),
+        size=size,
     )
-    assert contains(
-        seen[0], "this moment beside the previous run at 08:03:20", "They differ from 08:03:20.", "Here:", "There:"
-    )
-    assert contains(seen[0], "tasks requeued")
+    told = [" ".join(line.strip(" │").split()) for line in seen[0]]
+    assert contains(told, "The runs part at 08:03:20.", "A: this run, after: reboot node n0 of shared.")
+    assert contains(told, "B: the earlier run, in which nothing else was done by hand.")
+    assert contains(told, "At 08:05:30, the same moment", "A B difference percent")
+    assert not contains(told, "CommandAccepted")
+
+
+def test_the_earlier_run_is_compared_at_the_moment_that_is_shown_not_at_its_end(session_at):
+    session = session_at(480)
+    session.simulation.seek(200_000)
+    session.update()
+    bookmarks = Bookmarks(session)
+    bookmarks.keep_run()
+    session.simulation.branch()
+    session.simulation.submit(RebootNode(pool_id="shared", node=0))
+    session.simulation.run_until(240_000)
+    session.update()
+    lines = told(session, bookmarks.here(), bookmarks.others()[0])
+    same, ends = (lines.index(each) for each in lines if each.endswith("A B difference percent"))
+    of_both = dict(line.rsplit(maxsplit=1) for line in lines[same:ends] if line)
+    assert not any("completed" in label for label in of_both)
+    assert "until 08:04:00 08:08:00 -00:04:00 -50%" in lines[ends:]
+
+
+def test_jobs_of_the_earlier_run_keep_their_names(session_at):
+    session = session_at(1200, "nightly-schedule-overruns")
+    session.simulation.run_until(session.simulation.end_ms)
+    session.update()
+    session.simulation.seek(60_000)
+    session.update()
+    bookmarks = Bookmarks(session)
+    bookmarks.keep_run()
+    session.simulation.branch()
+    session.simulation.submit(DisableJobSchedule(job_schedule_id="nightly-risk"))
+    session.simulation.run_until(120_000)
+    session.update()
+    lines = told(session, bookmarks.here(), bookmarks.others()[0], cells=120)
+    assert contains(lines, "nightly-risk:job-1 completed not yet")
+    assert not contains(lines, "job number")
+    assert contains(lines, "A: this run, after: disable job schedule nightly-risk.")
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "words"),
+    [
+        ("resizePool", {"poolId": "p", "targetDedicatedNodes": 20}, "resize pool p to 20"),
+        ("resizePool", {"poolId": "p", "targetLowPriorityNodes": 4}, "resize pool p to 4 Spot nodes"),
+        ("rebootNode", {"poolId": "p", "node": 3}, "reboot node n3 of p"),
+        ("disableNodeScheduling", {"poolId": "p", "node": 3}, "disable node n3 of p scheduling"),
+        ("terminateJob", {"jobId": "j"}, "terminate job j"),
+        ("terminateTask", {"jobId": "j", "taskId": "t"}, "terminate task t of j"),
+        ("enablePoolAutoScale", {"poolId": "p", "autoScaleFormula": "x"}, "enable pool p autoscale"),
+        ("addTasks", {"jobId": "j", "tasks": [{}, {}]}, "add 2 tasks to j"),
+        ("createPool", {"id": "p"}, "create pool p"),
+        ("capacity", {"location": "x"}, "capacity"),
+    ],
+)
+def test_commands_in_words(name, body, words):
+    assert words_of(name, body) == words
 
 
 def test_only_the_last_runs_are_kept(session_at):
@@ -131,7 +191,7 @@ def test_only_the_last_runs_are_kept(session_at):
         bookmarks.keep_run()
         session.simulation.branch()
     assert [run.name for run in bookmarks.others()] == [
-        f"the previous run at 08:04:{second}" for second in range(54, 50, -1)
+        f"the run before the branch at 08:04:{second}, untouched" for second in range(54, 50, -1)
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base import rulebook
-from tests.tui.screen_text import after, contains
+from tests.tui.screen_text import after, contains, messages_of
 from tests.tui.test_go_line import typed
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
@@ -58,7 +58,7 @@ def test_a_sheet_of_rules_leads_to_those_that_it_cites_and_back(dashboard_at):
 def notes(app, *keys):
     """What is said after these keys."""
     said = []
-    drive(app, *keys, lambda app: said.extend(note.message for note in app._notifications))
+    drive(app, *keys, lambda app: said.extend(messages_of(app)))
     return said
 
 
@@ -101,8 +101,8 @@ def test_an_unknown_rule_names_the_nearest(dashboard_at):
 
 
 def test_help_and_palette_know_the_key(dashboard_at):
-    assert contains(after(dashboard_at(LATER_S), "question_mark", "tab", "end"), "K           show the rules")
-    assert contains(after(dashboard_at(LATER_S), "ctrl+p", *"rules"), "Rules on the screen")
+    assert contains(after(dashboard_at(LATER_S), "question_mark", "end"), "K        Show the rules")
+    assert contains(after(dashboard_at(LATER_S), "ctrl+p", *"rules"), "Show the rules cited on the screen")
 
 
 @pytest.mark.parametrize("cells", [60, 74, 116])

@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 
+from tests.tui.screen_text import messages_of
+
 LATER_S = 330
 
 
@@ -19,7 +21,7 @@ def after(app, *keys):
                 await pilot.press(key)
                 await pilot.pause()
                 await app.workers.wait_for_complete()
-            return app.session.now_ms / 1000, [note.message for note in app._notifications]
+            return app.session.now_ms / 1000, messages_of(app)
 
     return asyncio.run(run())
 

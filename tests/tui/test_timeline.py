@@ -463,7 +463,7 @@ def test_keys_move_zoom_and_change_rows(dashboard_at):
         note,
         "r",
         note,
-        "n",
+        "asterisk",
         note,
         "shift+left",
         note,

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.tui.screen_text import messages_of
 from tests.tui.test_timeline import model_of
 from tui.saving.targets import NewLines, TargetError
 from tui.screens.drawing import TimelineDrawing
@@ -92,7 +93,7 @@ def drive_and_draw(app, *keys, steps=()):
                 step(app)
             await app.workers.wait_for_complete()
             await pilot.pause()
-            said.extend(note.message for note in app._notifications)
+            said.extend(messages_of(app))
 
     asyncio.run(run())
     return said

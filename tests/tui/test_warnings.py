@@ -6,7 +6,7 @@ import asyncio
 
 from engine import Simulation, load_scenario
 from tests.tui.conftest import settle
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.frame.go_line import completions
 from tui.viewmodels.session.session import Session
@@ -61,7 +61,7 @@ def test_the_dashboard_says_so_at_the_start_and_shows_the_sheet():
         app = Dashboard(simulation(), plays=False)
         async with app.run_test(size=(120, 40)) as pilot:
             await settle()
-            seen.append([notice.message for notice in app._notifications])
+            seen.append(messages_of(app))
             await pilot.press("colon", *"warnings", "enter")
             await settle()
             seen.append(text_of(app))

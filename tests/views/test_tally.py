@@ -1,15 +1,22 @@
-"""Tallies of a log agree with the report, and find where two runs differ."""
+"""Tallies of a log agree with the report, and of what nodes cost at any moment."""
 
 from __future__ import annotations
 
 import json
-from array import array
 
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.specs.commands import RebootNode
-from engine.views.log.tally import LogColumns, Measure, first_difference, tally
+from engine.views.log.tally import (
+    LogColumns,
+    Measure,
+    all_job_ids,
+    node_prices_usd,
+    node_use,
+    recorded_columns,
+    tally,
+)
+from engine.views.results.report import summary
 
 
 def finished(name="preparation-fails-on-one-node", *commands):
@@ -86,18 +93,21 @@ def test_parts_of_a_log_add_up():
         assert number == first.counts[measure] + second.counts[measure]
 
 
-def test_two_runs_part_at_the_first_entry_that_differs():
-    one, other = finished(), finished("preparation-fails-on-one-node", RebootNode(pool_id="genomics", node=0))
-    at = first_difference(columns(one), columns(other))
-    assert at is not None
-    assert list(one.json_lines())[:at] == list(other.json_lines())[:at]
-    assert other.log.when[at] == 200_001
-    assert first_difference(columns(one), columns(finished())) is None
+@pytest.mark.parametrize("name", ["preparation-fails-on-one-node", "spot-evictions", "a-day-of-autoscaling"])
+@pytest.mark.parametrize("share", [0.2, 0.6, 1])
+def test_the_use_of_nodes_is_that_of_the_report_at_every_moment(name, share):
+    whole = finished(name)
+    until_ms = round(whole.now_ms * share)
+    use = node_use(whole, recorded_columns(whole), until_ms, node_prices_usd(whole))
+    then = Simulation(load_scenario(name))
+    then.run_until(until_ms)
+    report = summary(then)
+    assert use.usd == pytest.approx(report.cost_usd)
+    assert use.hours == pytest.approx(sum(pool.node_hours for pool in report.pools))
 
 
-@pytest.mark.parametrize("at", range(9))
-def test_where_logs_part_is_found_wherever_it_is(at):
-    one = LogColumns(*(array("i", range(9)) for _ in range(4)))
-    changed = array("i", range(9))
-    changed[at] = -1
-    assert first_difference(one, one._replace(row_b=changed)) == at
+def test_a_log_names_the_jobs_of_the_run_that_wrote_it():
+    whole = finished("shared-pool-two-jobs")
+    assert all_job_ids(whole) == ("rates", "credit")
+    named = tally(whole, columns(whole), jobs=("first", "second")).completed_ms
+    assert set(named) <= {"first", "second"}

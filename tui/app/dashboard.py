@@ -6,19 +6,23 @@ import asyncio
 import gc
 import os
 import sys
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
 from textual.widgets import Input, TextArea
 
+from tui.app.commands import palette_entries
 from tui.app.keyboard import Keyboard
 from tui.app.signals import handle_signals
+from tui.dialogs.palette import Palette
 from tui.dialogs.rules import RuleSheet, rules_on
 from tui.dialogs.settings import SettingsScreen
+from tui.dialogs.sheet import Sheet
 from tui.playback.yielding import Yielder
 from tui.saving.recorder import Recorder
 from tui.saving.targets import TargetError
@@ -26,15 +30,17 @@ from tui.screens.main_screen import MainScreen
 from tui.settings.file import SettingsFile
 from tui.settings.options import NO_COLOUR, OPTIONS, Value
 from tui.settings.values import Settings, Source
-from tui.viewmodels.frame.tabs import TABS, VIEW_NAMES
+from tui.viewmodels.frame.messages import MOST_KEPT, Message, Severity, list_lines
+from tui.viewmodels.frame.tabs import VIEW_NAMES
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.sheets.warnings import warning_note
 from tui.viewmodels.text.glyphs import GlyphSet
 from tui.widgets import palette
+from tui.widgets.message_line import MessageLine
 from tui.widgets.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.filter import LineFilter
     from textual.screen import Screen
@@ -91,6 +97,10 @@ def tune_gc() -> None:
     gc.set_threshold(*_GC_THRESHOLDS)
 
 
+def _is_escape(event: events.Event) -> bool:
+    return isinstance(event, events.Key) and event.key == "escape"
+
+
 def _print_error(text: str) -> None:
     print(text, file=sys.stderr)  # noqa: T201  # the dashboard is closed
 
@@ -100,9 +110,10 @@ class Dashboard(App[None]):
 
     TITLE = "batchdeck"
     CSS_PATH = "../styles/main.tcss"
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False  # it has a palette of its own
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "quit", show=False, id="interrupt"),
+        Binding("ctrl+p", "palette", "find a command", priority=True, id="palette"),
         Binding("s", "settings", "settings", id="settings"),
         Binding("K", "rules", "show the rules cited on the screen", priority=True, id="rules"),
     ]
@@ -131,6 +142,7 @@ class Dashboard(App[None]):
         self.settings = settings or Settings()
         self.session = Session(simulation)
         self.recorder = Recorder(simulation)
+        self.messages: deque[Message] = deque(maxlen=MOST_KEPT)
         self._notes = notes
         self._introduces = introduces
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual replaces sys.stdout later
@@ -154,9 +166,44 @@ class Dashboard(App[None]):
             if self.keyboard.holds(event):
                 return
             self.main_screen.end_introduction()
+            if self._close_message() and _is_escape(event) and self._has_only_the_message_to_close():
+                return
         await super().on_event(event)
         if is_typed:
             self.keyboard.follow()
+
+    # -- messages ------------------------------------------------------------------------------------------------
+
+    def notify(  # as Textual declares it, which would show toasts above the panes
+        self,
+        message: str,
+        *,
+        title: str = "",  # noqa: ARG002
+        severity: Severity = "information",
+        timeout: float | None = None,  # noqa: ARG002
+        markup: bool = True,  # noqa: ARG002
+    ) -> None:
+        """Show a message in a line of the screen on top until the next key, and keep it for the list of messages."""
+        said = Message(message, severity, self.session.now_ms)
+        self.messages.append(said)
+        line = next(iter(self.screen.query(MessageLine)), None)
+        if line is None:
+            line = MessageLine(self.session)
+            self.screen.mount(line)
+        line.add(said)
+
+    def action_messages(self) -> None:
+        """Show the messages so far."""
+        self.push_screen(Sheet("Messages", lambda cells: list_lines(self.session, self.messages, cells)))
+
+    def _close_message(self) -> bool:
+        """Hide the line with a message; return whether it was visible."""
+        return any(line.close() for line in self.screen.query(MessageLine))
+
+    def _has_only_the_message_to_close(self) -> bool:
+        """Return True unless Escape has more to do than to close a message: leave an input, a dialog, or a seek."""
+        is_typing = isinstance(self.screen.focused, Input | TextArea)
+        return self.screen is self.main_screen and not is_typing and not self.main_screen.playback.pacer.is_seeking
 
     @property
     def yielder(self) -> Yielder:
@@ -216,7 +263,7 @@ class Dashboard(App[None]):
         if cited:
             self.push_screen(RuleSheet(cited))
         else:
-            self.notify("No rule is cited here. : rule PREP-16 shows one, : rule PREP a chapter.", markup=False)
+            self.notify("No rule is cited here. : rule PREP-16 shows one, : rule PREP a chapter.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002  # as Textual declares it
         """Leave letters to a field in which somebody types."""
@@ -251,36 +298,16 @@ class Dashboard(App[None]):
             return [NoColor()]
         return [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Yield the entries of the command palette: the keys of the main screen, options and help."""
-        if isinstance(screen, MainScreen):
-            bindings = {one.binding.id: one.binding for one in screen.active_bindings.values() if one.node is screen}
-            for identity, binding in bindings.items():
-                if identity and identity != "quit":
-                    action = partial(screen.run_action, binding.action)
-                    yield SystemCommand(binding.description.capitalize(), binding.key, action)
-        for option in OPTIONS.values():
-            for value in option.values:
-                title = f"{option.name.capitalize()}: {value}"
-                yield SystemCommand(title, option.about, partial(self.choose, option.name, value))
-        for tab in TABS:
-            explain = partial(self.main_screen.help_with, tab.name)
-            yield SystemCommand(f"Help: {tab.title}", "columns and states", explain)
-        yield SystemCommand("Describe this screen", "the Watch view as sentences", self.main_screen.describe)
-        yield SystemCommand(
-            "Account", "quotas and their use, applications, certificates", self.main_screen.show_account
-        )
-        yield SystemCommand(
-            "Warnings", "what the scenario says that is probably not meant", self.main_screen.show_warnings
-        )
-        yield SystemCommand(
-            "Storage",
-            "the blobs named and uploaded, with their texts",
-            partial(self.main_screen.show_account, "Storage"),
-        )
-        yield SystemCommand("Rules on the screen", "what they say, and where that comes from", self.action_rules)
-        yield SystemCommand("Settings", "each value, where it comes from, and another one", self.action_settings)
-        yield SystemCommand("Quit", "leave the dashboard", self.action_quit)
+    def action_palette(self) -> None:
+        """Let the user choose one of all commands."""
+
+        def chosen(run: Callable[[], object] | None) -> None:
+            if run is not None:
+                self.call_later(run)
+
+        if self.screen is self.main_screen:
+            entries = list(palette_entries(self, self.main_screen, self.choose))
+            self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)
 
     # -- the end -------------------------------------------------------------------------------------------------
 

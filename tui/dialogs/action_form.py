@@ -447,7 +447,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self.dismiss(None)
 
     def _say(self, text: str, severity: Any = "error") -> None:  # noqa: ANN401 - Textual's own names
-        self.notify(self._session.text(text), severity=severity, markup=False)
+        self.notify(self._session.text(text), severity=severity)
 
 
 def _sentences(found: Sequence[FormMistake]) -> list[str]:

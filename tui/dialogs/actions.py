@@ -86,7 +86,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
 
     def _open(self, action: Action) -> None:
         if self._session.is_past:
-            self.notify(PAST, severity="warning", markup=False)
+            self.notify(PAST, severity="warning")
         elif action.opens_formula:
             self.dismiss(action)
         else:

@@ -107,13 +107,13 @@ class FormulaEditor(Modal[list[Command] | None]):
     def action_apply(self) -> None:
         """Return the command that applies the formula; warn once if it would fail."""
         if self._session.is_past:
-            self.notify(PAST, severity="warning", markup=False)
+            self.notify(PAST, severity="warning")
         elif not self._trial.is_taken:
             self.action_go_to_fault()
-            self.notify("The service would refuse it.", severity="error", markup=False)
+            self.notify("The service would refuse it.", severity="error")
         elif self._trial.fault is not None and not self._is_warned:
             self._is_warned = True
-            self.notify("It would fail as the pool is now. Ctrl+s again applies it.", severity="warning", markup=False)
+            self.notify("It would fail as the pool is now. Ctrl+s again applies it.", severity="warning")
         else:
             formula = self.query_one(TextArea).text
             self.dismiss([EnablePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
@@ -121,7 +121,7 @@ class FormulaEditor(Modal[list[Command] | None]):
     def action_evaluate(self) -> None:
         """Have the service evaluate the formula. The result is an event, and nothing changes (AS-87)."""
         if self._session.is_past:
-            self.notify(PAST, severity="warning", markup=False)
+            self.notify(PAST, severity="warning")
         else:
             formula = self.query_one(TextArea).text
             self.dismiss([EvaluatePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
@@ -132,6 +132,4 @@ class FormulaEditor(Modal[list[Command] | None]):
             self.dismiss(None)
         else:
             self._is_warned = True
-            self.notify(
-                "The formula has been changed. Esc again leaves it as it was.", severity="warning", markup=False
-            )
+            self.notify("The formula has been changed. Esc again leaves it as it was.", severity="warning")

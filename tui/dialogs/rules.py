@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.scroll_view import ScrollView
 
 from engine.base import rulebook
-from tui.dialogs.sheet import Sheet, SheetText
+from tui.dialogs.sheet import Sheet
 from tui.viewmodels.sheets.rules import rule_lines
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.styled import plain
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from engine.base.rulebook import Chapter, Rule
 
 _WIDE_ENOUGH = 1000  # cells: no id is cut
-_BORDERS = 2
 
 
 class RuleSheet(Sheet):
@@ -32,15 +31,6 @@ class RuleSheet(Sheet):
         """Show these, in this order."""
         self.shown = parts
         super().__init__(_title(parts), lambda cells: rule_lines(parts, cells))
-
-    def on_resize(self) -> None:
-        """Make the sheet as high as its text, if the screen has room for that."""
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        sheet, text = self.query_one(".sheet"), self.query_one(SheetText)
-        text.update()
-        sheet.styles.height = min(len(text.lines) + _BORDERS, self.size.height * 88 // 100)
 
 
 def _title(parts: Sequence[Chapter | Rule]) -> str:

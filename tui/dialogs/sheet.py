@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import Line
 
 
+_BORDERS = 2
+_MARGIN = 2  # lines of the main screen that stay visible
+
+
 class SheetText(LinesView):
     """Text made for the width that the sheet turns out to have."""
 
@@ -79,9 +83,19 @@ class Sheet(Modal[None]):
         page.border_subtitle = self._keys
         page.focus()
 
+    def on_resize(self) -> None:
+        """Make the sheet as high as its text."""
+        self.call_after_refresh(self.fit)
+
+    def fit(self) -> None:
+        """Make the text anew, and the sheet as high as it is, if the screen has room for that."""
+        text = self.query_one(SheetText)
+        text.update()
+        self.query_one(".sheet").styles.height = min(len(text.lines) + _BORDERS, self.size.height - _MARGIN)
+
     def show_again(self) -> None:
         """Make the text anew."""
-        self.query_one(SheetText).update()
+        self.fit()
 
 
 def details_sheet(model: RowsModel, key: int) -> Sheet:

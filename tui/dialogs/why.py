@@ -76,4 +76,4 @@ class Why(Sheet):
     def action_copy(self) -> None:
         """Copy the answers as plain text."""
         self.app.copy_to_clipboard(plain_text(self._session, self._answers, self._expected))
-        self.notify("copied", markup=False)
+        self.notify("copied")

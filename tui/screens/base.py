@@ -55,7 +55,14 @@ class ViewScreen(Screen[None]):
         self.recorder = recorder
         self.settings = settings
         self.keymap = Keymap(settings.keys)
-        self.playback = Playback(self, session, recorder, update=self.update, update_header=self.update_header)
+        self.playback = Playback(
+            self,
+            session,
+            recorder,
+            update=self.update,
+            update_header=self.update_header,
+            view_name=lambda: self.view.id or "",
+        )
         self._views: list[View] = [Watch(session), Timeline(session)]
         self._views += [ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None]
         for view in self._views:

@@ -12,13 +12,14 @@ from engine.base.shortening import quoted
 from engine.scenario.wording import did_you_mean
 from tui.dialogs.rules import RuleSheet
 from tui.dialogs.sheet import Sheet
-from tui.screens.navigation_keys import NavigationKeys
+from tui.screens.search_keys import SearchKeys
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM, AccountDetailModel
 from tui.viewmodels.detail_pages.job import STATISTICS_TAB, JobDetailModel
 from tui.viewmodels.frame.go_line import (
     ACCOUNT,
     EXPECTATIONS,
+    MESSAGES,
     STATISTICS,
     STORAGE,
     VIEWS,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class GoLineKeys(NavigationKeys):
+class GoLineKeys(SearchKeys):
     """Asks for a line, completes it while it is typed, and carries it out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,29 +65,39 @@ class GoLineKeys(NavigationKeys):
         text = text.strip()
         verb, _, rest = text.partition(" ")
         rest = rest.strip()
-        pages: dict[str, Callable[[], None]] = {
+        if text.lower() in VIEWS:
+            self.show_view(VIEWS[text.lower()])
+        elif text.lower() in self._pages:
+            self._pages[text.lower()]()
+        elif verb in self._verbs:
+            self._verbs[verb](rest)
+        elif verb in ("only", "filter", "sort", "columns"):
+            self._arrange(verb, rest)
+        elif text:
+            self._go_to_id(text)
+
+    @property
+    def _pages(self) -> dict[str, Callable[[], object]]:
+        """What shows each page and sheet that is opened by its name."""
+        return {
             WARNINGS: self.show_warnings,
             EXPECTATIONS: self.show_expectations,
             ACCOUNT: self.show_account,
+            MESSAGES: partial(self.call_later, self.run_action, "app.messages"),
             STORAGE: partial(self.show_account, "Storage"),
             STATISTICS: self.show_statistics,
         }
-        if text.lower() in VIEWS:
-            self.show_view(VIEWS[text.lower()])
-        elif verb == "time":
-            self.go_to_time(rest)
-        elif verb == "speed":
-            self.take_speed(rest)
-        elif verb in ("only", "filter", "sort", "columns"):
-            self._arrange(verb, rest)
-        elif text.lower() in pages:
-            pages[text.lower()]()
-        elif verb == "rule":
-            self._show_rule(rest)
-        elif verb == "new":
-            self._create(rest)
-        elif text:
-            self._go_to_id(text)
+
+    @property
+    def _verbs(self) -> dict[str, Callable[[str], object]]:
+        """What carries out each word that is followed by something."""
+        return {
+            "time": self.go_to_time,
+            "speed": self.take_speed,
+            "find": self.find_everywhere,
+            "rule": self._show_rule,
+            "new": self._create,
+        }
 
     def _create(self, what: str) -> None:
         """Open the form that creates something."""

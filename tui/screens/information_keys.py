@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from engine.views.series.series import Window
 from tui.dialogs.files import Files, FilesPlayback
-from tui.dialogs.help import HelpScreen
+from tui.dialogs.help import HelpScreen, entries_of
 from tui.dialogs.sheet import Sheet
 from tui.dialogs.why import Why, WhyActions
 from tui.panes.timeline import Timeline
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from engine.views.explain.expected import Expected
     from tui.panes.view import View
+    from tui.viewmodels.sheets.help import KeyEntry
 
 
 class InformationKeys(TimeKeys):
@@ -89,16 +90,17 @@ class InformationKeys(TimeKeys):
 
     def action_help(self) -> None:
         """Show the keys of the focused pane, and explain the view."""
-        self._open_help(self.view, [] if self.focused is None else self.keymap.keys_in(type(self.focused)))
+        here = [] if self.focused is None else entries_of(self.keymap, type(self.focused))
+        self._open_help(self.view, here)
 
     def help_with(self, name: str) -> None:
         """Explain a view."""
-        self._open_help(self.view_named(name), [])
+        self._open_help(self.view_named(name), [], shows_page=True)
 
-    def _open_help(self, view: View, here: Sequence[tuple[str, str]]) -> None:
-        everywhere = [pair for owner in (self, self.app) for pair in self.keymap.keys_in(type(owner))]
+    def _open_help(self, view: View, here: Sequence[KeyEntry], *, shows_page: bool = False) -> None:
+        everywhere = entries_of(self.keymap, type(self), type(self.app))
         about = HelpPage(view.title, view.help_text, view.columns)
-        self.app.push_screen(HelpScreen(about, here, everywhere, self.session.glyphs))
+        self.app.push_screen(HelpScreen(about, here, everywhere, self.session.glyphs, shows_page=shows_page))
 
     def describe(self) -> None:
         """Describe the Watch view in sentences, for screen readers."""

@@ -50,7 +50,7 @@ class NavigationKeys(TimeKeys):
         Binding("escape", "out", "close, or go back", id="go.out"),
         Binding("q", "leave", "leave the page, or quit after a question", id="quit.ask"),
         Binding("ctrl+q", "quit", "quit", id="quit"),
-        Binding("minus", "previous", "the previous view, and back again", id="go.previous"),
+        Binding("backspace", "previous", "the previous view, and back again", id="go.previous"),
         Binding("less_than_sign", "visit(-1)", "back through the views visited", id="go.back"),
         Binding("greater_than_sign", "visit(1)", "forward through the views visited", id="go.forward"),
         Binding("z", "zoom", "maximise or restore the pane", id="pane.zoom"),
@@ -274,12 +274,10 @@ class NavigationKeys(TimeKeys):
         self.app.push_screen(Jump(panes, [self.session.clock(when_ms) for when_ms in moments_ms]), go)
 
     def action_out(self) -> None:
-        """Stop a seek, else close notifications, a maximised pane, a filter, marks, or the view."""
+        """Stop a seek, else close a maximised pane, a filter, marks, or the view."""
         if self.playback.stop_seeking():
             return
-        if self.query("Toast"):
-            self.app.clear_notifications()
-        elif self.maximized is not None:
+        if self.maximized is not None:
             self.minimize()
         elif self.view.clear_filter():
             self.update()

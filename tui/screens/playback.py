@@ -43,13 +43,24 @@ class Playback:
         *,
         update: Callable[[], None],
         update_header: Callable[[], None],
+        view_name: Callable[[], str],
     ) -> None:
-        """``update`` brings the whole of ``screen`` up to date, ``update_header`` only the clock, tabs and hints."""
+        """Create the playback of a session.
+
+        Args:
+            screen: The main screen.
+            session: The session whose time moves.
+            recorder: Saves what was done by hand if the engine fails.
+            update: Brings the whole screen up to date.
+            update_header: Brings only the clock, tabs and hints up to date.
+            view_name: Returns the name of the view that is shown.
+        """
         self._screen = screen
         self._session = session
         self._recorder = recorder
         self._update = update
         self._update_header = update_header
+        self._view_name = view_name
         self.pacer = Pacer(session.simulation, self._on_frame)
         self._notices = Notices(session)
         self._next_notice_s = 0.0
@@ -133,9 +144,11 @@ class Playback:
             if not self.pacer.playing:  # the last news follow when the second is over
                 self._screen.set_timer(wait_s, self._notify_of_news)
             return
+        if not self._screen.is_current:
+            return  # they are told when the dialog is closed
         self._next_notice_s = time.perf_counter() + _BETWEEN_NOTICES_S
         self._session.update()
-        notice = self._notices.take(self.pacer.speed)
+        notice = self._notices.take(self.pacer.speed, self._view_name())
         if notice is not None:
             say(self._screen, notice.text, "warning" if notice.is_failure else "information")
 

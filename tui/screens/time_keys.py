@@ -10,7 +10,8 @@ from engine.base.shortening import quoted
 from tui.dialogs.sheet import Sheet
 from tui.playback.pacer import FASTEST
 from tui.screens.base import ViewScreen
-from tui.viewmodels.events.bookmarks import Bookmarks, compare_lines
+from tui.viewmodels.events.bookmarks import Bookmarks
+from tui.viewmodels.events.compare import compare_lines
 from tui.viewmodels.text import format as fmt
 from tui.widgets.messages import GoToFailure, GoToTime, say
 

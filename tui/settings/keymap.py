@@ -147,11 +147,11 @@ class Keymap:
         names = (key_name(each[0]) if each else word for each, word in zip(keys, identities.split(), strict=True))
         return " ".join(names)
 
-    def keys_in(self, context: type[DOMNode]) -> list[tuple[str, str]]:
-        """Return the keys of our classes and what they do, without those that Textual declares."""
+    def bindings_of(self, context: type[DOMNode]) -> list[Binding]:
+        """Return the bindings of our classes, without those that Textual declares."""
         ours = (each for each in reversed(context.__mro__) if each.__module__.startswith("tui."))
         bound = (binding for each in ours if issubclass(each, DOMNode) for binding in _bound(each))
-        return [(self.all_shown(binding), binding.description) for binding in bound if binding.description]
+        return [binding for binding in bound if binding.description]
 
     def all_shown(self, binding: Binding) -> str:
         """Return all keys of a binding, as hints show them."""

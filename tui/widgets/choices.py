@@ -51,6 +51,7 @@ class Choices(CursorView):
         self.pointer = pointer
         self._lines: list[tuple[int, Line]] = []
         self.number = 0
+        self.is_driven = False  # True: the cursor is drawn and moved while an input has the focus
 
     def show(self, lines: Sequence[tuple[int, Line]]) -> None:
         """Show these lines, each with the number of its group."""
@@ -71,7 +72,7 @@ class Choices(CursorView):
         if at >= len(self._lines):
             return strip_of(self, ())
         number, spans = self._lines[at]
-        is_cursor = self.has_focus and number == self.number and number >= 0
+        is_cursor = (self.has_focus or self.is_driven) and number == self.number and number >= 0
         pointer = Span(f"{self.pointer} " if is_cursor else "  ", Role.STRONG)
         return strip_of(self, (pointer, *spans), is_cursor=is_cursor)
 
@@ -80,6 +81,11 @@ class Choices(CursorView):
         groups = self._groups()
         if self.number in groups:
             self._move_to(groups[max(0, min(groups.index(self.number) + by, len(groups) - 1))])
+
+    def to_first(self) -> None:
+        """Move the cursor to the first group."""
+        for number in self._groups()[:1]:
+            self._move_to(number)
 
     def _move_to(self, number: int) -> None:
         self.number = number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
+    from tui.viewmodels.frame.messages import Severity
     from tui.viewmodels.text.styled import ItemRef
     from tui.viewmodels.timeline.rows import Openable
 
@@ -77,6 +78,6 @@ class OfferActions(Message):
     subjects: Sequence[ItemRef]
 
 
-def say(widget: Widget, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
-    """Notify the user in a corner of the screen; an error stays longer."""
-    widget.notify(text, severity=severity, markup=False, timeout=10 if severity == "error" else None)
+def say(widget: Widget, text: str, severity: Severity = "information") -> None:
+    """Tell the user something in the line above the key hints."""
+    widget.notify(text, severity=severity, markup=False)

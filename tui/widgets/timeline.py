@@ -47,7 +47,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         *row_bindings("timeline"),
         Binding("plus", "zoom(1)", "zoom in", id="timeline.closer"),
         Binding("minus", "zoom(-1)", "zoom out", id="timeline.farther"),
-        Binding("n", "fit", "show the whole run up to now", id="timeline.fit"),
+        Binding("asterisk", "fit", "show the whole run up to now", id="timeline.fit"),
         Binding("exclamation_mark", "only_failed", "only failed", id="timeline.failed"),
         Binding("r", "rows", "rows: nodes, tasks, jobs, preparation, release", id="timeline.rows"),
         Binding("o", "sort", "order: number, first start, busy share, failures", id="timeline.sort"),

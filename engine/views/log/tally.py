@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Hashable
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.node_states import NODE_STATES, Interruption
+from engine.base.node_states import NODE_STATES, UNBILLED, Interruption
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
+from engine.base.units import HOUR_MS
 from engine.events.log import plain
 from engine.views.log.reader import matching, where
 
 if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from engine import Simulation
     from engine.events.log import Shape
@@ -64,8 +65,17 @@ class Tally(NamedTuple):
     completed_ms: Mapping[str, int]
 
 
-def tally(simulation: Simulation, columns: LogColumns, start: int = 0, stop: int | None = None) -> Tally:
-    """Count the entries from number ``start`` on, and before ``stop``."""
+def tally(
+    simulation: Simulation,
+    columns: LogColumns,
+    start: int = 0,
+    stop: int | None = None,
+    jobs: Sequence[str] | None = None,
+) -> Tally:
+    """Count the entries from number ``start`` on, and before ``stop``.
+
+    ``jobs`` are the ids of all jobs of the run that wrote the log; without them it is the run that is shown.
+    """
     shapes, entries = simulation.log.shapes, columns.shape_of[start:stop]
     counts = dict.fromkeys(Measure, 0)
     for shape, times in Counter(entries).items():
@@ -73,7 +83,8 @@ def tally(simulation: Simulation, columns: LogColumns, start: int = 0, stop: int
         if measure is not None:
             counts[measure] += times
     ends = where([_completes(shape) for shape in shapes], entries, start)
-    return Tally(counts, {_job_name(simulation, columns.row_a[at]): columns.when[at] for at in ends})
+    names = simulation.names.job if jobs is None else jobs.__getitem__
+    return Tally(counts, {names(columns.row_a[at]): columns.when[at] for at in ends})
 
 
 def tally_since(simulation: Simulation, start: int) -> Tally:
@@ -92,44 +103,54 @@ def _is_departure(shape: Shape) -> bool:
     return shape.event == "NodeStateChanged" and ("to", NodeState.LEAVING_POOL) in shape.fields
 
 
-def _job_name(simulation: Simulation, job: int) -> str:
-    """Return the id of a job; a job that only another branch had gets a number instead."""
-    return simulation.names.job(job) if job < len(simulation.world.jobs) else f"job number {job + 1}"
+def all_job_ids(simulation: Simulation) -> tuple[str, ...]:
+    """Return the ids of all jobs so far, deleted ones too, by their row number."""
+    return tuple(job.id for job in simulation.world.jobs.rows)
 
 
-def node_ms(simulation: Simulation, columns: LogColumns, until_ms: int) -> int:
-    """Return how long nodes were in their pools up to a moment, all together, in ms."""
-    shapes = simulation.log.shapes
-    total_ms = present = 0
-    for at in where([shape.event == "NodeStateChanged" for shape in shapes], columns.shape_of, 0):
-        when_ms, fields = columns.when[at], dict(shapes[columns.shape_of[at]].fields)
-        if when_ms > until_ms:
+def node_prices_usd(simulation: Simulation) -> array[float]:
+    """Return the price of an hour of each node that has been in a pool so far, in US dollars (VM-2)."""
+    world = simulation.world
+    prices = array("d", bytes(8 * world.nodes.length))
+    for pool in world.pools.rows:
+        by_kind = [pool.size.price_usd(pool.os, dedicated=dedicated) or 0.0 for dedicated in (False, True)]
+        for node in pool.nodes:
+            prices[node] = by_kind[world.nodes[node].dedicated]
+    return prices
+
+
+class NodeUse(NamedTuple):
+    """The hours for which nodes are billed, and what these cost in US dollars."""
+
+    hours: float
+    usd: float
+
+
+def node_use(simulation: Simulation, columns: LogColumns, until_ms: int, prices: Sequence[float]) -> NodeUse:
+    """Return the use of nodes up to a moment; ``prices`` are those of an hour of each node (ACC-10)."""
+    shapes = [_billing(shape) for shape in simulation.log.shapes]
+    node_ms = 0
+    cost = 0.0  # US dollars, times the ms of an hour
+    for at in where([each != 0 for each in shapes], columns.shape_of, 0):
+        left_ms = until_ms - columns.when[at]
+        if left_ms < 0:
             break
-        if fields["from"] is None:
-            total_ms, present = total_ms - when_ms, present + 1
-        elif fields["to"] is None:
-            total_ms, present = total_ms + when_ms, present - 1
-    return total_ms + present * until_ms
+        change = shapes[columns.shape_of[at]]
+        node_ms += change * left_ms
+        cost += change * left_ms * prices[columns.row_b[at]]
+    return NodeUse(node_ms / HOUR_MS, cost / HOUR_MS)
 
 
-def event_and_moment(simulation: Simulation, columns: LogColumns, at: int) -> tuple[str, int]:
-    """Return the event of one entry, and its moment in ms since the start."""
-    return simulation.log.shapes[columns.shape_of[at]].event, columns.when[at]
+def _billing(shape: Shape) -> int:
+    """Return 1 if a node is billed from such an entry on, -1 if it is not any more, else 0."""
+    if shape.event != "NodeStateChanged":
+        return 0
+    fields = dict(shape.fields)
+    return _is_billed(fields["to"]) - _is_billed(fields["from"])
 
 
-def first_difference(one: LogColumns, other: LogColumns) -> int | None:
-    """Return the first entry in which two logs differ; None where one is the beginning of the other."""
-    both = min(len(one.when), len(other.when))
-    low, high = 0, both  # the logs are equal up to ``low``, and differ before ``high``
-    if all(a[:both] == b[:both] for a, b in zip(one, other, strict=True)):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        if all(a[low:middle] == b[low:middle] for a, b in zip(one, other, strict=True)):
-            low = middle
-        else:
-            high = middle
-    return low
+def _is_billed(state: Hashable) -> bool:
+    return state is not None and state not in UNBILLED
 
 
 def _completes(shape: Shape) -> bool:

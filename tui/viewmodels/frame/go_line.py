@@ -42,7 +42,8 @@ WARNINGS = "warnings"
 EXPECTATIONS = "expectations"
 STORAGE = "storage"
 STATISTICS = "statistics"
-GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule", "new")
+MESSAGES = "messages"
+GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule", "new", "find")
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
@@ -81,7 +82,7 @@ def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
     yield from GO_WORDS
-    yield from (ACCOUNT, STORAGE, STATISTICS, WARNINGS, EXPECTATIONS)
+    yield from (ACCOUNT, EXPECTATIONS, MESSAGES, STATISTICS, STORAGE, WARNINGS)
     yield from _ids(session)
 
 

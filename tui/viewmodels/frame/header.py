@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 _WIDE = 100  # cells
-_MOST_HINTS = 8
+_FIRST_HERE = 2  # hints of the pane that come before those of all panes
+_LAST_HINTS = 2  # always shown
 
 
 class Transport(NamedTuple):
@@ -169,32 +170,33 @@ def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
 def of_use(
     here: Sequence[tuple[str, str]], transport: Transport, *, is_past: bool, is_low: bool
 ) -> list[tuple[str, str]]:
-    """Return the ids of bindings that are useful now, with a word for each: at most eight, four on a low screen.
+    """Return the ids of bindings that are useful now, with a word for each: the most useful first, four if low.
 
-    Those of the view, ``here``, stand between those of time and the general ones.
+    ``here`` are those of the pane. The last two, palette and help, are always shown.
     """
-    first = [("time.play", "pause" if transport.is_playing else "run"), ("time.step", "step")]
+    first = [("time.play", "pause" if transport.is_playing else "run")]
     if transport.way is not None:
         first.insert(0, ("go.out", "stay here"))
     elif is_past:
         first.insert(0, ("time.branch", "branch here"))
     if is_low:
-        return [*first[:2], ("row.why", "why"), ("help", "help")]
-    last = [("row.why", "why"), ("row.act", "act"), ("help", "help")]
-    rest = [*here, ("time.slower time.faster", "speed"), ("time.back", "back"), ("time.go", "go to time")]
-    return [*first, *rest[: _MOST_HINTS - len(first) - len(last)], *last]
+        return [*first[:1], ("row.why", "why"), ("palette", "commands"), ("help", "help")]
+    row = [("row.why", "why"), ("row.act", "act")]
+    time = [("time.step time.back", "step"), ("time.slower time.faster", "speed"), ("time.go", "go to time")]
+    return [*first, *here[:_FIRST_HERE], *row, *here[_FIRST_HERE:], *time, ("palette", "commands"), ("help", "help")]
 
 
 def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:
-    """Return as many keys and words as fit, always with the last one."""
-    drawn = [(Span(key, Role.KEY), Span(f" {does}   ", Role.DIM)) for key, does in pairs]
-    room = cells + 2 - width(drawn[-1])
+    """Return as many keys and words as fit, always with the last two."""
+    drawn = [(Span(key, Role.KEY), Span(f" {does}  ", Role.DIM)) for key, does in pairs]
+    last = [span for pair in drawn[-_LAST_HINTS:] for span in pair]
+    room = cells + 2 - width(last)
     spans: list[Span] = [Span(" ")]
-    for pair in drawn[:-1]:
+    for pair in drawn[:-_LAST_HINTS]:
         if width((*spans, *pair)) > room:
             break
         spans += pair
-    return (*spans, *drawn[-1])
+    return (*spans, *last)
 
 
 def too_small(cells: int, lines: int) -> list[Line]:

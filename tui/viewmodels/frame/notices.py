@@ -1,4 +1,4 @@
-"""Notices while time passes: failures, one line for each cause, and the ends of phases."""
+"""News while time passes that the present view does not show: failures by cause, and the ends of phases."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
 from engine.views.pages.instances import HookStatus
+from tui.viewmodels.text import format as fmt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 # At higher speeds only failures are reported.
 CALM_SPEED = 60
 _MOST_LOOKED_AT = 2_000  # failures of one notice: the newest are listed by cause, the others are counted
-_MOST_CAUSES = 3
 _MOST_NAMES = 3
 _NOUNS = {
     "TaskStateChanged": "task",
@@ -35,10 +35,23 @@ _NOUNS = {
     "TaskScheduleFail": "task not scheduled",
     "JobScheduleOccurrenceMissed": "occurrence missed",
 }
+_EVERYTHING = frozenset({"*"})
+# The nouns of the failures, and the phases, that a view shows anyway.
+_SHOWN_BY: dict[str, frozenset[str]] = {
+    "watch": _EVERYTHING,
+    "events": _EVERYTHING,
+    "pools": frozenset({"resize", "formula"}),
+    "nodes": frozenset({"node", "start task"}),
+    "jobs": frozenset({"preparation ends", "tasks end", "job"}),
+    "tasks": frozenset({"task", "subtask", "task not scheduled", "tasks end"}),
+    "preparation": frozenset({"preparation", "preparation ends"}),
+    "release": frozenset({"release"}),
+    "schedules": frozenset({"occurrence missed"}),
+}
 
 
 class Notice(NamedTuple):
-    """A notification on the screen."""
+    """News for the message line."""
 
     text: str
     is_failure: bool
@@ -73,8 +86,11 @@ class Notices:
         self._jumps = self._session.simulation.jumps
         self._phases = self._phases_now()
 
-    def take(self, speed: float | None) -> Notice | None:
-        """Return the notice for the time since the last call. At high speed (None: maximum) only failures count."""
+    def take(self, speed: float | None, view: str = "") -> Notice | None:
+        """Return the news since the last call that the view does not show.
+
+        At high speed (``speed`` None: maximum) only failures are news.
+        """
         if self._jumps != self._session.simulation.jumps:
             self.skip()
             return None
@@ -85,26 +101,40 @@ class Notices:
         is_calm = speed is not None and speed <= CALM_SPEED
         before, self._phases = self._phases, self._phases_now() if is_calm else None
         ends = [] if before is None or self._phases is None else self._ends(before, self._phases)
-        lines = [*self._failed(new), *ends]
-        return Notice(self._session.text("\n".join(lines)), bool(new)) if lines else None
+        shown = _SHOWN_BY.get(view, frozenset())
+        if shown is _EVERYTHING:
+            self._count(new)
+            return None
+        failed = self._failed(new, shown)
+        news = [*failed, *(text for phase, text in ends if phase not in shown)]
+        return Notice(self._session.text("; ".join(news)), bool(failed)) if news else None
 
     # -- failures ------------------------------------------------------------------------------------------------
 
-    def _failed(self, new: Sequence[int]) -> list[str]:
-        """Return the failures by cause, the most frequent first. A recurring cause is reported now and then."""
+    def _count(self, new: Sequence[int]) -> dict[str, list[str]]:
+        """Count the failures by cause. Return the causes that are news, each with its names, the most frequent first.
+
+        A cause is news the first time, and when the number of its failures has grown tenfold.
+        """
         events = self._session.events
         causes: dict[str, list[str]] = {}
         for index in new[-_MOST_LOOKED_AT:]:
             event = events.row(index)
             causes.setdefault(cause(event), []).append(_name(event))
         ordered = sorted(causes.items(), key=lambda pair: -len(pair[1]))
-        told = [(why, names) for why, names in ordered if self._is_news(why, len(names))][:_MOST_CAUSES]
-        lines = [f"{self._counts[why]:,} × {why} ({_some(names)})" for why, names in told]
-        rest = len(new) - sum(len(names) for _, names in told)
-        return [*lines, f"and {rest:,} more failures: press 9, then !"] if told and rest else lines
+        return {why: names for why, names in ordered if self._is_news(why, len(names))}
+
+    def _failed(self, new: Sequence[int], shown: frozenset[str]) -> list[str]:
+        """Return the most frequent cause that is news and not ``shown``, and the number of the other failures."""
+        news = {why: names for why, names in self._count(new).items() if why.partition(":")[0] not in shown}
+        if not news:
+            return []
+        why, names = next(iter(news.items()))
+        rest = sum(map(len, news.values())) - len(names)
+        more = [f"{fmt.counted(rest, 'other failure')}: press 9, then !"] if rest else []
+        return [f"{self._counts[why]:,} × {why} ({_some(names)})", *more]
 
     def _is_news(self, why: str, more: int) -> bool:
-        """Count failures of a cause. Return True the first time, and when their number has grown tenfold."""
         before = self._counts.get(why, 0)
         self._counts[why] = before + more
         return not before or len(str(before)) < len(str(before + more))
@@ -119,23 +149,23 @@ class Notices:
         running = preparation[HookStatus.RUNNING] + preparation[HookStatus.RETRYING]
         return _Phases(job.job_id, running > 0, tasks.active + tasks.preparing + tasks.running > 0, job.state)
 
-    def _ends(self, before: _Phases, now: _Phases) -> list[str]:
-        """Return the phases of the job in focus that have ended since."""
+    def _ends(self, before: _Phases, now: _Phases) -> list[tuple[str, str]]:
+        """Return the phases of the job in focus that have ended since, each with a sentence."""
         job = self._session.job(now.job_id)
         if job is None or now.job_id != before.job_id:
             return []
         preparation, tasks = job.phases.preparation, job.phases.tasks
-        lines = []
+        ends = []
         if before.prepares and not now.prepares and not preparation.without_record:
             done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
-            lines.append(f"Preparation of {now.job_id} is done: {done:,} succeeded, {failed:,} failed.")
+            said = f"Preparation of {now.job_id} is done: {done:,} succeeded, {failed:,} failed"
+            ends.append(("preparation ends", said))
         if before.has_tasks and not now.has_tasks:
-            lines.append(f"Tasks of {now.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed.")
-        if now.state is not before.state and now.state is JobState.TERMINATING:
-            lines.append(f"{now.job_id} is terminating: {job.terminate_reason}.")
-        if now.state is not before.state and now.state is JobState.COMPLETED:
-            lines.append(f"{now.job_id} is completed: {job.terminate_reason}.")
-        return lines
+            said = f"Tasks of {now.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
+            ends.append(("tasks end", said))
+        if now.state is not before.state and now.state in (JobState.TERMINATING, JobState.COMPLETED):
+            ends.append(("job", f"{now.job_id} is {now.state.wire}: {job.terminate_reason}"))
+        return ends
 
 
 def cause(event: EventRow) -> str:

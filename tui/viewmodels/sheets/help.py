@@ -38,7 +38,8 @@ _REMARKS = {
     }.items()
 }
 _ENTRY_CELLS = 26
-_KEY_CELLS = 12
+_KEY_CELLS = 9
+_LEAST_TEXT = 10
 
 
 class HelpPage(NamedTuple):
@@ -49,14 +50,41 @@ class HelpPage(NamedTuple):
     columns: Sequence[Column] = ()
 
 
-def key_lines(here: Sequence[tuple[str, str]], everywhere: Sequence[tuple[str, str]], cells: int) -> list[Line]:
-    """Return the keys of the focused pane, and those that work everywhere."""
+class KeyEntry(NamedTuple):
+    """A line of the help on keys: the keys, what they do, when to use them, and the heading that it stands under."""
+
+    keys: str
+    does: str
+    when: str = ""
+    group: str = ""
+
+
+def key_lines(here: Sequence[KeyEntry], everywhere: Sequence[KeyEntry], cells: int) -> list[Line]:
+    """Return the keys of the focused pane, and those that work everywhere, by group."""
+    groups = {"In this pane": list(here)}
+    for entry in everywhere:
+        groups.setdefault(entry.group, []).append(entry)
     lines: list[Line] = []
-    for title, pairs in (("Keys here", here), ("Keys everywhere", everywhere)):
-        if pairs:
-            lines += [(), line(Span(title, Role.STRONG))] if lines else [line(Span(title, Role.STRONG))]
-        for key, does in pairs:
-            lines += labelled(Span(key, Role.KEY), _KEY_CELLS, does, cells)
+    for title, entries in groups.items():
+        if not entries:
+            continue
+        lines += [()] if lines else []
+        lines.append(line(Span(title, Role.STRONG)))
+        for entry in entries:
+            lines += _key_entry(entry, cells)
+    return lines
+
+
+def _key_entry(entry: KeyEntry, cells: int) -> list[Line]:
+    """Return what a key does, and dimmed after it when to use it."""
+    does = entry.does[:1].upper() + entry.does[1:] + "."
+    key_cells = max(_KEY_CELLS, len(entry.keys) + 1)
+    room = len(does)  # characters that are not dimmed
+    lines: list[Line] = []
+    for number, text in enumerate(wrapped(f"{does} {entry.when}".strip(), max(_LEAST_TEXT, cells - key_cells))):
+        key = Span(fit(entry.keys if number == 0 else "", key_cells), Role.KEY)
+        lines.append(line(key, text[: max(0, room)], Span(text[max(0, room) :], Role.DIM)))
+        room -= len(text) + 1
     return lines
 
 

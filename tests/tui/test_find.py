@@ -1,0 +1,126 @@
+"""The search for a name everywhere: grouped, counted, a slice at a time, and enter goes there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from engine import Simulation, load_scenario
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.viewmodels.files.locations import FileLocation
+from tui.viewmodels.frame.search import MOST_HITS, Search, WholeList, search_heading, search_lines
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.styled import ItemRef, plain, width
+
+LATER_S = 330
+
+
+def found(session, text):
+    """The groups with their numbers, the lines and what they lead to."""
+    search = Search(session, text)
+    while search.advance(1):
+        pass
+    lines, targets = search_lines(search, 100)
+    assert all(width(spans) <= 100 for _, spans in lines)
+    return {group.title: group.count for group in search.groups if group.count}, lines, targets
+
+
+def test_a_text_is_found_in_every_kind_of_name_with_the_number_of_each(session_at):
+    counts, lines, targets = found(session_at(LATER_S), "deal-1")
+    assert counts["Tasks"] == 11
+    assert counts["Events"] > 11
+    assert counts["Files"] == 0 if "Files" in counts else True
+    assert targets[0] == ItemRef("task", 0)  # deal-1 itself
+    texts = [plain(spans) for _, spans in lines]
+    assert texts[0].startswith("Tasks 11")
+    assert "  and 3 more: show the list" in texts
+    assert WholeList("tasks", "deal-1") in targets
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("shared", ItemRef("pool", "shared")),
+        ("RISK", ItemRef("job", "risk")),
+        ("n3", ItemRef("node", 3)),
+    ],
+)
+def test_the_first_hit_is_the_item_of_this_name(session_at, text, target):
+    assert found(session_at(LATER_S), text)[2][0] == target
+
+
+def test_files_and_error_codes_are_found(session_at):
+    session = session_at(LATER_S)
+    assert any(isinstance(each, FileLocation) for each in found(session, "stderr")[2])
+    assert found(session, "JobPreparationTaskFailed")[0] == {"Events": 2}
+
+
+def test_less_than_two_characters_are_not_searched_for(session_at):
+    session = session_at(LATER_S)
+    assert found(session, "d") == ({}, [], [])
+    assert plain(search_heading(Search(session, "d"))) == "Type at least two characters."
+
+
+def test_what_is_nowhere_is_said(session_at):
+    search = Search(session_at(LATER_S), "zebra")
+    while search.advance(1):
+        pass
+    assert plain(search_heading(search)) == "Nothing here has zebra in its name."
+
+
+def many_tasks(count):
+    task = {"id": "t-{0}", "commandLine": "price", "simulate": {"duration": "PT1M"}}
+    factory = {"parameterSets": [{"start": 1, "end": count}], "repeatTask": task}
+    body = {
+        "scenario": "many",
+        "pools": [{"id": "p", "vmSize": "standard_f4s_v2", "targetDedicatedNodes": 1}],
+        "jobs": [{"id": "j", "poolInfo": {"poolId": "p"}, "taskFactory": {"type": "parametricSweep", **factory}}],
+    }
+    simulation = Simulation(load_scenario("many", text=json.dumps(body)))
+    simulation.run_until(60_000)
+    return Session(simulation)
+
+
+def test_among_very_many_tasks_no_slice_takes_long_and_few_hits_are_kept():
+    session = many_tasks(200_000)
+    search, longest_s = Search(session, "t-1"), 0.0
+    is_open = True
+    while is_open:
+        began_s = time.perf_counter()
+        is_open = search.advance(0.01)
+        longest_s = max(longest_s, time.perf_counter() - began_s)
+    (tasks,) = (group for group in search.groups if group.title == "Tasks")
+    assert tasks.count == 111_111
+    assert len(tasks.hits) == MOST_HITS
+    assert longest_s < 0.5
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_the_key_opens_it_it_searches_while_typed_and_enter_goes_there(dashboard_at, size):
+    seen = []
+
+    async def run():
+        app = dashboard_at(LATER_S)
+        async with app.run_test(size=size) as pilot:
+            await pilot.press("ctrl+f", *"deal-12")
+            while not app.screen.is_done:
+                await asyncio.sleep(0.01)
+            await pilot.pause()
+            seen.append(text_of(app))
+            await pilot.press("enter")
+            await pilot.pause()
+            seen.append(app.main_screen.view.subject)
+
+    asyncio.run(run())
+    assert contains(seen[0], "Find", "Tasks 1", "deal-12", "job risk", "Events")
+    assert seen[1] == ItemRef("task", 11)
+
+
+def test_the_go_line_searches_too(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), "colon", *"find", "space", *"risk", "enter", lambda app: seen.append(text_of(app)))
+    assert contains(seen[0], "Jobs 1", "risk")

@@ -1,0 +1,129 @@
+"""The command palette: it finds what a person would type, and shows keys as they are on the keyboard."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.app.commands import palette_entries
+from tui.viewmodels.sheets.palette import PaletteEntry, entry_line, fitting
+from tui.viewmodels.text.styled import plain, width
+
+LATER_S = 330
+
+
+@pytest.fixture(scope="module")
+def entries():
+    """All commands of a dashboard."""
+    from tests.tui.conftest import simulation_at
+    from tui.app.dashboard import Dashboard
+
+    app = Dashboard(simulation_at(LATER_S), plays=False)
+    return list(palette_entries(app, app.main_screen, app.choose))
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [
+        ("cost", "Pools"),
+        ("money", "Pools"),
+        ("price", "Pools"),
+        ("slow", "Slower"),
+        ("speed", "Speed 1x"),
+        ("exit", "Quit"),
+        ("quit", "Quit"),
+        ("kill", "Act on the row, or on what is marked"),
+        ("terminate", "Act on the row, or on what is marked"),
+        ("reboot", "Act on the row, or on what is marked"),
+        ("stdout", "Files of the row"),
+        ("log", "Events"),
+        ("gantt", "Timeline"),
+        ("stuck", "Explain the state of the row"),
+        ("dark", "Theme: dark"),
+        ("high-contrast", "Theme: high-contrast"),
+        ("csv", "Export the rows: CSV; of the timeline SVG, of a node RDP"),
+        ("quota", "Account"),
+        ("blobs", "Storage"),
+        ("undo", "One event back"),
+        ("go to time", "Go to a time"),
+        (">", "Forward through the views visited"),
+        ("}", "As fast as possible"),
+    ],
+)
+def test_the_first_command_is_what_a_person_would_mean(entries, typed, title):
+    found = [entry.title for entry in fitting(entries, typed)]
+    assert found[0] == title
+    assert title.startswith("Theme") or "Theme: high-contrast" not in found
+
+
+def test_a_whole_word_comes_before_its_beginning_and_a_title_before_other_words():
+    wanted = [
+        PaletteEntry(title, about, print, words=words)
+        for title, about, words in (
+            ("Locate", "", "log"),
+            ("Logs", "", ""),
+            ("Prologue", "", ""),
+            ("Log", "", ""),
+            ("Other", "the log", ""),
+        )
+    ]
+    assert [entry.title for entry in fitting(wanted, "log")] == ["Log", "Logs", "Locate", "Other", "Prologue"]
+    assert [entry.title for entry in fitting(wanted, "prlg")] == ["Prologue"]
+    assert fitting(wanted, "zebra") == []
+    assert fitting(wanted, " ") == wanted
+
+
+def test_titles_keep_their_capitals_and_keys_are_named_as_on_the_keyboard(entries):
+    by_title = {entry.title: entry.key for entry in entries}
+    assert by_title["One event forward"] == "."
+    assert by_title["Forward through the views visited"] == ">"
+    assert by_title["Help"] == "? f1"
+    assert "Export the rows: CSV; of the timeline SVG, of a node RDP" in by_title
+    assert "Copy the row as JSON" in by_title
+    assert not any("_" in entry.key for entry in entries)
+
+
+@pytest.mark.parametrize("cells", [30, 56, 76, 110])
+def test_no_line_is_wider_than_the_palette(entries, cells):
+    assert max(width(entry_line(entry, cells)) for entry in entries) <= cells
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_it_opens_is_typed_into_and_does_what_is_chosen(dashboard_at, size):
+    seen = []
+    look = lambda app: seen.append(text_of(app))  # noqa: E731
+    keys = ("ctrl+p", look, *"stdout", look, "ctrl+u", *"cost", "enter", look)
+    drive(dashboard_at(LATER_S), *keys, lambda app: seen.append(len(app.screen_stack)), size=size)
+    opened, found, done, left = seen
+    assert contains(opened, "Commands", "Run or pause simulated time", "One event forward")
+    assert contains(found, "1 command", "Files of the row")
+    assert "Pools" in done[0]
+    assert left == 1
+
+
+def test_down_chooses_the_next_command_and_escape_none(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    look = lambda app: seen.append((len(app.screen_stack), app.session.now_ms > LATER_S * 1000))  # noqa: E731
+    drive(app, "ctrl+p", "down", "enter", look, "ctrl+p", look, "escape", look)
+    assert seen == [(1, True), (2, True), (1, True)]
+
+
+def test_it_needs_neither_colour_nor_unicode(dashboard_at):
+    seen = []
+    app = dashboard_at(LATER_S, ascii_only=True, theme="no-colour")
+    drive(app, "ctrl+p", *"exit", lambda app: seen.extend(text_of(app)))
+    assert contains(seen, "Quit")
+    assert all(line.isascii() for line in seen)
+
+
+def test_the_footer_names_its_key(dashboard_at):
+    for size in ((80, 24), (120, 40)):
+        seen = []
+        drive(dashboard_at(LATER_S), lambda app, seen=seen: seen.extend(text_of(app)), size=size)
+        assert seen[-1].endswith("ctrl+p commands  ? help")
+
+
+def test_words_of_a_command_line_are_explained(entries):
+    assert plain(entry_line(fitting(entries, "bookmark")[0], 110)).split()[0] == "B"

@@ -1,0 +1,37 @@
+"""Sheets: as large as what they say, up to the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.test_keys import drive
+from tui.dialogs.sheet import Sheet, SheetText
+from tui.viewmodels.text.styled import line
+
+LATER_S = 330
+BORDERS, MARGIN = 2, 2
+
+
+def heights(dashboard_at, lines, size):
+    """The height of a sheet with so many lines."""
+    seen = []
+    texts = [line(f"line {number}") for number in range(lines)]
+    drive(
+        dashboard_at(LATER_S),
+        lambda app: app.push_screen(Sheet("Title", lambda _: texts)),
+        lambda app: seen.append(app.screen.query_one(SheetText).region),
+        size=size,
+    )
+    assert seen[0].y + seen[0].height < size[1]
+    return seen[0].height
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize("lines", [1, 5, 19])
+def test_a_sheet_is_as_high_as_its_text(dashboard_at, size, lines):
+    assert heights(dashboard_at, lines, size) == lines + BORDERS
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_a_long_sheet_leaves_a_line_of_the_screen_above_and_below(dashboard_at, size):
+    assert heights(dashboard_at, 500, size) == size[1] - MARGIN

@@ -1,0 +1,82 @@
+"""The entries of the command palette: keys of the main screen, sheets, options, and help."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.settings.key_help import when_of, words_of
+from tui.settings.options import OPTIONS
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.sheets.palette import PaletteEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from textual.app import App
+    from textual.screen import Screen
+
+    from tui.screens.main_screen import MainScreen
+
+_LEFT_OUT = frozenset({"quit.ask", "interrupt", "palette", "pane.next", "pane.before"})
+_OPTION_WORDS = {
+    "theme": "colours colors dark light black white contrast",
+    "glyphs": "characters unicode ascii symbols",
+    "time": "clock format utc",
+}
+
+
+def palette_entries(
+    app: App[None], main: MainScreen, choose_value: Callable[[str, str], None]
+) -> Iterator[PaletteEntry]:
+    """Yield all commands, those of keys first; ``choose_value`` takes the name of an option and a value."""
+    for owner in (main, app):
+        yield from _of_keys(main, owner)
+    yield from _of_sheets(app, main)
+    for tab in TABS:
+        explain = partial(main.help_with, tab.name)
+        yield PaletteEntry(f"Help: {tab.title}", "what the view shows: columns and states", explain, words="manual")
+    for option in OPTIONS.values():
+        for value in option.values:
+            title = f"{option.name.capitalize()}: {value}"
+            choose = partial(choose_value, option.name, value)
+            yield PaletteEntry(title, option.about, choose, words=_OPTION_WORDS.get(option.name, ""))
+
+
+def _of_keys(main: MainScreen, owner: App[None] | Screen[None]) -> Iterator[PaletteEntry]:
+    keymap = main.keymap
+    for binding in keymap.bindings_of(type(owner)):
+        identity = binding.id or ""
+        if identity not in _LEFT_OUT:
+            title = binding.description[:1].upper() + binding.description[1:]
+            run = partial(owner.run_action, binding.action)
+            yield PaletteEntry(title, when_of(identity), run, keymap.all_shown(binding), words_of(identity))
+
+
+def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
+    show_messages = partial(app.run_action, "messages")
+    yield PaletteEntry(
+        "Account",
+        "Quotas and their use, applications, certificates.",
+        main.show_account,
+        words="limits cores packages subscription",
+    )
+    storage = partial(main.show_account, "Storage")
+    yield PaletteEntry(
+        "Storage", "Blobs that were named or uploaded, with their texts.", storage, words="blobs containers uploads"
+    )
+    yield PaletteEntry(
+        "Expectations",
+        "What the scenario expects: met, broken or pending.",
+        main.show_expectations,
+        words="expect met broken pending assertions",
+    )
+    yield PaletteEntry(
+        "Warnings", "What the scenario says that is probably not meant.", main.show_warnings, words="problems check"
+    )
+    yield PaletteEntry(
+        "Messages", "All that was said in the line above the key hints.", show_messages, words="notifications"
+    )
+    yield PaletteEntry(
+        "Describe this screen", "The Watch view as sentences.", main.describe, words="screen reader text accessibility"
+    )
