@@ -108,29 +108,35 @@ def stalled_concerns(simulation: Simulation) -> list[Concern]:
     return found
 
 
+def _waiting(job: Job, *, of_job: bool = True) -> str:
+    count = job.counts[ACTIVE]
+    return f"{some(count, 'task')}{f' of {job.id}' if of_job else ''} wait{'s' if count == 1 else ''}"
+
+
 def _stall(world: World, job: Job, *, is_pool_busy: bool) -> _Stall | None:
-    tasks = f"{some(job.counts[ACTIVE], 'task')} of {job.id} wait{'s' if job.counts[ACTIVE] == 1 else ''}"
     if job.state is JobState.DISABLED:
-        waits = f"{some(job.counts[ACTIVE], 'task')} wait{'s' if job.counts[ACTIVE] == 1 else ''}"
-        return _Stall(f"job {job.id} is disabled", waits, "enable it", Severity.NOTICE)
+        return _Stall(f"job {job.id} is disabled", _waiting(job, of_job=False), "enable it", Severity.NOTICE)
     if job.state is not JobState.ACTIVE:
         return None
     pool = world.pools[job.pool] if job.pool >= 0 else None
     if pool is None or pool.state is None:
-        return _Stall(f"{tasks} for a pool", f"there is no pool {job.pool_id}", "create it")
+        return _Stall(f"{_waiting(job)} for a pool", f"there is no pool {job.pool_id}", "create it")
     if pool.state is PoolState.DELETING:
-        return _Stall(f"{tasks} for a pool", f"pool {pool.id} is being deleted", "create it again")
+        return _Stall(f"{_waiting(job)} for a pool", f"pool {pool.id} is being deleted", "create it again")
     too_large = sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
     if too_large:
         effect = f"a node of pool {pool.id} has {some(pool.slots, 'task slot')} (SCHED-10)"
         return _Stall(f"{some(too_large, 'task')} of {job.id} too large for any node", effect, "")
     if job.busy or pool.allocation is not AllocationState.STEADY or pool.pending:
         return None
-    return _without_nodes(world, job, pool, tasks, is_pool_busy=is_pool_busy)
+    if is_pool_busy and not job.ineligible:
+        return None  # others have their turn
+    return _without_nodes(world, job, pool, is_pool_busy=is_pool_busy)
 
 
-def _without_nodes(world: World, job: Job, pool: Pool, tasks: str, *, is_pool_busy: bool) -> _Stall | None:
+def _without_nodes(world: World, job: Job, pool: Pool, *, is_pool_busy: bool) -> _Stall | None:
     """Return why none of the nodes of a steady pool takes the job's tasks."""
+    tasks = _waiting(job)
     states = bytes(values(world.nodes.state, pool.nodes))
     if any(states.count(state) for state in COMING_UP):
         return None
@@ -144,7 +150,7 @@ def _without_nodes(world: World, job: Job, pool: Pool, tasks: str, *, is_pool_bu
             remedy = f"{again.remedy} a node or add one"
             return _Stall(text, f"{tasks}, and none can run (PREP-11)", remedy, nodes=tuple(present))
     if is_pool_busy:
-        return None  # others have their turn
+        return None
     if not job.ready_count:
         return _dependencies(world, job, tasks)
     if any(values(world.nodes.open, pool.nodes)):

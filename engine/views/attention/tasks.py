@@ -14,6 +14,8 @@ from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Seve
 from engine.views.log.reader import LogReader, of_kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from engine import Simulation
     from engine.events.log import Shape
     from engine.state.jobs import Job
@@ -23,11 +25,12 @@ _TERMINATED = ""  # the cause of tasks that a user terminated, or that ended wit
 
 
 class FailedTasks(Sequence[int]):
-    """The tasks of some entries of the log, in order; nothing is copied."""
+    """The tasks of some entries of the log, part by part; nothing is copied."""
 
-    def __init__(self, rows: array[int], entries: Sequence[int], length: int) -> None:
-        """Use the first ``length`` of the entries."""
-        self._rows, self._entries, self._length = rows, entries, length
+    def __init__(self, rows: array[int], parts: Sequence[tuple[Sequence[int], int]]) -> None:
+        """Use the first entries of each part, as many as its number says."""
+        self._rows, self._parts = rows, parts
+        self._length = sum(length for _, length in parts)
 
     def __len__(self) -> int:
         return self._length
@@ -38,15 +41,24 @@ class FailedTasks(Sequence[int]):
     def __getitem__(self, at: slice) -> Sequence[int]: ...
     def __getitem__(self, at: int | slice) -> int | Sequence[int]:
         if isinstance(at, slice):
-            return [self._rows[self._entries[each]] for each in range(*at.indices(self._length))]
+            return [self[each] for each in range(*at.indices(self._length))]
         if not -self._length <= at < self._length:
             raise IndexError(at)
-        return self._rows[self._entries[at % self._length]]
+        at %= self._length
+        for entries, length in self._parts:
+            if at < length:
+                return self._rows[entries[at]]
+            at -= length
+        raise IndexError(at)
 
     @property
-    def last_entry(self) -> int:
+    def newest_entry(self) -> int:
         """The number of the newest entry."""
-        return self._entries[self._length - 1]
+        return max(entries[length - 1] for entries, length in self._parts)
+
+    def with_all(self, others: Iterable[FailedTasks]) -> FailedTasks:
+        """Return these tasks, then those of the others."""
+        return FailedTasks(self._rows, [*self._parts, *(part for other in others for part in other._parts)])
 
 
 class _Group(NamedTuple):
@@ -106,7 +118,7 @@ class TaskFailures:
         if sum(now.values()) != job.failed:  # some were reactivated or deleted
             groups = self._still_failed({cause: groups[cause][:length] for cause, length in now.items()})
             now = {cause: len(entries) for cause, entries in groups.items()}
-        return {cause: FailedTasks(log.row_a, groups[cause], length) for cause, length in now.items() if length}
+        return {cause: FailedTasks(log.row_a, [(groups[cause], length)]) for cause, length in now.items() if length}
 
     def _still_failed(self, groups: dict[str, array[int]]) -> dict[str, array[int]]:
         """Keep the last failure of each task that is still completed and failed."""
@@ -122,19 +134,18 @@ class TaskFailures:
         return kept
 
     def _concern(self, cause: str, groups: Sequence[_Group], *, names_jobs: bool) -> Concern:
-        tasks = groups[0].tasks if len(groups) == 1 else [task for group in groups for task in group.tasks]
+        tasks = groups[0].tasks.with_all(group.tasks for group in groups[1:])
         table = self._simulation.world.tasks
         named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
         jobs = tuple(group.job.id for group in groups)
         where = f" of {jobs[0]}" if len(jobs) == 1 else f" of {some(len(jobs), 'job')}"
         who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
-        newest = max(group.tasks.last_entry for group in groups)
         is_open = any(group.job.state is JobState.ACTIVE for group in groups)
         return Concern(
             "task",
             Severity.FAILURE,
             f"{who}{where if names_jobs else ''} failed: {cause}",
-            self._simulation.log.when[newest],
+            self._simulation.log.when[tasks.newest_entry],
             effect="" if len(jobs) == 1 else listed(jobs),
             remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
             names=tuple(named) if len(tasks) > 1 else (),
