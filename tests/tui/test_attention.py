@@ -324,3 +324,16 @@ def test_at_the_end_an_empty_pane_says_that_nothing_more_will_come(is_over):
     assert ("nothing more will come" in said) is is_over
     assert ("space" in said) is not is_over
     assert "resize failed" in " ".join(describe(session, Transport(is_playing=False, speed=60, is_finished=is_over)))
+
+
+@pytest.mark.parametrize("cells", range(24, 70))
+def test_no_word_is_lost_at_any_width(cells):
+    sim = Simulation(load_scenario("storage-trouble"))
+    run_to(sim, minutes=10)
+    model = AttentionModel(Session(sim))
+    model.update()
+    for number, concern in enumerate(model.concerns):
+        shown = "".join(plain(text) for at, text in model.lines(cells) if at == number)
+        wanted = "".join((concern.text, concern.effect, concern.remedy))
+        assert "…" not in shown
+        assert len(shown.replace(" ", "")) >= len(wanted.replace(" ", ""))

@@ -102,9 +102,9 @@ class AttentionModel:
     def _lines_of(self, concern: Concern, cells: int, *, with_effect: bool, with_remedy: bool) -> Iterator[Line]:
         """Yield what is wrong, with the time at the right; its effect; and the key that helps."""
         role, text = _ROLES[concern.severity], self.session.text
-        clock = (Span(f" {self.session.clock(concern.since_ms)}", Role.DIM),) if cells >= _WITH_CLOCK else ()
+        clock = (Span(self.session.clock(concern.since_ms), Role.DIM),) if cells >= _WITH_CLOCK else ()
         said = text(self.text_of(concern))
-        first = wrapped(said, cells - _INDENT - width(clock))[0]
+        first = wrapped(said, cells - _INDENT - (width(clock) + 1 if clock else 0))[0]
         rest = wrapped(said[len(first) :].strip(), cells - _INDENT) if len(first) < len(said) else []
         head = line(Span(f"{self._symbol(concern)} {first}", role))
         yield between(head, clock, cells) if clock else head
