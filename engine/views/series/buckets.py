@@ -36,6 +36,8 @@ class Buckets:
         self._read = 0  # entries before the first bucket
         self._changes: list[Changes] = []
         self._ends = array("q")  # the number of entries up to the end of each bucket
+        # By measure and row: the values before the first bucket and at the end of each that was asked for.
+        self._known: dict[tuple[Measure, int], list[int]] = {}
 
     @property
     def stop(self) -> int:
@@ -51,6 +53,7 @@ class Buckets:
         _merge(before, self._counter.count(read, self._read))
         self._before, self._changes = before, []
         del self._ends[:]
+        self._known.clear()
 
     def append_until(self, now_ms: int) -> Iterator[None]:
         """Count the buckets whose time is over; yield before each, so that the caller can make room."""
@@ -65,6 +68,7 @@ class Buckets:
         """Join pairs of buckets, if there are as many as are kept. Only for buckets from the start on."""
         if len(self._changes) < self._most:
             return
+        self._known.clear()
         joined = [self._changes[0]]
         for at in range(1, len(self._changes) - 1, 2):
             both = dict(self._changes[at])
@@ -76,6 +80,7 @@ class Buckets:
         """Sum up the older half of the buckets, if there are as many as are kept."""
         if len(self._changes) < self._most:
             return
+        self._known.clear()
         half = self._most // 2
         for changes in self._changes[:half]:
             _merge(self._before, changes)
@@ -93,6 +98,7 @@ class Buckets:
         kept = max(0, min(kept, -(-from_ms // self.every_ms) - self.first))
         del self._changes[kept:]
         del self._ends[kept:]
+        self._known.clear()
         return self._read <= length and (self.first == 0 or (self.first - 1) * self.every_ms < from_ms)
 
     # -- queries -------------------------------------------------------------------------------------------------
@@ -112,8 +118,11 @@ class Buckets:
     def values(self, measure: Measure, row: int, start: int, stop: int) -> list[int]:
         """Return a measure at the ends of the buckets from ``start`` to before ``stop``."""
         key = measure, row
-        changes = (each.get(key, 0) for each in self._changes[: stop - self.first])
-        return list(accumulate(changes, initial=self._before.get(key, 0)))[start - self.first + 1 :]
+        known = self._known.setdefault(key, [self._before.get(key, 0)])
+        if len(known) <= stop - self.first:
+            new = self._changes[len(known) - 1 : stop - self.first]
+            known.extend(list(accumulate((each.get(key, 0) for each in new), initial=known[-1]))[1:])
+        return known[start - self.first + 1 : stop - self.first + 1]
 
     def changes(self, stop: int) -> Iterator[Changes]:
         """Yield the changes in the buckets before ``stop``."""

@@ -156,6 +156,15 @@ class RunSeries:
         """Return the series of a job, or of all jobs, with at most so many columns; empty for an unknown job."""
         return self._once(("job", job_id, window, columns), lambda: self._job(job_id, window, columns))
 
+    def running_of_all(self, window: Window, columns: int) -> Sequence[float]:
+        """Return the running tasks of all jobs in the columns of ``of_job``."""
+
+        def running() -> list[float]:
+            buckets, axis = self._axis(window, columns)
+            return _means(axis, buckets, Measure.RUNNING, ALL)
+
+        return self._once(("running", window, columns), running)
+
     def preparation_ms(self, job_id: str | None) -> int:
         """Return for how long the preparation of a job, or of all jobs, has run, all nodes together."""
         self._update()

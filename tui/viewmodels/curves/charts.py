@@ -104,8 +104,8 @@ def _of_pool(session: Session, pool_id: str, window: Window, columns: int) -> li
 def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
     values, job = session.series.of_job(job_id, window, columns), session.job(job_id)
     assert job is not None
-    everything, tasks = session.series.of_job(None, window, columns), job.phases.tasks
-    others = [max(0.0, all_ - own) for all_, own in zip(everything.running, values.running, strict=True)]
+    everything, tasks = session.series.running_of_all(window, columns), job.phases.tasks
+    others = [max(0.0, all_ - own) for all_, own in zip(everything, values.running, strict=True)]
     running = [Layer("running", Role.RUNNING, values.running)]
     readings = [Reading(f"{tasks.running:,}", "running", 0)]
     if any(others):

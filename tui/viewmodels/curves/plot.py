@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.viewmodels.text.styled import Line, Role, Span
@@ -47,6 +49,13 @@ class _Cell(NamedTuple):
 
 
 _EMPTY = _Cell(" ")
+_LOOK = itemgetter(1, 2)
+
+
+@cache
+def _cell(text: str, role: Role, ground: Role | None = None) -> _Cell:
+    """Return a cell. There are few different ones, and a large drawing has thousands of them."""
+    return _Cell(text, role, ground)
 
 
 def nice_top(value: float, *, is_count: bool) -> float:
@@ -115,7 +124,7 @@ def _blocks(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Sty
     if column[-1] <= low:
         return _EMPTY
     if column[0] >= low + _EIGHTHS:
-        return _Cell("█", roles[0])
+        return _cell("█", roles[0])
     parts: list[tuple[int, Role]] = []
     begin = low
     for end, role in zip(column, roles, strict=True):
@@ -125,16 +134,16 @@ def _blocks(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Sty
             begin += part
     (lower, role), *others = parts
     if lower == _EIGHTHS:
-        return _Cell("█", role)
+        return _cell("█", role)
     rest = low + _EIGHTHS - begin
     if not others:
-        return _Cell(_BLOCKS[lower], role)
+        return _cell(_BLOCKS[lower], role)
     most, upper = max(others)
     if rest <= most:
-        return _Cell(_BLOCKS[lower], role, upper)
+        return _cell(_BLOCKS[lower], role, upper)
     if lower >= most:
-        return _Cell(_BLOCKS[_EIGHTHS - rest], role)
-    return _Cell(_BLOCKS[_EIGHTHS - rest], upper)
+        return _cell(_BLOCKS[_EIGHTHS - rest], role)
+    return _cell(_BLOCKS[_EIGHTHS - rest], upper)
 
 
 def _textures(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Style) -> _Cell:
@@ -149,7 +158,7 @@ def _textures(column: tuple[int, ...], low: int, roles: Sequence[Role], style: S
         begin += max(0, part)
     if begin - low < _EIGHTHS // 2 and low:
         return _EMPTY
-    return _Cell(style.texture(found), roles[found])
+    return _cell(style.texture(found), roles[found])
 
 
 def _draw_line(picture: list[list[_Cell]], values: Sequence[float], top: float, role: Role, style: Style) -> None:
@@ -179,5 +188,5 @@ def _joined(cells: Sequence[_Cell]) -> Line:
     """Return a row with a span for each stretch of equally drawn cells."""
     return tuple(
         Span("".join(cell.text for cell in group), role, ground=ground)
-        for (role, ground), group in groupby(cells, key=lambda cell: cell[1:])
+        for (role, ground), group in groupby(cells, key=_LOOK)
     )
