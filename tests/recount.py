@@ -94,12 +94,13 @@ def _check_pool(sim, row, found):
 def _check_job(sim, row, found):
     world, every_ms = sim.world, found.axis.every_ms
     for number, end_ms in _moments(found.axis):
-        begin_ms = min(found.axis.edges[number] * every_ms, end_ms - round(MINUTE_MS / every_ms) * every_ms)
-        there, earlier = Recount(sim, end_ms), Recount(sim, max(-1, begin_ms))
+        minute_ms = max(1, round(MINUTE_MS / every_ms)) * every_ms
+        begin_ms = max(0, min(found.axis.edges[number] * every_ms, end_ms - minute_ms))
+        there, earlier = Recount(sim, end_ms), Recount(sim, begin_ms)
         states = Counter(state for task, state in there.tasks.items() if world.tasks.block_of(task).job == row)
         assert found.waiting[number] == states[TaskState.ACTIVE] + states[TaskState.PREPARING]
         assert found.running[number] == states[TaskState.RUNNING]
         for rate, has_failed in ((found.succeeded_a_minute, False), (found.failed_a_minute, True)):
             done = there.done[row, has_failed] - earlier.done[row, has_failed]
-            assert math.isclose(rate[number], done * MINUTE_MS / max(every_ms, MINUTE_MS))
+            assert math.isclose(rate[number], done * MINUTE_MS / max(end_ms - begin_ms, MINUTE_MS))
         assert found.preparation_s[number] == there.preparation_ms[row] / SECOND_MS
