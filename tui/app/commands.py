@@ -66,6 +66,12 @@ def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
         "Storage", "Blobs that were named or uploaded, with their texts.", storage, words="blobs containers uploads"
     )
     yield PaletteEntry(
+        "Write a report of the run",
+        "HTML or Markdown, with tables, curves and the timeline.",
+        main.ask_report,
+        words="html markdown export save summary document",
+    )
+    yield PaletteEntry(
         "Expectations",
         "What the scenario expects: met, broken or pending.",
         main.show_expectations,

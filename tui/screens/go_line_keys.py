@@ -95,6 +95,7 @@ class GoLineKeys(SearchKeys):
             "time": self.go_to_time,
             "speed": self.take_speed,
             "find": self.find_everywhere,
+            "report": self.write_report,
             "rule": self._show_rule,
             "new": self._create,
         }

@@ -13,7 +13,8 @@ from tui.panes.detail_page import DetailPage
 from tui.panes.timeline import Timeline
 from tui.saving.targets import TargetError, write_new
 from tui.screens.drawing import TimelineDrawing
-from tui.screens.navigation_keys import NavigationKeys
+from tui.screens.reporting import is_report
+from tui.screens.search_keys import SearchKeys
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.filters import filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
@@ -36,7 +37,7 @@ _MOST_EXPORTED = 100_000
 _KINDS: dict[str, Kind] = {"tasks": "task", "nodes": "node", "jobs": "job", "pools": "pool"}
 
 
-class ListKeys(NavigationKeys):
+class ListKeys(SearchKeys):
     """Keys of all lists, of events, and of rows as text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,7 +45,12 @@ class ListKeys(NavigationKeys):
         Binding("v", "toggle_all", "show nodes without a record too", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),
         Binding("d", "toggle_details", "show or hide the details", id="list.details"),
-        Binding("e", "export", "export the rows: CSV; of the timeline SVG, of a node RDP", id="list.export"),
+        Binding(
+            "e",
+            "export",
+            "export the rows: CSV; of the timeline SVG, of a node RDP; on Watch a report",
+            id="list.export",
+        ),
         Binding("y", "copy_id", "copy the id", id="row.copy"),
         Binding("Y", "copy_json", "copy the row as JSON", id="row.copy-json"),
         Binding("F", "follow", "follow the newest event", id="events.follow"),
@@ -199,15 +205,18 @@ class ListKeys(NavigationKeys):
         elif subject is not None and subject.kind == "node":
             self._export_rdp_file(int(subject.key))
         elif page is None:
-            say(self, "e exports a list or the timeline: views 2 to 0.")
+            self.ask_report()
         elif page.model.count > _MOST_EXPORTED:
             say(self, f"{page.model.count:,} rows are too many to write at once; / filters them.", "warning")
         else:
             noun = "row" if page.model.count == 1 else "rows"
-            label = f"write {page.model.count:,} {noun} as CSV to"
+            label = f"write {page.model.count:,} {noun} as CSV to (a report of the run: .html or .md)"
             self.ask(label, lambda name: self._write_csv(page, name), text=f"{page.id}.csv")
 
     def _write_csv(self, page: ListPage, name: str) -> None:
+        if is_report(name):
+            self.write_report(name)
+            return
         self._write(name, as_csv(page.model), f"{page.model.count:,} rows")
 
     def _export_rdp_file(self, node: int) -> None:

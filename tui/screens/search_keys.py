@@ -1,4 +1,4 @@
-"""The key that searches for a name everywhere."""
+"""The search for a name everywhere, and the report of everything."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from tui.dialogs.files import Files, FilesPlayback
 from tui.dialogs.search import SearchDialog
 from tui.screens.navigation_keys import NavigationKeys
+from tui.screens.reporting import Reporting
 from tui.viewmodels.files.locations import FileLocation
 from tui.viewmodels.frame.search import Target, WholeList
 from tui.viewmodels.text.styled import ItemRef
@@ -29,6 +30,17 @@ class SearchKeys(NavigationKeys):
         """Search for a text, which can be changed, and go to what is chosen."""
         self.playback.pause()
         self.app.push_screen(SearchDialog(self.session, text), self._go_to_found)
+
+    def ask_report(self) -> None:
+        """Ask for the file of a report of the run."""
+        self.ask("write a report of the run, .html or .md, to", self.write_report, text="report.html")
+
+    def write_report(self, name: str) -> None:
+        """Write a report of the run up to the moment that is shown; ask for a file if none is named."""
+        if name.strip():
+            Reporting(self, self.session, self.playback).start(name)
+        else:
+            self.ask_report()
 
     def _go_to_found(self, target: Target | None) -> None:
         match target:

@@ -105,9 +105,7 @@ KEYS: dict[str, KeyHelp] = {
     "list.all": KeyHelp("In Preparation and Release tasks.", "hidden record"),
     "list.columns": KeyHelp("When a column is missing or not needed.", "fields hide show"),
     "list.details": KeyHelp("For more room, or for all properties.", "properties panel"),
-    "list.export": KeyHelp(
-        "For a spreadsheet, a document or a colleague.", "save download csv svg picture html markdown"
-    ),
+    "list.export": KeyHelp("For a spreadsheet, a document or a colleague.", "save download csv svg picture"),
     "events.follow": KeyHelp("In Events, while time passes.", "tail newest scroll"),
     "events.fold": KeyHelp("In Events, when many events are alike.", "group collapse"),
     "events.by-hand": KeyHelp("To see or copy what you have done.", "actions audit commands yaml"),

@@ -43,7 +43,8 @@ EXPECTATIONS = "expectations"
 STORAGE = "storage"
 STATISTICS = "statistics"
 MESSAGES = "messages"
-GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule", "new", "find")
+GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule", "new", "find", "report")
+_OFFERED = {"time": ("end", "failure", "+5m", "-5m"), "report": ("report.html", "report.md")}
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
@@ -110,8 +111,8 @@ def _arguments(word: str, rest: str, columns: Sequence[str]) -> tuple[str, Seque
     """Return the settled part of the rest, and what can follow it."""
     names = [name.lower() for name in columns if name]
     match word:
-        case "time":
-            return "", ("end", "failure", "+5m", "-5m")
+        case "time" | "report":
+            return "", _OFFERED[word]
         case "speed":
             return "", [f"{speed:g}" if speed else "max" for speed in SPEEDS]
         case "new":

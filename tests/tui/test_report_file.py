@@ -1,0 +1,125 @@
+"""The report of a run: everything in one file, HTML or Markdown, written whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from base64 import b64decode
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.specs.commands import ResizePool
+from tests.tui.screen_text import messages_of
+from tui.viewmodels.frame.report import sections
+from tui.viewmodels.frame.report_file import report_lines
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.timeline.svg import Paint
+from tui.widgets import palette
+
+LATER_S = 330
+
+
+def report(session, *, is_html):
+    paint = Paint(palette.ground("dark"), palette.colours("dark"), palette.on_colours("dark"))
+    return "\n".join(line for lines in report_lines(session, paint, is_html=is_html) for line in lines)
+
+
+def pictures(text):
+    found = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", text)
+    return [ElementTree.fromstring(b64decode(each)) for each in found]
+
+
+def test_the_report_says_what_ran_what_failed_and_what_was_done_by_hand(session_at):
+    session = session_at(LATER_S)
+    session.simulation.submit(ResizePool(pool_id="shared", target_dedicated_nodes=20))
+    session.update()
+    parts = {part.title: part for part in sections(session)}
+    assert list(parts) == ["Run", "Pools", "Jobs", "Failures by cause", "Done by hand"]
+    assert any("seed 8" in said or "with seed" in said for said in parts["Run"].sentences)
+    assert parts["Pools"].rows[0][0] == "shared"
+    assert parts["Jobs"].rows[0][:2] == ("risk", "active")
+    assert ("preparation: exit code 3", "1", "08:02:12", "n1") in parts["Failures by cause"].rows
+    assert [what for _, what in parts["Done by hand"].rows] == ["resize pool shared to 20"]
+
+
+class _Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], set()
+
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002  # as the base class declares it
+        self.seen.add(tag)
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_html_is_whole_and_needs_nothing_from_elsewhere(session_at):
+    text = report(session_at(LATER_S), is_html=True)
+    tags = _Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert {"h1", "h2", "table", "img"} <= tags.seen
+    assert "http" not in re.sub(r"data:[^\"]*", "", text)
+    assert len(pictures(text)) >= 3  # nodes, tasks, the timeline
+
+
+def test_markdown_has_the_same_tables_and_pictures(session_at):
+    text = report(session_at(LATER_S), is_html=False)
+    assert "## Jobs" in text
+    assert "| risk | active |" in text
+    assert len(pictures(text)) >= 3
+
+
+def test_signs_of_markdown_and_html_stay_text():
+    body = {"scenario": "signs", "description": "a <b> | c", "pools": [], "jobs": []}
+    session = Session(Simulation(load_scenario("signs", text=json.dumps(body))))
+    assert "a &lt;b&gt; | c" in report(session, is_html=True)
+    assert "a \\<b> \\| c" in report(session, is_html=False)
+
+
+def keys_for(text):
+    named = {" ": "space", ".": "full_stop", "/": "slash"}
+    return [named.get(letter, letter) for letter in text]
+
+
+def write(app, *keys):
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            for key in keys:
+                await pilot.press(key)
+                await pilot.pause()
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            return messages_of(app)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("name", ["run.html", "run.md"])
+def test_the_go_line_writes_it_whole_and_never_over_a_file(dashboard_at, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    keys = ("colon", *keys_for(f"report {name}"), "enter")
+    assert write(dashboard_at(LATER_S), *keys) == [f"wrote the report to {name}"]
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    (said,) = write(dashboard_at(LATER_S), *keys)
+    assert "the file exists already" in said
+
+
+def test_export_on_the_watch_view_asks_for_a_report(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert write(dashboard_at(LATER_S), "e", "enter") == ["wrote the report to report.html"]
+
+
+def test_another_ending_is_refused(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = write(dashboard_at(LATER_S), "colon", *keys_for("report x.pdf"), "enter")
+    assert said == ["report needs a file that ends in .html or .md"]
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,106 @@
+"""The report of a run as the lines of a file, Markdown or HTML, with its pictures inside."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui.viewmodels.frame.report import sections
+from tui.viewmodels.frame.report_pictures import chart_pictures
+from tui.viewmodels.text.styled import Role
+from tui.viewmodels.timeline.svg import drawn
+from tui.viewmodels.timeline.timeline import TimelineModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tui.viewmodels.frame.report import Section
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.timeline.svg import Paint
+
+_MOST_ROWS = 1_000  # nodes in the picture of the timeline
+_TIMELINE_CELLS = 130
+
+
+class _Picture(NamedTuple):
+    """A picture with its name."""
+
+    name: str
+    svg: str
+
+
+def report_lines(session: Session, paint: Paint, *, is_html: bool) -> Iterator[list[str]]:
+    """Yield the lines of the file in portions. An empty portion lets the caller yield to the event loop."""
+    title = f"{session.simulation.scenario.name}: report of the run"
+    parts = sections(session)
+    yield _html_head(title, paint) if is_html else [f"# {_plain(title)}", ""]
+    yield _section(parts[0], is_html=is_html)
+    for number, svg in enumerate(chart_pictures(session, paint), 1):
+        yield _image(_Picture(f"Curve {number}", svg), is_html=is_html)
+    model = TimelineModel(session)
+    model.update(_TIMELINE_CELLS)
+    model.fit()
+    if 0 < len(model.keys) <= _MOST_ROWS:
+        lines: list[str] = []
+        for portion in drawn(model, paint):
+            lines += portion
+            yield []
+        yield _image(_Picture("Timeline", "".join(lines)), is_html=is_html)
+    for part in parts[1:]:
+        yield _section(part, is_html=is_html)
+    if is_html:
+        yield ["</body></html>"]
+
+
+def _html_head(title: str, paint: Paint) -> list[str]:
+    plain, dim, strong = (paint.colours[role] for role in (Role.PLAIN, Role.DIM, Role.KEY))
+    return [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f"<title>{escape(title)}</title>",
+        "<style>",
+        f"body{{background:{paint.ground};color:{plain};font-family:sans-serif}}",
+        "body{margin:2em auto;max-width:80em;padding:0 1em}",
+        f"h1,h2{{color:{strong}}}th,td{{text-align:left;padding:.2em 1em .2em 0;border-bottom:1px solid {dim}}}",
+        "table{border-collapse:collapse}img{max-width:100%}",
+        "</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+    ]
+
+
+def _section(part: Section, *, is_html: bool) -> list[str]:
+    return _html_section(part) if is_html else _markdown_section(part)
+
+
+def _html_section(part: Section) -> list[str]:
+    lines = [f"<h2>{escape(part.title)}</h2>", *(f"<p>{escape(each)}</p>" for each in part.sentences)]
+    if part.rows:
+        lines += ["<table>", _html_row(part.heads, "th"), *(_html_row(row, "td") for row in part.rows), "</table>"]
+    return lines
+
+
+def _html_row(cells: Sequence[str], tag: str) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _markdown_section(part: Section) -> list[str]:
+    lines = [f"## {part.title}", ""]
+    for each in part.sentences:
+        lines += [_plain(each), ""]
+    if part.rows:
+        rows = [part.heads, ["---"] * len(part.heads), *([_plain(cell) for cell in row] for row in part.rows)]
+        lines += [*(f"| {' | '.join(row)} |" for row in rows), ""]
+    return lines
+
+
+def _plain(text: str) -> str:
+    """Return a text so that Markdown shows it as it is, in one line."""
+    for sign in "\\|*_`<[":
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())
+
+
+def _image(picture: _Picture, *, is_html: bool) -> list[str]:
+    source = f"data:image/svg+xml;base64,{b64encode(picture.svg.encode()).decode()}"
+    return [f'<p><img alt="{picture.name}" src="{source}"></p>'] if is_html else [f"![{picture.name}]({source})", ""]
