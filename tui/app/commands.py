@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.settings.key_help import when_of, words_of
 from tui.settings.options import OPTIONS
+from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.sheets.palette import PaletteEntry
 
@@ -33,6 +34,9 @@ def palette_entries(
     for owner in (main, app):
         yield from _of_keys(main, owner)
     yield from _of_sheets(app, main)
+    for what in NEW:
+        create = partial(main.create, what)
+        yield PaletteEntry(f"Create: {what}", "By a form or by its body.", create, words="new add insert")
     for tab in TABS:
         explain = partial(main.help_with, tab.name)
         yield PaletteEntry(f"Help: {tab.title}", "what the view shows: columns and states", explain, words="manual")

@@ -275,7 +275,9 @@ class ActionForm(Modal[list[Command] | Action | None]):
         parts = [effects, news] if self._action.document is None else [news, effects]
         lines = joined(*parts, record)
         if self._action.document is None:
-            view.styles.height = max(3, min(len(lines), self._room()))
+            room = self._room()
+            lines = [(), *lines] if len(lines) < room else lines
+            view.styles.height = max(3, min(len(lines), room))
         view.show(lines)
         self._show_help()
 

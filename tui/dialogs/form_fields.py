@@ -28,6 +28,11 @@ LABEL_CELLS = 22
 _DEFAULT = "default"  # the text of the option that leaves the property out
 
 
+def _placeholder(hint: str) -> str:
+    """Return the first part of a hint. In parentheses it is no value, even without colours."""
+    return f"({hint.partition(';')[0]})" if hint else ""
+
+
 class TextField(Input):
     """An input without a blinking cursor."""
 
@@ -111,7 +116,7 @@ class FieldRow(Vertical):
             OptionField(value, options, glyphs, id=identity)
             if options
             else TextField(
-                value, id=identity, compact=True, placeholder=field.hint.partition(";")[0], select_on_focus=False
+                value, id=identity, compact=True, placeholder=_placeholder(field.hint), select_on_focus=False
             )
         )
         self._label = LinesView(classes="label")

@@ -44,7 +44,7 @@ def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list
 
 
 def _heading_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
-    said = [line(Span(each, Role.DIM)) for each in wrapped(f"  {heading(session, trial)}", cells)]
+    said = [line(Span(f"  {each}", Role.DIM)) for each in wrapped(heading(session, trial), cells - 2)]
     return [*trial_lines(session, trial, cells), *said]
 
 
@@ -73,7 +73,7 @@ def notice_lines(title: str, notices: Sequence[str], cells: int) -> list[Line]:
     """Return notices under a title; nothing without any."""
     if not notices:
         return []
-    texts = [each for notice in notices for each in wrapped(f"  {notice}", cells)]
+    texts = [f"  {each}" for notice in notices for each in wrapped(notice, cells - 2)]
     return [line(Span(title, Role.STRONG)), *(line(Span(each, Role.TRANSITION)) for each in texts)]
 
 

@@ -179,7 +179,8 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
             line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(f"   otherwise {before}", Role.DIM))
         )
     if trial.leaving:
-        lines += [line(Span(each)) for each in wrapped(f"  nodes that leave: {_some_of(trial.leaving)}", cells)]
+        texts = wrapped(f"nodes that leave: {_some_of(trial.leaving)}", cells - 2)
+        lines += [line(f"  {each}") for each in texts]
     if not lines:
         lines.append(line(Span(f"  accepted; no other difference{'' if trial.is_end else ' so far'}", Role.DIM)))
     return lines

@@ -137,6 +137,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         return (
             "There is no job schedule. Scenarios add them under jobSchedules.",
             "Press 4 for jobs without a schedule.",
+            "ctrl+n creates a job schedule.",
         )
 
 

@@ -115,4 +115,4 @@ class JobsModel(NamedRowsModel["JobRow"]):
         ]
 
     def empty(self) -> Sequence[str]:
-        return self.session.none_yet("job")
+        return (*self.session.none_yet("job"), "ctrl+n creates one.")

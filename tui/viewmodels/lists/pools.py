@@ -114,4 +114,4 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return blocks.overview(self.session, pool, blocks.start_task(pool))
 
     def empty(self) -> Sequence[str]:
-        return self.session.none_yet("pool")
+        return (*self.session.none_yet("pool"), "ctrl+n creates one.")

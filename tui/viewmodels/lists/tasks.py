@@ -194,4 +194,4 @@ class TasksModel(RowsModel):
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:
             return self.session.none_yet("job")
-        return (f"Job {self.session.job_id} has no tasks.", "To add some, press 4, then a.")
+        return (f"Job {self.session.job_id} has no tasks.", "ctrl+n adds some.")
