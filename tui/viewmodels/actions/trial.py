@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # The length of a trial in log entries. It runs at most three times, in a quarter of a second altogether.
 _MOST_ENTRIES = 5_000
-_MOST_S = 1.0  # wall time of one course, where single instants take long
+_MOST_S = 0.4  # wall time of one course, where single instants take long
 _SLICE = 256
 _LABEL_CELLS = 36
 _MOST_TOLD = 3
