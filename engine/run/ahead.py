@@ -6,8 +6,10 @@ It costs the time and memory of another run, and so it is given up for a run tha
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from engine.base.units import SECOND_MS
 from engine.run.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 300_000  # of the scenario: beyond, a second run takes many seconds and a hundred megabytes
 MOST_ENTRIES = 3_000_000  # of the log
+_MOST_SPARSE = 100_000  # entries of a log that may have long stretches without any
+_MOST_TRIED = 512  # entries of the calendar
 
 
 class Ahead:
@@ -139,11 +143,36 @@ class Ahead:
         when, at = future.log.when, future.log.index_at(self._present.now_ms)
         return when[at] if at < len(when) else None
 
+    def quiet_ms(self) -> list[int]:
+        """Return the lengths of the stretches without events over the whole run that last more than a second."""
+        future = self.future
+        if future is None or len(future.log) > _MOST_SPARSE:
+            return []
+        moments = [0, *sorted({when - when % SECOND_MS for when in future.log.when}), future.now_ms]
+        return [later - earlier for earlier, later in pairwise(moments) if later - earlier > SECOND_MS]
+
     @property
     def expectations(self) -> Sequence[Outcome]:
         """The outcomes of the scenario's expectations at the end; empty until they are known."""
         future = self.future
         return () if future is None else future.expectations
+
+
+def next_event_ms(simulation: Simulation) -> int | None:
+    """Return the next moment at which something happens or may happen, found by a trial; None if nothing ever will.
+
+    Raises:
+        BatchError: An earlier moment is shown.
+    """
+    log, calendar = simulation.log, simulation.world.calendar
+    before = len(log)
+    with simulation.trial():
+        for _ in range(_MOST_TRIED):
+            if not simulation.step():
+                return None
+            if len(log) > before:
+                return log.when[before]
+        return calendar.peek_ms()
 
 
 def _tasks_of(scenario: Scenario) -> int:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+
+import yaml
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.shortening import quoted, with_short_words
@@ -13,7 +16,9 @@ from engine.scenario.model import ScenarioSource
 from engine.scenario.wording import nearest
 
 BYTE_LIMIT = 64 * 1024 * 1024
-_SUFFIXES = (".yaml", ".yml", ".json")
+_MOST_NAMED = 6
+_LONGEST_NAME = 100  # the cost of comparing is the product of the lengths
+SUFFIXES = (".yaml", ".yml", ".json")
 _OTHER_ENCODINGS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -28,6 +33,24 @@ def bundled() -> dict[str, Traversable]:
         path.name.removesuffix(".yaml"): path for path in files("scenarios").iterdir() if path.name.endswith(".yaml")
     }
     return dict(sorted(found.items()))
+
+
+def headline(text: str) -> tuple[str, list[str]]:
+    """Return the description of a scenario, without reading the rest of it, and the comments at its beginning."""
+    lines = text.splitlines()
+    body = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith(("#", "---"))), len(lines))
+    comments = [line.removeprefix("#").removeprefix(" ") for line in lines[:body] if line.startswith("#")]
+    first = next((at for at in range(body, len(lines)) if lines[at].startswith("description:")), None)
+    if first is None:
+        return "", comments
+    rest = range(first + 1, len(lines))
+    stop = next((at for at in rest if lines[at].strip() and not lines[at].startswith((" ", "\t"))), len(lines))
+    try:
+        described = yaml.safe_load("\n".join(lines[first:stop]))
+    except yaml.YAMLError:
+        return "", comments
+    about = described.get("description") if isinstance(described, dict) else None
+    return " ".join(about.split()) if isinstance(about, str) else "", comments
 
 
 def read_source(path_or_name: str) -> ScenarioSource:
@@ -92,22 +115,27 @@ def _read_path(path: str) -> bytes | None:
 
 
 def _scenarios_in(directory: str) -> str:
-    names = _listed(Path(directory))
+    names = listed(Path(directory))
     return f": name one of the files in it, such as {Path(directory) / names[0]}" if names else ""
 
 
-def _listed(directory: Path) -> list[str]:
+def listed(directory: Path) -> list[str]:
+    """Return the names of the files in a directory that may be scenarios; none if it cannot be read."""
     try:
-        return sorted(path.name for path in directory.iterdir() if path.suffix in _SUFFIXES)
+        return sorted(path.name for path in directory.iterdir() if path.suffix in SUFFIXES)
     except OSError:
         return []
 
 
 def _near(path_or_name: str, shipped: dict[str, Traversable]) -> str:
+    """Return which scenarios may be meant: those whose names begin so, else the most similar ones."""
     path = Path(path_or_name)
-    file = nearest(path.name, _listed(path.parent))
-    name = nearest(path_or_name, shipped)
-    candidates = ([str(path.parent / file)] if file else []) + ([name] if name else [])
-    if candidates:
-        return ": did you mean " + " or ".join(map(quoted, candidates)) + "?"
-    return f"; bundled are {', '.join(shipped)}" if shipped else ""
+    file = nearest(path.name, listed(path.parent))
+    names = [name for name in shipped if path_or_name and name.startswith(path_or_name.casefold())]
+    if not names:
+        names = get_close_matches(path_or_name.casefold()[:_LONGEST_NAME], shipped)
+    candidates = ([str(path.parent / file)] if file else []) + names
+    every = "`batchdeck scenarios` lists the bundled ones"
+    if not candidates:
+        return f"; {every}"
+    return f": did you mean {' or '.join(map(quoted, candidates[:_MOST_NAMED]))}? {every}"

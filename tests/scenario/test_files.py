@@ -56,7 +56,7 @@ def test_a_missing_file_suggests_what_is_near(tmp_path, monkeypatch):
     (tmp_path / "risk.yaml").write_text(SCENARIO)
     assert "did you mean 'risk.yaml'?" in mistake("rsk.yaml")
     assert "did you mean 'job-prep-release-sample'?" in mistake("job-prep-release")
-    assert "bundled are" in mistake("zzz")
+    assert "`batchdeck scenarios` lists the bundled ones" in mistake("zzz")
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 5000])

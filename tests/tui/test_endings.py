@@ -162,6 +162,21 @@ def test_a_closed_terminal_ends_it_and_saves(terminal, tmp_path, plays):
     assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
 
 
+def test_a_closed_terminal_keeps_the_settings_chosen_before(terminal, tmp_path):
+    one = by_hand(terminal)
+    one.press(b"s")
+    one.read_until(b"confirm_quit")
+    one.press(b"\x1b[C")  # the next theme
+    time.sleep(0.5)
+    os.close(one.slave)
+    os.close(one.master)
+    one.master, one.slave = os.open(os.devnull, os.O_RDWR), os.open(os.devnull, os.O_RDWR)
+    assert one.process.wait(PATIENCE_S) == 129
+    kept = next(tmp_path.rglob("settings.toml")).read_text(encoding="utf-8")
+    assert 'theme = "light"' in kept
+    assert "introduction = false" in kept
+
+
 def test_a_mistake_of_the_engine_is_told_and_the_past_stays(terminal, tmp_path):
     one = by_hand(terminal, then=BREAKS)
     one.press(b"}")

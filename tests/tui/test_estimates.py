@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.screen_text import after, text_of
-from tui.viewmodels.frame.header import scrubber, scrubber_ms
+from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import plain, width
 from tui.viewmodels.watch import phase_rail

@@ -7,7 +7,8 @@ import pytest
 from engine.views.pages.instances import HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, mpi_pool, run_to, simulation, together
 from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.frame.header import Transport, breadcrumb, hints, of_use, scrubber, scrubber_ms
+from tui.viewmodels.frame.header import Transport, breadcrumb, hints, of_use
+from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel

@@ -132,15 +132,13 @@ def test_at_the_end_it_stops_and_settles():
 
 def test_speeds_go_up_and_down_by_steps():
     pacer = Pacer(Machine(Wall()), lambda: None, speed=60)
-    pacer.faster()
-    assert pacer.speed == 120
+    assert pacer.faster() == 120
     for _ in SPEEDS:
-        pacer.faster()
+        pacer.speed = pacer.faster()
     assert pacer.speed is None
-    pacer.slower()
-    assert pacer.speed == 3600
+    assert pacer.slower() == 3600
     for _ in SPEEDS:
-        pacer.slower()
+        pacer.speed = pacer.slower()
     assert pacer.speed == 0.1
 
 

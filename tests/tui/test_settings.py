@@ -159,7 +159,7 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
         shown["theme"], shown["notes"] = app.theme, app._notes
         shown["speed"] = app.main_screen.playback.pacer.speed
         app.choose("theme", "high-contrast")
-        app.main_screen.playback.pacer.speed = None
+        app.main_screen.playback.choose_speed(None)  # for this run
 
     monkeypatch.setattr(tui_app.Dashboard, "run", run)
     simulation = session_at(LATER_S).simulation
@@ -167,7 +167,7 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
     assert (shown["theme"], shown["speed"]) == ("light", 600)
     assert shown["notes"] == [f"{tmp_path / 'settings.toml'}:\nnonsense is not known"]
     settings, _ = SettingsFile(tmp_path / "settings.toml").read(VIEW_NAMES)
-    assert (settings.value("theme"), settings.value("speed")) == ("high-contrast", 0)
+    assert (settings.value("theme"), settings.value("speed")) == ("high-contrast", 600)
     tui_app.show_dashboard(simulation, speed=30, plays=False, theme="dark", ascii_only=False)
     assert (shown["theme"], shown["speed"]) == ("dark", 30)
 

@@ -163,3 +163,16 @@ views.tasks = {columns = [1], descending = "yes"}
 
 def test_settings_are_equal_where_nothing_was_chosen():
     assert Settings().as_remembered() == Settings(views={"nodes": {}}).as_remembered() == {}
+
+
+def test_cursors_of_single_scenarios_are_not_written_and_old_ones_go(file):
+    old = '[views.tasks]\nsort = "Node"\ncursor = "deal-7"\n'
+    settings, wrong = written(file, old).read(VIEWS)
+    assert wrong == []
+    settings.of("tasks")["cursor"] = "frame-0007"
+    settings.choose("theme", "light")
+    assert file.write(settings)
+    assert tomllib.loads(file.path.read_text(encoding="utf-8")) == {
+        "theme": "light",
+        "views": {"tasks": {"sort": "Node"}},
+    }

@@ -26,15 +26,16 @@ def test_each_value_is_shown_with_its_source():
         ("option", "glyphs", "ascii", "command line"),
         ("option", "time", "clock", "default"),
         ("option", "speed", "600", "chosen here"),
+        ("option", "cross_quiet", "yes", "default"),
         ("option", "confirm_quit", "yes", "default"),
         ("option", "introduction", "yes", "default"),
         ("view", "tasks", "sort, columns", "last used"),
         ("key", "help", "f2", "file"),
         ("key", "row.why", "w", "default"),
     ]
-    assert found[6].said == "sort Node; columns State, Node"
+    assert found[7].said == "sort Node; columns State, Node"
     lines = entry_lines(found, 80)
-    assert [number for number, _ in lines] == [-1, 0, 1, 2, 3, 4, 5, -1, -1, 6, -1, -1, 7, 8]
+    assert [number for number, _ in lines] == [-1, 0, 1, 2, 3, 4, 5, 6, -1, -1, 7, -1, -1, 8, 9]
     assert all(len(plain(each)) <= 80 for _, each in lines)
 
 

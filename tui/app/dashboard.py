@@ -37,13 +37,12 @@ from tui.viewmodels.sheets.warnings import warning_note
 from tui.viewmodels.text.glyphs import GlyphSet
 from tui.widgets import palette
 from tui.widgets.message_line import MessageLine
-from tui.widgets.messages import say
+from tui.widgets.messages import ShowRun, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.filter import LineFilter
-    from textual.screen import Screen
 
     from engine import Simulation
 
@@ -67,16 +66,20 @@ def show_dashboard(
             settings.use(name, value, Source.COMMAND_LINE)
     introduces = bool(settings.value("introduction"))
     app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems)
+
+    def remember() -> None:
+        app.remember()
+        file.write(settings)
+
     try:
-        with handle_signals(app.recorder.rescue, app.exit_soon):
+        with handle_signals(lambda: app.recorder.rescue(), app.exit_soon, remember=remember):  # noqa: PLW0108  # there is another recorder for each run
             app.run()
     finally:
         app.recorder.rescue()
         for report in app.recorder.reports:
             _print_error(report)
-        app.remember()
         try:
-            file.write(settings)
+            remember()
         except (OSError, TargetError) as error:
             _print_error(f"{error}; the settings are not saved.")
     return app.return_code or 0
@@ -101,6 +104,11 @@ def _is_escape(event: events.Event) -> bool:
     return isinstance(event, events.Key) and event.key == "escape"
 
 
+def _mode(run: int) -> str:
+    """Return the name of the stack of screens of a run."""
+    return f"run {run}"
+
+
 def _print_error(text: str) -> None:
     print(text, file=sys.stderr)  # noqa: T201  # the dashboard is closed
 
@@ -111,6 +119,7 @@ class Dashboard(App[None]):
     TITLE = "batchdeck"
     CSS_PATH = "../styles/main.tcss"
     ENABLE_COMMAND_PALETTE = False  # it has a palette of its own
+    DEFAULT_MODE = "run 0"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "quit", show=False, id="interrupt"),
         Binding("ctrl+p", "palette", "find a command", priority=True, id="palette"),
@@ -147,6 +156,8 @@ class Dashboard(App[None]):
         self._introduces = introduces
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual replaces sys.stdout later
         self.main_screen = MainScreen(self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays)
+        self._runs = 0  # each run has a stack of screens, which goes with it
+        self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.keyboard = Keyboard(self)
         self._loop: asyncio.AbstractEventLoop | None = None
         for known in palette.themes():
@@ -210,10 +221,6 @@ class Dashboard(App[None]):
         """The yielder of all work that is done in slices."""
         return self.main_screen.playback.pacer.yielder
 
-    def get_default_screen(self) -> Screen[None]:
-        """Return the main screen."""
-        return self.main_screen
-
     def on_mount(self) -> None:
         keymap = self.main_screen.keymap
         self.set_keymap(keymap.changed)
@@ -224,6 +231,30 @@ class Dashboard(App[None]):
         if self._introduces:
             self.main_screen.introduce()
             self.settings.choose("introduction", False)
+
+    # -- runs ----------------------------------------------------------------------------------------------------
+
+    def on_show_run(self, message: ShowRun) -> None:
+        """Show another run in place of the present one, with a screen of its own and no dialog above it."""
+        self.main_screen.leave_run()
+        reports = self.recorder.reports
+        self.session = Session(message.simulation)
+        self.recorder = Recorder(message.simulation)
+        self.recorder.reports = reports
+        self.main_screen = MainScreen(
+            self.session, self.recorder, self.settings, at_ms=message.at_ms, plays=message.plays, view=message.view
+        )
+        for name in OPTIONS:
+            self._apply(name)
+        before = self.current_mode
+        self._runs += 1
+        self.add_mode(_mode(self._runs), lambda: self.main_screen)
+        self.switch_mode(_mode(self._runs))
+        self.remove_mode(before)
+        if message.said:
+            say(self.main_screen, message.said)
+        if about_scenario := warning_note(message.simulation.scenario):
+            say(self.main_screen, about_scenario, "warning")
 
     # -- settings ------------------------------------------------------------------------------------------------
 
@@ -283,13 +314,15 @@ class Dashboard(App[None]):
             case "time":
                 self.session.time_format = settings.text(name)
             case "speed":
-                self.main_screen.playback.pacer.speed = settings.number(name) or None
+                playback = self.main_screen.playback
+                playback.speed_is_chosen = settings.source(name) is not Source.DEFAULT
+                playback.pacer.speed = settings.number(name) or None
+                playback.take_usual_speed()
+            case "cross_quiet":
+                self.main_screen.playback.pacer.crosses_quiet = bool(settings.value(name))
 
     def remember(self) -> None:
-        """Store the speed and the user's choices in each view in the settings."""
-        speed = self.main_screen.playback.pacer.speed or 0.0
-        if speed != self.settings.number("speed"):
-            self.settings.choose("speed", speed)
+        """Store the user's choices in each view in the settings."""
         self.main_screen.remember_views()
 
     def get_line_filters(self) -> Sequence[LineFilter]:

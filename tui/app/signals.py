@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,10 +15,15 @@ _SIGNAL_STATUS = 128  # plus the number of the signal is the exit status, as in 
 
 
 @contextmanager
-def handle_signals(save: Callable[[], object], leave: Callable[[int], object]) -> Iterator[None]:
+def handle_signals(
+    save: Callable[[], object], leave: Callable[[int], object], *, remember: Callable[[], object]
+) -> Iterator[None]:
     """Handle signals within the block: SIGTERM and SIGINT save and leave with a status, SIGHUP saves and exits at once.
 
-    ``leave`` is called from a signal handler, at any point of the program.
+    Args:
+        save: Saves what was done by hand.
+        leave: Ends the program in order with a status. Called from a signal handler, at any point of the program.
+        remember: Writes the settings; called where the program does not end in order, and so would not do it.
     """
 
     def end(number: int, _: FrameType | None) -> None:
@@ -27,6 +32,8 @@ def handle_signals(save: Callable[[], object], leave: Callable[[int], object]) -
 
     def hang_up(number: int, _: FrameType | None) -> None:
         save()
+        with suppress(Exception):  # a view may be half drawn
+            remember()
         os._exit(_SIGNAL_STATUS + number)  # a write to the closed terminal would block for ever
 
     handlers = {signal.SIGTERM: end, signal.SIGINT: end}

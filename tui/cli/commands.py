@@ -169,7 +169,9 @@ def run(
 @cli.command("open")
 @click.argument("scenario", shell_complete=_complete_scenario)
 @click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
-@click.option("--speed", metavar="X", help="Simulated seconds per real second, or max.  [default: 60, or as left last]")
+@click.option(
+    "--speed", metavar="X", help="Simulated seconds per real second, or max.  [default: a run takes about a minute]"
+)
 @click.option("--at", metavar="TIME", help="Jump there first: PT5M or 300 (seconds) from the start, or a UTC time.")
 @click.option("--paused", is_flag=True, help="Start paused; Space plays.")
 @click.option(

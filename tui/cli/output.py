@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, BinaryIO
+from operator import lt
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from rich import box
 from rich.console import Console
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from engine.views.results.totals import InstanceTotals
 
 PIPED_WIDTH = 80
+_COLUMN_GAP = 2
+_LEAST_CELLS = 8  # of a column whose words are shortened
 
 
 def console(*, to_stderr: bool) -> Console:
@@ -55,29 +58,30 @@ def how_far(simulation: Simulation) -> str:
 
 def summary_text(summary: Summary, target: Console) -> str:
     """Return the tables of jobs, schedules, pools, refusals and expectations, as ``target`` would show them."""
-    parts = (
-        _run(summary),
-        _table(
-            "Jobs", ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"), map(_job, summary.jobs)
+    tables: list[tuple[str, Sequence[str], Iterable[Sequence[Text]]]] = [
+        (
+            "Jobs",
+            ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"),
+            map(_job, summary.jobs),
         ),
-        _table("Bytes of files", ("job", ">downloaded", ">uploaded"), _transferred(summary.jobs)),
-        _table(
+        ("Bytes of files", ("job", ">downloaded", ">uploaded"), _transferred(summary.jobs)),
+        (
             "Job schedules",
             ("job schedule", "state", ">jobs", ">missed", "recent job", "next run"),
             (_job_schedule(row, summary.start) for row in summary.job_schedules),
         ),
-        _table(
-            "Pools",
-            ("pool", "size", "state", ">nodes", ">hours", ">USD", "resize errors"),
-            map(_pool, summary.pools),
-        ),
-        _table("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
-        _table("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
-    )
+        ("Pools", ("pool", "size", "state", ">nodes", ">hours", ">USD", "resize errors"), map(_pool, summary.pools)),
+        ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
+        ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
+    ]
+    parts = (_run(summary), *(_table(title, columns, rows, target) for title, columns, rows in tables))
+    usual = target.width
     with target.capture() as capture:
         for part in filter(None, parts):
+            target.width = max(usual, _width(part)) if isinstance(part, Table) else usual
             target.print(part)
             target.print()
+    target.width = usual
     return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
 
 
@@ -108,15 +112,52 @@ def _run(summary: Summary) -> Text:
     )
 
 
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table | None:
-    """Return a table, None without rows. A column whose name begins with ``>`` is right-aligned."""
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]], target: Console) -> Table | None:
+    """Return a table, None without rows. A column whose name begins with ``>`` is right-aligned.
+
+    No word is broken: where a table is wider than a terminal, its longest words are shortened in the middle. For
+    another program it may be twice as wide as usual first.
+    """
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.show_edge = table.pad_edge = False
-    for column in columns:
-        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return table if table.row_count else None
+    listed = [list(row) for row in rows]
+    texts = [[name.lstrip(">"), *(row[at].plain for row in listed)] for at, name in enumerate(columns)]
+    words = [max((len(word) for text in column for word in text.split()), default=1) for column in texts]
+    lines = [max(len(line) for text in column for line in text.split("\n")) for column in texts]
+    room = target.width - (len(columns) - 1) * _COLUMN_GAP
+    most = room if target.is_terminal else room + target.width
+    while sum(words) > most and max(words) > _LEAST_CELLS:
+        words[words.index(max(words))] -= 1
+    for name, cells in zip(columns, _widths(words, lines, room), strict=True):
+        justify: Literal["right", "left"] = "right" if name.startswith(">") else "left"
+        table.add_column(name.lstrip(">"), justify=justify, overflow="fold", width=cells)
+    for row in listed:
+        table.add_row(*(_with_words_of(text, longest) for text, longest in zip(row, words, strict=True)))
+    return table if listed else None
+
+
+def _widths(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
+    """Return the widths of columns: their longest words, and up to their longest lines as far as there is room."""
+    widths = list(least)
+    while sum(widths) < room and any(map(lt, widths, most)):
+        growing = [at for at, width in enumerate(widths) if width < most[at]]
+        widths[min(growing, key=widths.__getitem__)] += 1
+    return widths
+
+
+def _width(table: Table) -> int:
+    return sum(column.width or 0 for column in table.columns) + (len(table.columns) - 1) * _COLUMN_GAP
+
+
+def _with_words_of(text: Text, cells: int) -> Text:
+    """Return the text with its longer words shortened in the middle, where they differ least."""
+    for word in dict.fromkeys(text.plain.split()):
+        if len(word) > cells:
+            end = cells // 2
+            shorter = f"{word[: cells - end - 1]}…{word[len(word) - end :]}"
+            at = text.plain.index(word)
+            text = Text.assemble(text[:at], shorter, text[at + len(word) :])
+    return text
 
 
 def _value(text: str) -> Text:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class Pick(NamedTuple):
-    """A line to pick, with the letter or digit that picks it at once."""
+    """A line to pick, with the letter or digit that picks it at once, and other keys that do so too."""
 
     letter: str
     text: str
+    also: str = ""
 
 
 class Picker(Modal[int | None]):
@@ -57,7 +58,9 @@ class Picker(Modal[int | None]):
 
     def on_key(self, event: events.Key) -> None:
         """Return the first line with this letter."""
-        letters = [pick.letter for pick in self._picks]
-        if event.character and event.character in letters:
-            event.stop()
-            self.dismiss(letters.index(event.character))
+        pressed = event.character or ""
+        for number, pick in enumerate(self._picks):
+            if pressed and pressed in (pick.letter, *pick.also):
+                event.stop()
+                self.dismiss(number)
+                return

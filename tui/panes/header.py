@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from tui.viewmodels.frame.header import Transport, breadcrumb, scrubber, scrubber_ms, tab_line
+from tui.viewmodels.frame.header import Transport, breadcrumb, tab_line
+from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
 from tui.viewmodels.text.styled import link_at
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import GoToTime

@@ -143,6 +143,8 @@ class Watch(View):
         return Wish(10, 24, 36)
 
     def _update_panes(self) -> None:
+        if not self.query(NodeMap):
+            return  # the run is being left: its panes are gone
         self._strip.update()
         self._map.update()
         self.query_one(Pinned).update()

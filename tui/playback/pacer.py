@@ -10,6 +10,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from tui.playback.pace import CROSSING_S, LONGEST_QUIET_S
 from tui.playback.yielding import Yielder
 from tui.settings.options import SPEEDS
 
@@ -25,6 +26,7 @@ _EVENTS_BETWEEN_CLOCK_READS = 48
 _FRAME_S = 0.1
 _SLOW_FRAME_S = 0.25
 _SLOW_DRAWING_S = 0.03
+_STEPS = [speed for speed in SPEEDS if speed is not None]
 
 
 class PacedSimulation(Protocol):
@@ -44,17 +46,36 @@ class PacedSimulation(Protocol):
         """Settle the end of the run."""
 
 
+class Outlook(Protocol):
+    """What is known of the future of a simulation."""
+
+    crossed: list[tuple[int, int]]  # beginnings and ends
+
+    @property
+    def end_ms(self) -> int | None:
+        """The end of the run, None if it is not known."""
+
+    @property
+    def previous_ms(self) -> int:
+        """The last moment at which something happened."""
+
+    def next_ms(self) -> int | None:
+        """Return the next moment at which something may happen, or the end of the run; None if it is not known."""
+
+
 class Pacer:
     """Plays a simulation at a speed, or takes it to a moment as fast as possible.
 
     ``on_frame`` is called ten times a second while it plays, and when it stops. ``destination_ms`` is the moment of
-    the present seek in ms after the start, None without one.
+    the present seek in ms after the start, None without one. With ``crosses_quiet`` it crosses long stretches without
+    events at once, and adds them to ``crossed``.
     """
 
     def __init__(
         self,
         simulation: PacedSimulation,
         on_frame: Callable[[], None],
+        outlook: Outlook | None = None,
         *,
         speed: float | None = 60,
         wall_s: Callable[[], float] = time.perf_counter,
@@ -63,12 +84,21 @@ class Pacer:
         """``wall_s`` and ``sleep`` read the wall clock and wait on it."""
         self._simulation = simulation
         self._on_frame = on_frame
+        self._outlook = outlook
         self._speed = speed
         self._wall_s = wall_s
         self.yielder = Yielder(wall_s, sleep)
         self._anchor = (0.0, 0)  # wall and simulated time when the present speed was set
         self.playing = False
         self.destination_ms: int | None = None
+        self.crosses_quiet = True
+        self.crossed: list[tuple[int, int]] = [] if outlook is None else outlook.crossed
+
+    @property
+    def is_over(self) -> bool:
+        """True at the end of the run: nothing more can happen, or is known to happen."""
+        known_ms = None if self._outlook is None else self._outlook.end_ms
+        return self._simulation.finished or (known_ms is not None and self._simulation.now_ms >= known_ms)
 
     @property
     def speed(self) -> float | None:
@@ -80,14 +110,13 @@ class Pacer:
         self._speed = speed
         self._set_anchor()
 
-    def faster(self) -> None:
-        """Take the next higher speed."""
-        self.speed = next((speed for speed in SPEEDS[:-1] if self._speed is not None and speed > self._speed), None)  # type: ignore[operator]
+    def faster(self) -> float | None:
+        """Return the next higher speed; None is as fast as possible."""
+        return next((speed for speed in _STEPS if self._speed is not None and speed > self._speed), None)
 
-    def slower(self) -> None:
-        """Take the next lower speed."""
-        slower = [speed for speed in SPEEDS[:-1] if speed is not None and (self._speed is None or speed < self._speed)]
-        self.speed = slower[-1] if slower else SPEEDS[0]
+    def slower(self) -> float:
+        """Return the next lower speed."""
+        return next((speed for speed in reversed(_STEPS) if self._speed is None or speed < self._speed), _STEPS[0])
 
     def stop(self) -> None:
         """Stop playing or seeking after the present slice."""
@@ -100,7 +129,7 @@ class Pacer:
         self._set_anchor()
         next_frame_s = self._wall_s()
         try:
-            while self.playing and not self._simulation.finished:
+            while self.playing and not self.is_over:
                 is_ahead = self._play_slice()
                 await (self.yielder.pause(_IDLE_SLEEP_S) if is_ahead else self.yielder.pause())
                 now_s = self._wall_s()
@@ -109,7 +138,7 @@ class Pacer:
                     drawn_s = self._wall_s() - now_s
                     next_frame_s = now_s + (_SLOW_FRAME_S if drawn_s > _SLOW_DRAWING_S else _FRAME_S)
                     await self.yielder.pause()
-            if self._simulation.finished:
+            if self.is_over:
                 self._simulation.finish()
         finally:
             self.playing = False
@@ -154,6 +183,7 @@ class Pacer:
     def _play_slice(self) -> bool:
         """Let events happen for one slice; return whether simulated time is as far as the speed demands."""
         simulation = self._simulation
+        self._cross_quiet()
         until_ms = self._target_ms()
         stop_s = self._wall_s() + _SLICE_S
         while simulation.advance(until_ms, _EVENTS_BETWEEN_CLOCK_READS):
@@ -163,10 +193,27 @@ class Pacer:
         return True
 
     def _target_ms(self) -> int:
+        known_ms = None if self._outlook is None else self._outlook.end_ms
+        end_ms = self._simulation.end_ms if known_ms is None else known_ms
         if self._speed is None:
-            return self._simulation.end_ms
+            return end_ms
         wall_s, simulated_ms = self._anchor
-        return simulated_ms + int((self._wall_s() - wall_s) * self._speed * 1000)
+        return min(end_ms, simulated_ms + int((self._wall_s() - wall_s) * self._speed * 1000))
+
+    def _cross_quiet(self) -> None:
+        """Cross a long stretch without events, but for a moment after the last event and one before the next."""
+        outlook, speed, now_ms = self._outlook, self._speed, self._simulation.now_ms
+        if outlook is None or speed is None or not self.crosses_quiet:
+            return
+        linger_ms = round(CROSSING_S / 2 * speed * 1000)
+        previous_ms, next_ms = outlook.previous_ms, outlook.next_ms()
+        if next_ms is None or next_ms - previous_ms <= LONGEST_QUIET_S * speed * 1000:
+            return
+        to_ms = next_ms - linger_ms
+        if now_ms >= previous_ms + linger_ms and to_ms > now_ms + linger_ms:
+            if not any(from_ms <= now_ms and to_ms <= until_ms for from_ms, until_ms in self.crossed):
+                self.crossed.append((now_ms, to_ms))
+            self._anchor = (self._wall_s(), to_ms)
 
     def _drop_backlog(self, until_ms: int) -> None:
         """Start anew when more than a second behind: a machine that is too slow does not catch up later."""

@@ -67,9 +67,14 @@ class Recorder:
         """Save the session where there is room, unless it is saved already; return a report, empty if it was."""
         if not self.is_unsaved:
             return ""
-        self.reports.append(self._rescue())
-        self._saved = given_by_hand(self._simulation)
+        self.reports.append(self.save_somewhere())
         return self.reports[-1]
+
+    def save_somewhere(self) -> str:
+        """Save the session under a new name where there is room, and return a report."""
+        report = self._rescue()
+        self._saved = given_by_hand(self._simulation)
+        return report
 
     @property
     def is_unsaved(self) -> bool:

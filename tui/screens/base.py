@@ -53,6 +53,7 @@ class ViewScreen(Screen[None]):
         super().__init__()
         self.session = session
         self.recorder = recorder
+        self.is_left = False
         self.settings = settings
         self.keymap = Keymap(settings.keys)
         self.playback = Playback(
@@ -143,10 +144,18 @@ class ViewScreen(Screen[None]):
         """The subject under the cursor, else the job in focus."""
         return self.under_cursor or (ItemRef("job", self.session.job_id) if self.session.job_id else None)
 
+    def leave_run(self) -> None:
+        """Stop playback and updates: another run is shown from now on."""
+        self.is_left = True
+        self.playback.pause()
+        self.remember_views()
+
     # -- updates -------------------------------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Bring everything on the screen up to date."""
+        """Bring everything on the screen up to date, unless another run is shown already."""
+        if self.is_left:
+            return
         self.session.update()
         self.playback.look_ahead()
         self.update_header()
@@ -156,6 +165,8 @@ class ViewScreen(Screen[None]):
 
     def update_header(self) -> None:
         """Bring clock, tabs and hints up to date."""
+        if self.is_left:
+            return
         view = self.view
         self.query_one(Header).show(view.tab, view.title, self.playback.transport)
         self.query_one(Prompt).show_hints([(self.keymap.shown(identities), does) for identities, does in self.hints()])

@@ -20,6 +20,7 @@ from tui.viewmodels.frame.go_line import (
     ACCOUNT,
     EXPECTATIONS,
     MESSAGES,
+    RELOAD,
     STATISTICS,
     STORAGE,
     VIEWS,
@@ -80,6 +81,7 @@ class GoLineKeys(SearchKeys):
     def _pages(self) -> dict[str, Callable[[], object]]:
         """What shows each page and sheet that is opened by its name."""
         return {
+            RELOAD: self.action_reload,
             WARNINGS: self.show_warnings,
             EXPECTATIONS: self.show_expectations,
             ACCOUNT: self.show_account,
@@ -93,6 +95,8 @@ class GoLineKeys(SearchKeys):
         """What carries out each word that is followed by something."""
         return {
             "time": self.go_to_time,
+            "open": self.open_named,
+            "seed": self.take_seed,
             "speed": self.take_speed,
             "find": self.find_everywhere,
             "report": self.write_report,

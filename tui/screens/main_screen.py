@@ -8,6 +8,7 @@ from tui.screens.command_keys import CommandKeys
 from tui.screens.go_line_keys import GoLineKeys
 from tui.screens.information_keys import InformationKeys
 from tui.screens.list_keys import ListKeys
+from tui.viewmodels.frame.tabs import VIEW_NAMES
 
 if TYPE_CHECKING:
     from tui.saving.recorder import Recorder
@@ -21,13 +22,34 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (24, "-short"), (36, "-tall")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(self, session: Session, recorder: Recorder, settings: Settings, *, at_ms: int, plays: bool) -> None:
-        """``at_ms`` is the moment to begin with; from there time advances at once if ``plays``."""
+    def __init__(
+        self,
+        session: Session,
+        recorder: Recorder,
+        settings: Settings,
+        *,
+        at_ms: int = 0,
+        plays: bool = False,
+        view: str = "watch",
+    ) -> None:
+        """Create the screen of a run.
+
+        Args:
+            session: The run, and the choices of its viewer.
+            recorder: The recorder that saves what is done by hand.
+            settings: The user's settings.
+            at_ms: The moment to begin with, in ms after the start.
+            plays: Let time advance from there.
+            view: The view to begin with.
+        """
         super().__init__(session, recorder, settings)
         self._at_ms = at_ms
         self._plays = plays
+        self._first_view = view
 
     def on_mount(self) -> None:
+        if self._first_view in VIEW_NAMES:
+            self.show_view(self._first_view)
         self.view.focus_first()
         self.call_after_refresh(self.update)
         if self._at_ms:

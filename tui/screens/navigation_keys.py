@@ -13,7 +13,7 @@ from tui.dialogs.picker import Pick, Picker
 from tui.dialogs.sheet import details_sheet
 from tui.panes.detail_page import DetailPage
 from tui.panes.watch import Watch
-from tui.screens.time_keys import TimeKeys
+from tui.screens.scenario_keys import ScenarioKeys
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.session.items import focus_on, links_of, links_of_instance
@@ -42,7 +42,7 @@ _LISTS: dict[Kind, str] = {
 }
 
 
-class NavigationKeys(TimeKeys):
+class NavigationKeys(ScenarioKeys):
     """Views by key, by name and by link, and back again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -302,7 +302,7 @@ class NavigationKeys(TimeKeys):
             return
         self.playback.pause()
         kept = "; what was done by hand is saved" if self.recorder.is_unsaved else ""
-        picks = [Pick("q", f"leave the dashboard{kept}"), Pick("n", "stay")]
+        picks = [Pick("y", f"yes, leave the dashboard{kept}", also="q"), Pick("n", "no, stay")]
         self.app.push_screen(Picker("Leave?", picks, pointer=self.session.glyphs.cursor), leave)
 
     async def action_quit(self) -> None:

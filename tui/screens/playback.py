@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from tui.dialogs.sheet import Sheet
 from tui.panes.timeline import Timeline
+from tui.playback.pace import speed_for
 from tui.playback.pacer import Pacer
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.frame.notices import Notices
 from tui.viewmodels.text.styled import Role, Span, wrapped
-from tui.widgets.messages import say
+from tui.widgets.messages import OfferRestart, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,8 @@ class Playback:
         self._update = update
         self._update_header = update_header
         self._view_name = view_name
-        self.pacer = Pacer(session.simulation, self._on_frame)
+        self.pacer = Pacer(session.simulation, self._on_frame, session)
+        self.speed_is_chosen = False  # by the user, and so kept
         self._notices = Notices(session)
         self._next_notice_s = 0.0
         self._next_update_s = 0.0
@@ -72,7 +74,7 @@ class Playback:
     @property
     def transport(self) -> Transport:
         """The state of playback, as the header shows it."""
-        return Transport(self.pacer.playing, self.pacer.speed, self._session.simulation.finished, self._seek_progress())
+        return Transport(self.pacer.playing, self.pacer.speed, self._session.is_over, self._seek_progress())
 
     def _seek_progress(self) -> str | None:
         to_ms, simulation = self.pacer.destination_ms, self._session.simulation
@@ -89,8 +91,13 @@ class Playback:
         if self.pacer.playing or self.pacer.is_seeking or self._is_searching:
             self.pause()
             return
-        next_ms, speed = self._session.events.next_ms(), self.pacer.speed
-        if next_ms is not None and speed and next_ms - self._session.now_ms > _QUIET_S * 1000 * speed:
+        if self._session.is_over and not self._session.is_past:
+            self._screen.post_message(OfferRestart())
+            return
+        self.take_usual_speed()
+        next_ms, speed = self._session.next_ms(), self.pacer.speed
+        is_quiet = next_ms is not None and speed and next_ms - self._session.now_ms > _QUIET_S * 1000 * speed
+        if next_ms is not None and is_quiet and not self.pacer.crosses_quiet:
             say(self._screen, f"No event before {self._session.clock(next_ms)}. . goes there.")
         self._screen.run_worker(self._play(), group="time", exclusive=True)
 
@@ -108,17 +115,20 @@ class Playback:
         """Let one event happen."""
         self.pause()
         with self.guard():
-            if not self._session.simulation.step():
-                say(self._screen, "Nothing more can happen.")
+            self._step()
         self._update()
+
+    def _step(self) -> None:
+        """Let one entry of the calendar happen, unless the run is over."""
+        if self._session.is_over or not self._session.simulation.step():
+            say(self._screen, "Nothing more can happen.")
 
     def finish_instant(self) -> None:
         """Let everything happen that is due at this moment, else at the next one."""
         simulation = self._session.simulation
         self.pause()
         with self.guard():
-            if not simulation.step():
-                say(self._screen, "Nothing more can happen.")
+            self._step()
             simulation.run_until(simulation.now_ms)
         self._update()
 
@@ -161,7 +171,8 @@ class Playback:
         self._screen.query_one(Timeline).follow()
         self._session.marks.clear()  # the marked rows may not exist at that moment
         with self.guard():
-            when_ms = self._session.simulation.approach(when_ms)
+            end_ms = self._session.end_ms
+            when_ms = self._session.simulation.approach(when_ms if end_ms is None else min(when_ms, end_ms))
             self._seek_from_ms = self._session.now_ms
             if self.pacer.begin_seek(when_ms):
                 self._arrive(then)
@@ -178,6 +189,8 @@ class Playback:
                 self._update()
 
     def _arrive(self, then: Callable[[], None] | None) -> None:
+        if self._session.is_over:
+            self._session.simulation.finish()
         if then is not None:
             then()
         self._update()
@@ -197,13 +210,8 @@ class Playback:
     def seek_end(self) -> None:
         """Go to the end of the run, or in the past to the newest moment."""
         simulation = self._session.simulation
-
-        def finish() -> None:
-            if simulation.finished:
-                simulation.finish()
-
         newest_ms = max(self._session.newest_ms, simulation.log.last_ms)
-        self.seek(newest_ms if self._session.is_past else simulation.end_ms, finish)
+        self.seek(newest_ms if self._session.is_past else simulation.end_ms)
 
     # -- searching -----------------------------------------------------------------------------------------------
 
@@ -272,8 +280,25 @@ class Playback:
                     await self.pacer.yielder.pause(_AHEAD_WAIT_S)
         finally:
             self._is_looking_ahead = False
+        self.take_usual_speed()
         if self._screen.is_running:
             self._update()
+
+    def take_usual_speed(self) -> None:
+        """Take the speed at which the run takes about a minute, unless the user has chosen one."""
+        if self.speed_is_chosen:
+            return
+        session, ahead = self._session, self._session.ahead
+        length_ms = session.end_ms or session.simulation.scenario.until_ms or session.forecast().end_ms
+        if length_ms:
+            speed = speed_for(length_ms, ahead.quiet_ms() if self.pacer.crosses_quiet else ())
+            if speed != self.pacer.speed:
+                self.pacer.speed = speed
+
+    def choose_speed(self, speed: float | None) -> None:
+        """Take a speed from the user and keep it; None is as fast as possible."""
+        self.speed_is_chosen = True
+        self.pacer.speed = speed
 
     def _look_ahead_for(self, seconds: float) -> bool:
         """Play ahead for so long; return whether there is more to play."""

@@ -34,6 +34,7 @@ class TimeKeys(ViewScreen):
         Binding("left_square_bracket", "slower", "slower", id="time.slower"),
         Binding("equals_sign", "set_speed(1)", "speed 1x", id="time.real"),
         Binding("right_curly_bracket", "set_speed(0)", "as fast as possible", id="time.max"),
+        Binding("Z", "cross_quiet", "cross stretches without events at once, or play them", id="time.cross"),
         Binding("t", "ask_time", "go to a time", id="time.go"),
         Binding("b", "branch", "branch here", id="time.branch"),
         Binding("B", "bookmark", "bookmark this moment", id="time.bookmark"),
@@ -98,17 +99,26 @@ class TimeKeys(ViewScreen):
 
     def action_faster(self) -> None:
         """Take the next higher speed."""
-        self.playback.pacer.faster()
+        self.playback.choose_speed(self.playback.pacer.faster())
         self.update_header()
 
     def action_slower(self) -> None:
         """Take the next lower speed."""
-        self.playback.pacer.slower()
+        self.playback.choose_speed(self.playback.pacer.slower())
         self.update_header()
 
     def action_set_speed(self, speed: float) -> None:
         """Take a speed; 0 is as fast as possible."""
-        self.playback.pacer.speed = speed or None
+        self.playback.choose_speed(speed or None)
+        self.update_header()
+
+    def action_cross_quiet(self) -> None:
+        """Cross stretches in which nothing happens at once, or play them."""
+        crosses = not self.settings.value("cross_quiet")
+        self.settings.choose("cross_quiet", crosses)
+        self.playback.pacer.crosses_quiet = crosses
+        self.playback.take_usual_speed()
+        say(self, "Stretches without events are crossed at once." if crosses else "Every stretch of time is played.")
         self.update_header()
 
     def take_speed(self, text: str) -> None:
@@ -132,6 +142,8 @@ class TimeKeys(ViewScreen):
             return
         self.bookmarks.keep_run()
         self.session.simulation.branch()
+        now_ms, crossed = self.session.now_ms, self.session.crossed
+        crossed[:] = [stretch for stretch in crossed if stretch[1] <= now_ms]
         say(self, "Branched: time goes on from here. c compares with the run that was left.")
         self.update()
 

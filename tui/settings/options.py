@@ -8,7 +8,7 @@ DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR = "dark", "light", "high-contrast", "ansi
 THEME_NAMES = (DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR)
 
 # Simulated seconds per wall second; None is as fast as possible.
-SPEEDS: tuple[float | None, ...] = (0.1, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, None)
+SPEEDS: tuple[float | None, ...] = (0.1, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, None)
 
 Value = str | float | bool
 
@@ -43,7 +43,10 @@ OPTIONS = {
         Option("theme", DARK, "colours; ansi takes the terminal's own sixteen", THEME_NAMES),
         Option("glyphs", "auto", "characters to draw with; auto asks the terminal", ("auto", "unicode", "ascii")),
         Option("time", "clock", "moments by the clock, since the start, or from now", ("clock", "elapsed", "relative")),
-        Option("speed", 60.0, "simulated seconds per real second at the start; 0 is as fast as possible"),
+        Option(
+            "speed", 60.0, "simulated seconds per real second; 0 is as fast as possible; unset: a run takes a minute"
+        ),
+        Option("cross_quiet", True, "cross stretches in which nothing happens at once"),
         Option("confirm_quit", True, "q asks before it leaves the dashboard"),
         Option("introduction", True, "show the introduction for new users at the next start"),
     )

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ViewValue = str | float | bool | list[str]
 
+CURSOR = "cursor"
+
 # The choices in a view that are remembered, with their types.
 VIEW_VALUES: dict[str, type] = {
     "columns": list,
@@ -21,7 +23,7 @@ VIEW_VALUES: dict[str, type] = {
     "descending": bool,
     "filter": str,
     "only_failed": bool,
-    "cursor": str,
+    CURSOR: str,
     "details": bool,
     "lens": str,
     "rows": str,
@@ -100,8 +102,11 @@ class Settings:
         return self.views.setdefault(view, {})
 
     def as_remembered(self) -> dict[str, object]:
-        """Return everything that the settings file holds."""
-        views = {name: values for name, values in self.views.items() if values}
+        """Return everything that the settings file holds: no cursors, which are rows of a single scenario."""
+        kept = {
+            name: {key: value for key, value in values.items() if key != CURSOR} for name, values in self.views.items()
+        }
+        views = {name: values for name, values in kept.items() if values}
         parts = (("views", views), ("keys", self.keys))
         return deepcopy({**self.options, **{name: part for name, part in parts if part}})
 
@@ -131,6 +136,8 @@ def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tu
             problems.append(f"views.{name} is not a view{did_you_mean(name, view_names)}")
             continue
         for key, value in values.items():
+            if key == CURSOR:
+                continue  # earlier versions wrote it
             if key not in VIEW_VALUES:
                 problems.append(f"views.{name}.{key} is not known{did_you_mean(key, VIEW_VALUES)}")
             elif _is_of(VIEW_VALUES[key], value):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
+    from engine import Simulation
     from tui.viewmodels.frame.messages import Severity
     from tui.viewmodels.text.styled import ItemRef
     from tui.viewmodels.timeline.rows import Openable
@@ -48,6 +49,21 @@ class GoToTime(Message):
     """Show the simulation at ``when_ms`` after the start."""
 
     when_ms: int
+
+
+class OfferRestart(Message):
+    """Offer what can be done when the run is over and time should go on."""
+
+
+@dataclass
+class ShowRun(Message):
+    """Show another run in place of this one, in a view, from a moment on, and say something there."""
+
+    simulation: Simulation
+    at_ms: int = 0
+    plays: bool = True
+    view: str = "watch"
+    said: str = ""
 
 
 @dataclass

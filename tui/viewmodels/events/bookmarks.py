@@ -42,7 +42,7 @@ class Bookmarks:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.moments_ms: list[int] = []
+        self.moments_ms = session.bookmarked_ms
         self._runs: list[Recording] = []
 
     def add(self) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.rulebook import chapters, rules
 from engine.base.shortening import quoted
+from engine.scenario.files import bundled
 from engine.scenario.wording import did_you_mean
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
@@ -43,8 +44,9 @@ EXPECTATIONS = "expectations"
 STORAGE = "storage"
 STATISTICS = "statistics"
 MESSAGES = "messages"
-GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule", "new", "find", "report")
-_OFFERED = {"time": ("end", "failure", "+5m", "-5m"), "report": ("report.html", "report.md")}
+RELOAD = "reload"
+GO_WORDS = ("time", "speed", "open", "seed", "only", "filter", "sort", "columns", "rule", "new", "find", "report")
+_OFFERED = {"time": ["end", "failure", "+5m", "-5m"], "report": ["report.html", "report.md"]}
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
@@ -83,7 +85,7 @@ def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
     yield from GO_WORDS
-    yield from (ACCOUNT, EXPECTATIONS, MESSAGES, STATISTICS, STORAGE, WARNINGS)
+    yield from (ACCOUNT, EXPECTATIONS, MESSAGES, RELOAD, STATISTICS, STORAGE, WARNINGS)
     yield from _ids(session)
 
 
@@ -110,23 +112,28 @@ def completions(session: Session, text: str, columns: Sequence[str] = ()) -> lis
 def _arguments(word: str, rest: str, columns: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the settled part of the rest, and what can follow it."""
     names = [name.lower() for name in columns if name]
+    settled, wanted = "", [f"{field_name(name)}:" for name in names]
     match word:
         case "time" | "report":
-            return "", _OFFERED[word]
+            wanted = _OFFERED[word]
         case "speed":
-            return "", [f"{speed:g}" if speed else "max" for speed in SPEEDS]
+            wanted = [f"{speed:g}" if speed else "max" for speed in SPEEDS]
         case "new":
-            return "", NEW
+            wanted = list(NEW)
         case "only":
-            return "", ("failed",)
+            wanted = ["failed"]
+        case "open":
+            wanted = list(bundled())
+        case "seed":
+            wanted = []
         case "sort":
-            return "", names
+            wanted = names
         case "rule":
-            return "", [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())]
+            wanted = [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())]
         case "columns":
             settled = rest[: max(rest.rfind("+"), rest.rfind("-")) + 1]
-            return settled, names if settled else [f"+{name}" for name in names]
-    return "", [f"{field_name(name)}:" for name in names]
+            wanted = names if settled else [f"+{name}" for name in names]
+    return settled, wanted
 
 
 def asked_columns(text: str, columns: Sequence[str]) -> tuple[dict[str, bool], list[str]]:

@@ -1,4 +1,4 @@
-"""The lines around every view: breadcrumb and clock, scrubber, tabs, and key hints."""
+"""The lines around every view: breadcrumb and clock, tabs, and key hints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB
-from tui.viewmodels.text.styled import Line, Role, Span, between, merged, width
+from tui.viewmodels.text.styled import Line, Role, Span, between, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,77 +73,6 @@ def _state(session: Session, transport: Transport) -> Span:
     return Span(f"RUN {speed}", Role.OK) if transport.is_playing else Span(f"PAUSED {speed}", Role.PREPARING)
 
 
-class _Scale(NamedTuple):
-    """The scale of the scrubber: its labels, the cells between them, and the time that these cover."""
-
-    first: str
-    last: str
-    cells: int
-    span_ms: int
-    planned_ms: int | None  # the end of the run if it is known, else the last estimated end
-
-
-def _scale(session: Session, cells: int) -> _Scale:
-    start = session.simulation.scenario.start
-    known_ms = session.ahead.end_ms
-    planned_ms = session.forecast().end_ms if known_ms is None else known_ms
-    span_ms = _span_ms(session, planned_ms)
-    first, last = f" {fmt.clock(start, 0)} ", f" {fmt.clock(start, span_ms)} "
-    if planned_ms is not None and cells >= _WIDE:
-        how = "planned" if known_ms is None else "simulated"
-        last = f" {how} end {fmt.clock(start, planned_ms)} {last}"
-    return _Scale(first, last, cells - len(first) - len(last), span_ms, planned_ms)
-
-
-def _span_ms(session: Session, planned_ms: int | None) -> int:
-    """Return a little more than the recorded and planned time, at most the whole run."""
-    seen_ms = max(session.newest_ms, session.now_ms)
-    shown_ms = 600_000
-    while shown_ms * 3 < seen_ms * 4 or (planned_ms is not None and shown_ms < planned_ms):
-        shown_ms *= 2
-    return min(shown_ms, session.simulation.end_ms)
-
-
-def scrubber(session: Session, cells: int) -> Line:
-    """Return the density of events over the run, with failures, own commands, now, and the planned end."""
-    scale = _scale(session, cells)
-    bins, span_ms = scale.cells, max(1, scale.span_ms)
-    if bins < 8:
-        return ()
-    glyphs = session.glyphs
-    counts = session.events.density(bins, scale.span_ms)
-    top = max(count for count, _ in counts) or 1
-    now_bin = min(bins - 1, session.now_ms * bins // span_ms)
-    newest_bin = min(bins - 1, session.newest_ms * bins // span_ms)
-    planned_bin = bins if scale.planned_ms is None else scale.planned_ms * bins // span_ms
-    levels = len(glyphs.densities) - 1
-    signs: dict[int, Span] = {}
-    for when_ms in session.events.by_hand_ms():
-        signs[when_ms * bins // span_ms] = Span(glyphs.by_hand, Role.KEY)
-    signs[now_bin] = Span(glyphs.now, Role.STRONG)
-    spans = []
-    for at, (count, failures) in enumerate(counts):
-        if at in signs:
-            spans.append(signs[at])
-        elif failures:
-            spans.append(Span(glyphs.failure, Role.FAILED))
-        elif at < now_bin:
-            level = -(-count * levels // top)
-            spans.append(Span(glyphs.densities[level], Role.RUNNING))
-        elif at <= newest_bin:
-            spans.append(Span(glyphs.planned, Role.QUIET))
-        else:
-            spans.append(Span(glyphs.planned if at <= planned_bin else " ", Role.OFF))
-    return (Span(scale.first, Role.DIM), *merged(spans), Span(scale.last, Role.DIM))
-
-
-def scrubber_ms(session: Session, cell: int, cells: int) -> int | None:
-    """Return the moment at a cell of the scrubber, or None."""
-    scale = _scale(session, cells)
-    at = cell - len(scale.first)
-    return at * scale.span_ms // scale.cells if 0 <= at < scale.cells else None
-
-
 def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:
     """Return the views with their keys; the current one is highlighted."""
     spans: list[Span] = [Span(" ")]
@@ -174,7 +103,8 @@ def of_use(
 
     ``here`` are those of the pane. The last two, palette and help, are always shown.
     """
-    first = [("time.play", "pause" if transport.is_playing else "run")]
+    plays = "pause" if transport.is_playing else "start again" if transport.is_finished and not is_past else "run"
+    first = [("time.play", plays)]
     if transport.way is not None:
         first.insert(0, ("go.out", "stay here"))
     elif is_past:

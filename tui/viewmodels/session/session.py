@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
 
-from engine.run.ahead import Ahead
+from engine.run.ahead import Ahead, next_event_ms
 from engine.views.attention.attention import Attention
 from engine.views.attention.expectations import foreseen
 from engine.views.estimates.forecast import Forecast, Forecaster
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 
 _MOST_HISTORIES = 4
+_SOON_MS = 30_000  # what is due so soon is waited for
 HistoryT = TypeVar("HistoryT")
 FoundT = TypeVar("FoundT")
 IdentityTs = TypeVarTuple("IdentityTs")
@@ -70,6 +71,8 @@ class Session:
         self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
         self.newest_ms = simulation.now_ms
         self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
+        self.crossed: list[tuple[int, int]] = []  # stretches without events that playback has crossed at once
+        self.bookmarked_ms: list[int] = []  # in the order in which they were set
         self.marks: dict[ItemRef, None] = {}  # in the order of marking
         self._job_id = ""
         self._pool_id = ""
@@ -82,6 +85,9 @@ class Session:
         self._first_job: str | None = None
         self._forecaster: Forecaster | None = None
         self._forecast: tuple[str, Forecast] | None = None
+        self._later_events: tuple[Simulation, EventPage] | None = None
+        self._tried: tuple[tuple[int, int], int | None] = ((-1, -1), None)
+        self._last_event = (-1, -1)  # where the run is over, if a trial has found that
         self._histories: dict[tuple[object, int], object] = {}
 
     @property
@@ -124,6 +130,59 @@ class Session:
         finally:
             self.simulation.seek(here_ms)
             self.update()
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    @property
+    def end_ms(self) -> int | None:
+        """The end of the run in ms after the start, None while it is not known."""
+        known_ms = self.ahead.end_ms
+        if known_ms is None and self._last_event == (self.simulation.jumps, len(self.simulation.log)):
+            return self.previous_ms
+        return known_ms
+
+    @property
+    def is_over(self) -> bool:
+        """True at the end of the run: nothing more can happen, or is known to happen."""
+        end_ms = self.end_ms
+        return self.simulation.finished or (end_ms is not None and self.now_ms >= end_ms)
+
+    @property
+    def previous_ms(self) -> int:
+        """The moment of the last event up to now."""
+        return self.simulation.log.last_ms
+
+    def next_ms(self) -> int | None:
+        """Return the next moment at which something may happen, or the end of the run; None if neither is known.
+
+        Something does happen then if the run has been played ahead, or cannot be and it is long until then.
+        """
+        ahead, due_ms = self.ahead, self.events.next_ms()
+        if ahead.is_complete:
+            next_ms = ahead.next_event_ms()
+            return ahead.end_ms if next_ms is None else next_ms
+        if not ahead.is_given_up or self.is_past or due_ms is None or due_ms - self.now_ms < _SOON_MS:
+            return due_ms
+        return self._next_by_trial()
+
+    def later_events(self) -> EventPage | None:
+        """Return the events of the whole run; None while it has not been played ahead."""
+        future = self.ahead.future
+        if future is None:
+            return None
+        if self._later_events is None or self._later_events[0] is not future:
+            self._later_events = future, EventPage(future)
+        return self._later_events[1]
+
+    def _next_by_trial(self) -> int | None:
+        here = self.simulation.jumps, len(self.simulation.log)
+        if self._tried[0] != here:
+            next_ms = next_event_ms(self.simulation)
+            here = self.simulation.jumps, len(self.simulation.log)
+            self._tried = here, next_ms
+            if next_ms is None and self.simulation.scenario.until_ms is None:
+                self._last_event = here
+        return self.end_ms if self._tried[1] is None else self._tried[1]
 
     # -- focus ---------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ def ahead(rows: TimelineRows, key: int, columns: TimeColumns, recorded: int) -> 
     Nothing follows if a row is over or not read yet. Without an estimate the row goes on to the last column.
     """
     rest, session = columns.number - recorded, rows.session
-    is_finished = session.simulation.finished and not session.is_past
+    is_finished = session.is_over and not session.is_past
     if is_finished or not rows.is_read(key) or rows.is_over(key):
         return Ahead(0, 0, rest)
     planned_ms, estimated_ms = (None, None) if session.is_past else (rows.planned_ms(key), rows.estimated_ms(key))
