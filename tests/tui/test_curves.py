@@ -13,7 +13,7 @@ from engine.views.series.series import Window
 from tui.panes.curves import Curves
 from tui.viewmodels.curves.charts import compact, dollars
 from tui.viewmodels.curves.curves import CurvesModel
-from tui.viewmodels.curves.plot import Layer, Style, nice_top, plot
+from tui.viewmodels.curves.plot import Layer, Style, nice_top, plot, stretched
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import Role, plain, width
 
@@ -56,6 +56,12 @@ def test_without_colours_and_in_ascii_areas_have_textures():
     assert drawn(layers, 2, 1, 2, Style(ascii_only=True)) == [":", "#"]
 
 
+def test_values_are_repeated_for_more_cells_and_of_too_many_the_highest_counts():
+    assert list(stretched([1, 2], 4)) == [1, 1, 2, 2]
+    assert list(stretched([1, 9, 2, 0, 0, 3], 3)) == [9, 2, 3]
+    assert list(stretched([], 3)) == []
+
+
 def test_a_line_goes_up_and_down_in_steps():
     line = Layer("target", Role.STRONG, [1, 1, 3, 3, 2])
     assert drawn([], 3, 5, 3, over=line) == ["  ╭─╮", "  │ ╰", "──╯  "]
@@ -75,7 +81,7 @@ def test_numbers_are_short():
         "0", "12", "0.25", "1,234", "35k", "1.2M",
     ]  # fmt: skip
     assert [dollars(value) for value in (0, 0.016, 0.5, 12, 1234.5)] == [
-        "$0.00", "$0.016", "$0.5", "$12.00", "$1,234.50",
+        "$0.00", "$0.016", "$0.50", "$12.00", "$1,234.50",
     ]  # fmt: skip
 
 

@@ -135,7 +135,7 @@ class RunSeries:
         last = (now_ms - 1) // self._hour.every_ms
         wide = -(-_HOUR_BUCKETS // columns)
         # Columns stay where they are while time goes by, so that the picture moves without flickering.
-        begin = max(0, (last // wide - _HOUR_BUCKETS // wide) * wide)
+        begin = max(0, (last // wide - -(-_HOUR_BUCKETS // wide)) * wide)
         self._update_hour(max(0, begin - MINUTE_MS // self._hour.every_ms), last)
         edges = [*range(begin, last, wide), last]
         return self._hour, Axis(self._hour.every_ms, tuple(edges))

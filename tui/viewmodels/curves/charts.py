@@ -59,7 +59,7 @@ def compact(value: float) -> str:
 
 def dollars(value: float) -> str:
     """Return an amount in US dollars."""
-    return f"${value:,.2f}" if value >= 0.995 or not value else f"${value:.2g}"
+    return f"${value:,.2f}" if value >= 0.095 or not value else f"${value:.2g}"
 
 
 def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> list[Chart]:

@@ -20,6 +20,7 @@ _CHART_ROWS = 4  # at least: a title and three rows of plot
 _GOOD_ROWS = 6
 _GAP = 2  # cells between charts side by side
 _LEAST_PLOT = 8  # cells
+_SCALE_CELLS = 5  # of most scales, beside a plot
 _NAME_CELLS, _SPARK_READING = 15, 18
 
 
@@ -77,7 +78,9 @@ class CurvesModel:
         session = self._session
         columns = _columns(cells)
         wide = (cells - _GAP * (columns - 1)) // columns
-        charts = charts_of(session, session.pool_id, session.job_id, session.window, max(_LEAST_PLOT, wide))
+        charts = charts_of(
+            session, session.pool_id, session.job_id, session.window, max(_LEAST_PLOT, wide - _SCALE_CELLS)
+        )
         if not charts:
             return [(Span("There is no pool and no job yet.", Role.DIM),)]
         style = Style(session.glyphs.ascii_only, self.has_grounds)

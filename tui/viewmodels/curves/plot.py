@@ -72,9 +72,13 @@ def nice_top(value: float, *, is_count: bool) -> float:
 
 
 def stretched(values: Sequence[float], cells: int) -> Sequence[float]:
-    """Return a value for each cell; where there are fewer values than cells, they are repeated."""
+    """Return a value for each cell: values are repeated if they are too few, and of too many the highest count."""
     count = len(values)
-    return values if count in (0, cells) else [values[at * count // cells] for at in range(cells)]
+    if count in (0, cells):
+        return values
+    if count < cells:
+        return [values[at * count // cells] for at in range(cells)]
+    return [max(values[at * count // cells : (at + 1) * count // cells]) for at in range(cells)]
 
 
 def plot(
