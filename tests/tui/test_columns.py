@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.columns import Column, layout
@@ -116,7 +117,7 @@ def test_a_job_counts_its_tasks_by_state_and_says_what_it_waits_for():
     sim = simulation(a_job(tasks=tasks))
     run_to(sim, seconds=READY_S + 30)
     model = JobsModel(Session(sim))
-    assert only(model, "Tasks") == ["1/0/1/1 (1)"]
+    assert only(model, "Tasks") == ["1 of 3 ✗1 ████▓▓▓···"]
     assert only(model, "Waiting for") == ["1 task to end"]
     do(sim, "disableJob", jobId="j", disableTasks="requeue")
     run_to(sim, seconds=READY_S + 60)
@@ -256,3 +257,68 @@ def test_a_list_says_how_it_is_sorted(session_at):
     assert plain(JobsModel(session).arrangement()).startswith("sorted by age, oldest first")
     assert plain(PoolsModel(session).arrangement()).startswith("sorted by age, oldest first")
     assert plain(NodesModel(session).arrangement()).startswith("sorted by failures first")
+
+
+# --- room
+
+
+ALL = [PreparationModel, ReleaseModel, NodesModel, PoolsModel, JobsModel, TasksModel, EventsModel, JobSchedulesModel]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.title)
+def test_heads_are_whole_where_there_is_room(session_at, kind):
+    model = kind(session_at(LATER_S))
+    needs = [8] * len(model.columns)
+    for at, cells in model.layout(model.natural_width(needs), needs):
+        assert cells >= len(model.columns[at].name)
+
+
+def test_a_column_that_is_the_same_in_all_rows_gives_way_first():
+    columns = {"Job": 12, "State": 9, "Priority": 3, "Pool": 40, "Preparation": 7, "Tasks": 20, "Release": 5}
+    model = JobsModel(Session(simulation(a_job(tasks=1))))
+    needs = [columns.get(column.name, 1) for column in model.columns]
+    pool = model.column_names.index("Pool")
+    assert pool in dict(model.layout(200, needs, {pool}))
+    assert pool not in dict(model.layout(90, needs, {pool}))
+    assert "Priority" in [model.columns[at].name for at, _ in model.layout(90, needs, {pool})]
+
+
+def test_ids_keep_the_ends_that_tell_them_apart():
+    column = next(each for each in JobsModel.columns if each.name == "Job")
+    shown = {column.fitted(f"nightly-schedule-of-the-risk-desk:job-{number}", 14) for number in range(1, 4)}
+    assert len(shown) == 3
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_the_details_of_few_rows_stand_below_them(dashboard_at, size):
+    seen = []
+    drive(dashboard_at(LATER_S), "4", lambda app: seen.append(text_of(app)), size=size)
+    head = next(at for at, line in enumerate(seen[0]) if "─ Jobs 1 ─" in line)
+    details = next(at for at, line in enumerate(seen[0]) if "─ Details ─" in line)
+    assert details == head + 6
+    assert contains(seen[0], "General")
+
+
+def test_a_hint_counts_the_columns_that_have_no_room(dashboard_at):
+    seen = []
+    for size in ((80, 24), (200, 60)):
+        drive(dashboard_at(LATER_S), "5", lambda app: seen.append(text_of(app)), size=size)
+    assert contains(seen[0], "more columns, C")
+    assert not contains(seen[1], "more columns, C")
+
+
+def test_a_long_list_is_sorted_once_the_order_is_chosen(dashboard_at, monkeypatch):
+    monkeypatch.setattr("tui.widgets.table.AT_ONCE", 10)
+    seen = []
+
+    def note(app):
+        table = app.screen.view.table
+        seen.append((table.model.sort_column, [table.model.key(at) for at in range(5)]))
+        monkeypatch.setattr(table, "_choice", None)
+        table.update()
+        seen.append((table.model.sort_column, [table.model.key(at) for at in range(5)]))
+
+    drive(dashboard_at(LATER_S), "5", "o", "O", note)
+    (chosen, before), (sorted_by, after) = seen
+    assert chosen == sorted_by
+    assert before != after

@@ -57,8 +57,8 @@ def test_like_events_are_one_row_with_a_count_and_failures_stand_alone(session_a
     model = model_at(session, is_folded=True)
     folds = [model.key(at) for at in range(model.count)]
     assert model.count < session.events.count
-    fold = next(key for key in folds if texts(model, key)[1] == "node" and texts(model, key)[2].startswith("×"))
-    assert texts(model, fold)[2:4] == ["× 6", "creating × 6"]
+    fold = next(key for key in folds if texts(model, key)[1] == "node" and texts(model, key)[3].startswith("×"))
+    assert texts(model, fold)[2:4] == ["creating × 6", "× 6"]
     (times, states) = model.details(fold)
     assert times.title == "6 × NodeStateChanged"
     assert [label for label, _ in states.rows] == ["creating"]
@@ -97,7 +97,7 @@ def test_what_was_done_by_hand_is_listed_in_script_form(session_at, tmp_path):
         simulation.submit(c.EnableJob.from_wire({"jobId": "risk2"}))
     session.update()
     model = model_at(session, is_by_hand=True)
-    lines = [texts(model, model.key(at))[3] for at in range(model.count)]
+    lines = [texts(model, model.key(at))[2] for at in range(model.count)]
     assert lines == [
         "- {at: PT5M30.001S, disableJob: {jobId: risk, disableTasks: requeue}}",
         "- {at: PT5M30.002S, enableJob: {jobId: risk2}, refused: JobNotFound}",
@@ -122,7 +122,7 @@ def test_keys_fold_and_show_what_was_done(dashboard_at):
     def look(app):
         seen.append(text_of(app))
 
-    drive(app, *("3", "a", "enter", "enter", "X"), look, "X", "x", look)
+    drive(app, *("3", "a", "enter", "enter", "X"), look, "X", "x", "home", look)
     assert contains(seen[0], "- {at: PT5M30.001S, rebo", "R saves them as a scenario", "Events 1")
     assert contains(seen[1], "folded", "creating × 6")
 

@@ -90,8 +90,8 @@ def test_a_task_on_several_nodes_lists_its_subtasks():
     assert shown[at + 2].split(maxsplit=1)[1] == "completed, on n2, until 08:01:01, exit 7"
     log = EventsModel(Session(sim))
     told = [row[1:] for row in rows(log) if row[1] == "subtask"]
-    assert told[1] == ["subtask", "mpi, subtask 2", "running on n2", "MI-3"]
-    assert told[2] == ["subtask", "mpi, subtask 2", "running → completed on n2 exit 7", "MI-6"]
+    assert told[1] == ["subtask", "running on n2", "mpi, subtask 2", "j", "MI-3"]
+    assert told[2] == ["subtask", "running → completed on n2 exit 7", "mpi, subtask 2", "j", "MI-6"]
 
 
 def test_preparation_shows_trouble_first_then_what_runs_then_what_is_done(session_at):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import Horizontal
 
 from tui.panes.view import View
-from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import Line, Span, between, cut, width, wrapped
+from tui.viewmodels.text.blocks import block_columns
+from tui.viewmodels.text.styled import Line, Role, Span, between, cut, width, wrapped
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
 from tui.widgets.redraw import ResizeFilter, set_title
@@ -16,6 +16,9 @@ from tui.widgets.table import Table
 
 _BLANK: Line = (Span(" "),)
 _MOST_LINES = 3  # of a sentence below the list
+_DETAILS_CELLS, _FRAME_AND_SCROLLBAR = 42, 3
+_LEAST_ROWS, _FRAME_AND_HEAD, _LEAST_DETAILS = 3, 3, 7  # lines
+_FEW_SHARE = 0.4  # of the height that few rows take at most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +46,8 @@ class ListPage(ResizeFilter, View):
         self._table = Table(model)
         self._details = PageView(model.session.glyphs.cursor, classes="details")
         self._detailed: int | None = None  # the row whose details are shown
+        self._details_cells = _DETAILS_CELLS - _FRAME_AND_SCROLLBAR
+        self._divided: dict[str, int | None] = {}  # what was set last: setting it again would lay out the screen
         self._cursor_id = self._recalled_id = ""  # of the row under the cursor, now and when the list was left
 
     @property
@@ -89,11 +94,16 @@ class ListPage(ResizeFilter, View):
     def update(self) -> None:
         self.table.update()
         self._return_to_row()
-        summary = self.model.summary()
+        summary = (*self.model.summary(), *self._said_once())
         lines = self.query_one(".summary", LinesView)
         lines.display = bool(summary)
         lines.show([(*_BLANK, *summary)])
         self._update_row()
+
+    def _said_once(self) -> Line:
+        """Return the columns that have no room and the same text in all rows, each with this text."""
+        same = self._table.same_hidden
+        return tuple(Span(f"{name.lower()} {text or 'none'}   ", Role.DIM) for name, text in same)
 
     def _return_to_row(self) -> None:
         if not self._recalled_id or not self.model.count:
@@ -102,19 +112,45 @@ class ListPage(ResizeFilter, View):
         if at is not None:
             self.table.move_to(at)
 
+    def _divide(self) -> None:
+        """Divide the room: few rows have their details below them; else the details take what the list leaves."""
+        body, count = self.query_one(".body").size, self.model.count
+        lines = max(count, _LEAST_ROWS) + _FRAME_AND_HEAD
+        is_few = (
+            not self.has_class("-bare")
+            and count > 0
+            and lines <= body.height * _FEW_SHARE
+            and body.height - lines >= _LEAST_DETAILS
+        )
+        self.set_class(is_few, "-few")
+        self.set_class(not count, "-empty")
+        left = body.width - self._table.natural_width
+        wide = max(_DETAILS_CELLS, min(left, body.width // 2)) if self._table.natural_width else _DETAILS_CELLS
+        self._details_cells = (body.width if is_few else wide) - _FRAME_AND_SCROLLBAR
+        for widget, style, value in (
+            (self._table, "height", lines if is_few else None),
+            (self._details, "width", None if is_few or wide == _DETAILS_CELLS else wide),
+        ):
+            if self._divided.get(style) != value:
+                self._divided[style] = value
+                setattr(widget.styles, style, value)
+
     def _update_row(self) -> None:
         table = self.table
+        self._divide()
         shown = f" {self.model.count:,}" if self.model.count else ""
-        set_title(table, f"{self.model.title}{shown}")
+        hidden = table.hidden_columns if self.model.count else 0
+        columns = "column" if hidden == 1 else "columns"
+        set_title(table, f"{self.model.title}{shown}", f"{hidden} more {columns}, C" if hidden else "")
         key = table.key
         if key is not None and self.model.kind is not None:
             self._cursor_id = self.model.identity_of(key)
         details = self._details
         if details.display:
             blocks = [] if key is None else self.model.details(key)
-            cells = max(10, details.size.width - PageView.MARGIN - 1)
+            cells = max(10, self._details_cells - PageView.MARGIN - 1)
             details.subject = table.subject
-            details.show_page(block_lines(blocks, cells), is_new=key != self._detailed)
+            details.show_page(block_columns(blocks, cells), is_new=key != self._detailed)
             self._detailed = key
         footing = self.query_one(".footing", LinesView)
         cells = max(10, footing.size.width)

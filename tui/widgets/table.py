@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
@@ -19,7 +20,7 @@ from tui.widgets.messages import GoToFailure
 from tui.widgets.redraw import ResizeFilter, set_line_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from textual import events
     from textual.strip import Strip
@@ -32,6 +33,11 @@ _HEADER_LINES = 1
 _HEADER = -1  # the row number of the header
 _PROGRESS_S = 0.1
 _CHOICE_S = 0.3
+_MARGIN, _FRAME = 2, 2  # cells for pointer and mark, and of the frame
+
+
+def _cells(span: Span) -> int:
+    return cell_len(span.text)
 
 
 class Table(ResizeFilter, RowsView):
@@ -71,6 +77,7 @@ class Table(ResizeFilter, RowsView):
         self.follows = False
         self._shown: dict[int, Line] = {}  # by row number, as they were drawn last
         self._cursor_drawn = 0
+        self._needs: tuple[object, list[int]] = (None, [])  # for which list and width, and cells by column
         self._choice: Timer | None = None  # runs while the user chooses the order of a long list
 
     def show_model(self, model: RowsModel) -> None:
@@ -150,8 +157,10 @@ class Table(ResizeFilter, RowsView):
 
     def _draw_changes(self) -> None:
         places = [self._place(y) for y in range(self.size.height)]
+        rows = {place: self.model.cells(self.model.key(place)) for place in places if 0 <= place < self.model.count}
+        self._measure(rows.values())
         columns = self._columns
-        shown = {place: self._line(place, columns) for place in places}
+        shown = {place: self._line(place, columns, rows.get(place)) for place in places}
         changed = [place for place in places if self._shown.get(place) != shown[place]]
         self._shown = shown
         if len(changed) * 2 > len(places):
@@ -160,6 +169,34 @@ class Table(ResizeFilter, RowsView):
         else:
             self._draw(changed)
             self._draw_cursor()
+
+    def _measure(self, rows: Iterable[Sequence[Span]]) -> None:
+        """Note the longest text of each column. Columns do not become narrower while the same list is shown."""
+        model = self.model
+        asked = model, self.size.width, model.session.job_id, model.session.pool_id
+        known = self._needs[1] if self._needs[0] == asked else [0] * len(model.columns)
+        self._needs = asked, [max(needs) for needs in zip(known, *(map(_cells, row) for row in rows), strict=True)]
+
+    @property
+    def natural_width(self) -> int:
+        """The width in which all columns have room, with pointer, mark and frame; 0 before anything was drawn."""
+        needs = self._needs[1]
+        return self.model.natural_width(needs) + _MARGIN + _FRAME if any(needs) else 0
+
+    @property
+    def same_hidden(self) -> list[tuple[str, str]]:
+        """The columns that have no room and the same text in all rows, with this text."""
+        model, shown = self.model, {at for at, _ in self._columns}
+        names = model.shown_names()
+        same = model.same_columns.items()
+        return [
+            (model.columns[at].name, text) for at, text in same if at not in shown and model.columns[at].name in names
+        ]
+
+    @property
+    def hidden_columns(self) -> int:
+        """The number of columns that have no room."""
+        return self.model.hidden_columns(self._columns, self.model.same_columns)
 
     def _draw_cursor(self) -> None:
         """Draw the rows that the cursor has left and reached."""
@@ -193,16 +230,17 @@ class Table(ResizeFilter, RowsView):
     @property
     def _columns(self) -> list[tuple[int, int]]:
         """Index and width of each visible column. Two cells before them are for pointer and mark."""
-        return self.model.layout(self.size.width - 2)
+        needs = self._needs[1]
+        return self.model.layout(self.size.width - _MARGIN, needs if any(needs) else None, self.model.same_columns)
 
-    def _line(self, place: int, columns: list[tuple[int, int]]) -> Line:
-        """Return the header or a row, without the pointer of the cursor."""
+    def _line(self, place: int, columns: list[tuple[int, int]], cells: Sequence[Span] | None = None) -> Line:
+        """Return the header or a row with these cells, without the pointer of the cursor."""
         if place == _HEADER:
             return (Span(" "), *self._header(columns))
         if place >= self.model.count:
             return self._nothing(place - 1) if not self.model.count else ()
         key = self.model.key(place)
-        cells = self.model.cells(key)
+        cells = self.model.cells(key) if cells is None else cells
         session = self.model.session
         is_marked = bool(session.marks) and self.model.subject_of(key) in session.marks
         spans = [Span("*" if is_marked else " ", Role.STRONG)]
@@ -239,6 +277,7 @@ class Table(ResizeFilter, RowsView):
         set_line_count(self, self.model.count + _HEADER_LINES)
         self.scroll_into_view(self._at)
         self.refresh()
+        self.post_message(self.Moved())
 
     # -- moving --------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties.rest_fields import words
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, row
-from tui.viewmodels.text.styled import ItemRef, Kind, Line, Role, Span, line
+from tui.viewmodels.text.styled import ItemRef, Kind, Line, Role, Span, fit, line
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # A filter looks at the newest entries only; there may be millions.
 _FILTERED = 20_000
+_KIND_CELLS, _EVENT_CELLS = 11, 28  # of an event in one line
 
 _KINDS = {
     "PoolStateChanged": "pool",
@@ -58,6 +59,7 @@ _ROLES = {
     "fault": Role.FAILED,
 }
 
+_COMMANDS = ("CommandAccepted", "CommandRefused", "FaultInjected")
 _HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateChanged": "release"}
 _MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
 
@@ -108,12 +110,13 @@ class EventsModel(RowsModel):
     """The entries of the event log. Tasks that were added together are one row."""
 
     title = "Events"
-    identity = 3
+    identity = 2
     columns = (
         Column("Time", 10, "when it happened"),
         Column("Kind", 11, "the kind of event"),
-        Column("Entity", 24, "the pool, node, job or task of the event", from_width=60, is_id=True),
-        Column("Event", 22, "what happened", stretch=True),
+        Column("Event", 30, "what happened", stretch=True, least=28),
+        Column("Entity", 24, "the pool, node, job or task of the event", least=10, is_id=True),
+        Column("Job", 12, "the job of a task or a node, once there are several", from_width=70, least=9, is_id=True),
         Column("Rule", 8, "the rule behind the event; K shows its text", from_width=96),
     )
     help_text = (
@@ -175,18 +178,25 @@ class EventsModel(RowsModel):
             times = self.session.glyphs.times
             said = ", ".join(f"{state} {times} {number:,}" for state, number in self._folds.states(key))
             time = Span(self.session.clock(event.t_ms), Role.DIM)
-            return time, Span(kind, _ROLES.get(kind, Role.PLAIN)), Span(f"{times} {size:,}"), Span(said), Span("")
+            word = Span(kind, _ROLES.get(kind, Role.PLAIN))
+            return time, word, Span(said), Span(f"{times} {size:,}"), Span(""), Span("")
         role = Role.FAILED if event.is_failure else _ROLES.get(kind, Role.PLAIN)
         return (
             Span(self.session.clock(event.t_ms), Role.DIM),
             Span(kind, role),
-            Span(self.session.text(self._entity(event)), Role.PLAIN),
             Span(self.session.text(self._what(key, event)), Role.FAILED if event.is_failure else Role.PLAIN),
+            Span(self.session.text(self._entity(event)), Role.PLAIN),
+            Span(self._job_of(event), Role.DIM),
             Span(fmt.optional(event.fields.get("rule")), Role.DIM),
         )
 
     def _what(self, key: int, event: EventRow) -> str:
-        return (self._page.script_line(key) if self.is_by_hand else None) or what(event)
+        script = self._page.script_line(key) if self.is_by_hand else None
+        if script is not None:
+            return script
+        is_by_process = event.task is not None or event.node is not None
+        command = event.fields.get("command") if event.event in _COMMANDS and not is_by_process else None
+        return f"{command or ''} {what(event)}".strip()
 
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return an entry as a line of the event log."""
@@ -194,23 +204,36 @@ class EventsModel(RowsModel):
 
     def sentence(self, key: int) -> Line:
         """Return an entry in words, for screens without room for its details."""
-        return line(*self.cells(key)[3:4])
+        return line(*self.cells(key)[2:3])
 
     def one_line(self, key: int) -> Line:
         """Return an entry in one line, for the Watch view."""
-        time, kind, entity, said, _ = self.cells(key)
-        return line(time, " ", kind, " ", entity, " ", said)
+        time, kind, said, entity, job, _ = self.cells(key)
+        words = kind._replace(text=fit(kind.text, _KIND_CELLS)), said._replace(text=fit(said.text, _EVENT_CELLS))
+        of_job = (" ", job) if job.text and self.session.has_several_jobs else ()
+        return line(time, " ", words[0], " ", words[1], " ", entity, *of_job)
 
     def _entity(self, event: EventRow) -> str:
         if event.tasks > 1:
-            return f"{event.tasks:,} tasks of {event.job_id}"
+            return f"{event.tasks:,} tasks"
         if event.task_id is not None:
             subtask = event.fields.get("subtaskId")
             return event.task_id if subtask is None else f"{event.task_id}, subtask {subtask}"
         if event.node_id is not None:
-            return f"{event.job_id} on n{event.position}" if event.job_id is not None else f"n{event.position}"
+            return f"n{event.position}"
         named = event.job_id or event.schedule_id or event.pool_id
-        return named or f"{fmt.optional(event.fields.get('command'))} {_named(event)}".strip()
+        return named or _named(event)
+
+    @staticmethod
+    def _job_of(event: EventRow) -> str:
+        """Return the job of a task or of a preparation or release; empty where the entity is the job itself."""
+        is_part = event.task_id is not None or event.node_id is not None
+        return event.job_id or "" if is_part else ""
+
+    def shown_names(self) -> frozenset[str]:
+        """Return the columns that are shown; that of the job only once there are several."""
+        names = super().shown_names()
+        return names if self.chosen_columns is not None or self.session.has_several_jobs else names - {"Job"}
 
     def destination(self, key: int) -> Destination | None:
         """Return the destination of an entry, or None."""

@@ -118,4 +118,6 @@ def _evaluation(fields: dict[str, object]) -> str:
 def _short(value: object) -> str:
     if isinstance(value, dict | list):
         return "{…}" if isinstance(value, dict) else f"[{len(value)}]"
-    return str(value).lower() if isinstance(value, bool) else shortened(str(value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:,}" if isinstance(value, int) else shortened(str(value))

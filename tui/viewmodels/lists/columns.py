@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from tui.viewmodels.text.styled import fit, squeeze
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
 
 class Column(NamedTuple):
-    """A column. It is left out if the list is narrower than ``from_width``; ``stretch`` takes the cells that remain.
+    """A column. Where not all have room, that with the highest ``from_width`` is left out first.
 
-    Columns with a ``least`` width shrink to it before any column is left out for want of room. A column that
-    ``is_extra`` is shown only if it was chosen.
+    Columns with a ``least`` width shrink to it before any column is left out. ``stretch`` takes cells that remain, as
+    far as its texts need them. A column that ``is_extra`` is shown only if it was chosen.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Column(NamedTuple):
     least: int = 0  # 0: always ``width``
     is_id: bool = False  # cut in the middle where it is too long
     is_name: bool = False  # a filter on it matches whole names only
+    is_common: bool = False  # often the same in all rows; then it gives way first
 
     def fitted(self, text: str, cells: int) -> str:
         """Return the text of a cell in exactly ``cells``."""
@@ -70,31 +71,82 @@ class ColumnsModel:
             if (name in self.shown_names()) is not is_wanted and any(name == each.name for each in self.named_columns):
                 self.toggle_column(name)
 
-    def layout(self, width: int) -> list[tuple[int, int]]:
-        """Return index and width of each column shown in ``width`` cells."""
+    def layout(
+        self, width: int, needs: Sequence[int] | None = None, same: Container[int] = ()
+    ) -> list[tuple[int, int]]:
+        """Return index and width of each column shown in ``width`` cells.
+
+        Args:
+            width: The cells that there are.
+            needs: For each column the cells of its longest text; None if they are not known.
+            same: The columns whose texts are the same in all rows, which are left out where room is short.
+        """
         shown, has_chosen = self.shown_names(), self.chosen_columns is not None
         columns = [
             (at, column._replace(from_width=0) if has_chosen else column)
             for at, column in enumerate(self.columns)
             if column.name in shown or not column.name or at == self.identity
         ]
-        return [(columns[at][0], cells) for at, cells in layout([column for _, column in columns], width)]
+        known = None if needs is None else [needs[at] for at, _ in columns]
+        if not has_chosen and sum(_best(columns, known)) + len(columns) > width:
+            columns = [(at, column) for at, column in columns if not (column.is_common and at in same)]
+            known = None if needs is None else [needs[at] for at, _ in columns]
+        return [(columns[at][0], cells) for at, cells in layout([column for _, column in columns], width, known)]
+
+    def natural_width(self, needs: Sequence[int]) -> int:
+        """Return the cells in which all columns and their texts have room, with a gap after each."""
+        shown = self.shown_names()
+        columns = [
+            (at, column)
+            for at, column in enumerate(self.columns)
+            if column.name in shown or not column.name or at == self.identity
+        ]
+        return sum(_best(columns, [needs[at] for at, _ in columns])) + _GAP * len(columns)
+
+    def hidden_columns(self, shown: Sequence[tuple[int, int]], same: Container[int] = ()) -> int:
+        """Return the number of columns that would be shown if there were room, without those said elsewhere."""
+        seen, names = {at for at, _ in shown}, self.shown_names()
+        return sum(
+            column.name in names and at not in seen and not (column.is_common and at in same)
+            for at, column in enumerate(self.columns)
+        )
 
 
-def layout(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
-    """Return index and width of the columns that fit into ``width`` cells, with one cell between them."""
-    chosen = [(index, column) for index, column in enumerate(columns) if width >= column.from_width]
-    while len(chosen) > 2 and sum((column.least or column.width) + 1 for _, column in chosen) > width:
-        droppable = max(range(len(chosen)), key=lambda at: (chosen[at][1].from_width, at))
+_GAP, _MOST_GAP = 2, 4  # cells between columns where there is room
+
+
+def _best(columns: Sequence[tuple[int, Column]], needs: Sequence[int] | None) -> list[int]:
+    """Return the widths in which heads and texts have room."""
+    return [_best_width(column, None if needs is None else needs[at]) for at, (_, column) in enumerate(columns)]
+
+
+def _best_width(column: Column, need: int | None) -> int:
+    if need is None:
+        return max(column.width, len(column.name))
+    most = need if column.stretch or column.is_id else min(need, max(column.width, len(column.name)))
+    return max(1, len(column.name), most)
+
+
+def layout(columns: Sequence[Column], width: int, needs: Sequence[int] | None = None) -> list[tuple[int, int]]:
+    """Return index and width of the columns that fit into ``width`` cells, with at least one cell between them."""
+    chosen = list(enumerate(columns))
+    best = dict(enumerate(_best(chosen, needs)))
+    least = {at: min(best[at], column.least or (column.width if needs is None else best[at])) for at, column in chosen}
+    if needs is not None:
+        least |= {at: min(best[at], column.least or column.width) for at, column in chosen if column.is_id}
+    while len(chosen) > 2 and sum(least[at] + 1 for at, _ in chosen) > width:
+        droppable = max(range(len(chosen)), key=lambda place: (chosen[place][1].from_width, place))
         del chosen[droppable]
-    widths = [column.width for _, column in chosen]
-    slack = [column.width - (column.least or column.width) for _, column in chosen]
+    widths = [best[at] for at, _ in chosen]
+    slack = [best[at] - least[at] for at, _ in chosen]
     while (left := width - sum(widths) - len(widths)) < 0 and any(slack):
         widest = slack.index(max(slack))
         widths[widest] -= 1
         slack[widest] -= 1
-    stretched = next((at for at, (_, column) in enumerate(chosen) if column.stretch), None)
-    return [
-        (index, max(1, cells + (left if at == stretched else 0)))
-        for at, ((index, _), cells) in enumerate(zip(chosen, widths, strict=True))
-    ]
+    if left > 0 and needs is None:
+        stretched = next((place for place, (_, column) in enumerate(chosen) if column.stretch), None)
+        widths = [cells + (left if place == stretched else 0) for place, cells in enumerate(widths)]
+    elif left > 0:
+        wider = min(_MOST_GAP - 1, left // max(1, len(widths) - 1))
+        widths = [cells + (wider if columns[at].name else 0) for cells, (at, _) in zip(widths, chosen, strict=True)]
+    return [(at, max(1, cells)) for cells, (at, _) in zip(widths, chosen, strict=True)]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _FIRST = (
     Column("", 1),
-    Column("Node", 12, "index in the pool, as in scenarios, and shortened id", stretch=True),
+    Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
     Column("State", 9, "running or completed; the glyph shows the derived status", from_width=60),
     Column("Result", 8, "success or failure, once completed", least=7),
     Column("Start time", 10, "when it last started", least=8),
@@ -38,6 +38,7 @@ _FIRST = (
     Column("Exit code", 9, "exit code of the process; empty while it runs"),
 )
 _EXTRA = (
+    Column("Node ID", 24, "the service's id of the node", is_extra=True, is_id=True),
     Column("Pool", 12, "the pool's id", is_extra=True, is_id=True),
     Column("Failure category", 16, "user error or server error", is_extra=True),
     Column("Failure code", 20, "the service's code for the failure", is_extra=True),
@@ -93,8 +94,11 @@ class InstancesModel(RowsModel):
     def identity_of(self, key: int) -> str:
         return self._page.row(key).node_id
 
-    def _name(self, key: int) -> str:
-        return fmt.node_name(self._page.position_of(key), self._page.row(key).node_id)
+    def text_of(self, key: int, column: int) -> str:
+        """Return the text by which a column is filtered: that of the node has its id as well."""
+        if self.columns[column].name == "Node":
+            return f"n{self._page.position_of(key)} {self.identity_of(key)}"
+        return super().text_of(key, column)
 
     def cells(self, key: int) -> tuple[Span, ...]:
         record = self._page.row(key)
@@ -106,7 +110,7 @@ class InstancesModel(RowsModel):
         role = glyph.role if record.status in (HookStatus.FAILED, HookStatus.RETRYING) else Role.PLAIN
         return (
             self.session.glyphs.span(glyph),
-            Span(self.session.text(self._name(key)), role),
+            Span(f"n{self._page.position_of(key)}", role),
             Span(record.state.wire if record.state else glyph.name, Role.PLAIN if record.state else Role.DERIVED),
             Span(result, Role.FAILED if result == "failure" else Role.PLAIN),
             Span(clock(record.start_ms)),
@@ -114,10 +118,11 @@ class InstancesModel(RowsModel):
             Span(fmt.optional(record.exit_code), Role.FAILED if record.exit_code else Role.PLAIN),
             *self._retries(record),
             Span(self._duration(duration_ms), Role.DERIVED),
+            Span(record.node_id),
             Span(record.pool_id),
             Span(record.failure.category.value if record.failure else ""),
             Span(record.failure.code if record.failure else "", Role.FAILED),
-            Span(str(record.runs)),
+            Span(f"{record.runs:,}"),
             Span(node.name if record.gone_ms is None else f"{node.name} at {clock(record.gone_ms)}", node.role),
             *self._more(record),
         )

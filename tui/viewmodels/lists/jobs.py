@@ -13,13 +13,16 @@ from tui.viewmodels.properties import job as blocks
 from tui.viewmodels.properties.storage import job_transfers
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import glyph_of_job
-from tui.viewmodels.text.styled import Line, Role, Span, line
+from tui.viewmodels.text.styled import Line, Role, Span, bar, line, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.pages.jobs import JobRow
-    from engine.views.pages.phases import HookCounts
+    from engine.views.pages.phases import HookCounts, TaskCounts
+
+_BAR_CELLS, _NUMBER_CELLS = 10, 8
+_BAR_SIGNS = "█▓·#=. "
 
 
 class JobsModel(NamedRowsModel["JobRow"]):
@@ -32,10 +35,19 @@ class JobsModel(NamedRowsModel["JobRow"]):
         Column("", 1),
         Column("Job", 12, "the job's id", stretch=True, is_id=True),
         Column("State", 11, "the service's state; all states are listed below"),
-        Column("Priority", 8, "-1000 to 1000; higher priorities are scheduled first", from_width=76, is_right=True),
-        Column("Pool", 12, "the pool's id", from_width=66, least=9, is_id=True),
+        Column(
+            "Priority",
+            8,
+            "-1000 to 1000; higher priorities are scheduled first",
+            from_width=76,
+            is_right=True,
+            is_common=True,
+        ),
+        Column("Pool", 12, "the pool's id", from_width=66, least=9, is_id=True, is_common=True),
         Column("Preparation", 12, "nodes that have prepared, of all that started; then the failures", least=11),
-        Column("Tasks", 22, "active/preparing/running/completed tasks; in brackets the failed ones", least=13),
+        Column(
+            "Tasks", 28, "completed tasks (full), running ones (shaded) and others, of all; then the failures", least=13
+        ),
         Column("Release", 10, "nodes that have released, of all that will; then the failures", from_width=60, least=9),
         Column("Ended", 8, "when it was completed", from_width=112),
         Column("Started", 8, "when it started", is_extra=True),
@@ -54,7 +66,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
     )
     help_text = (
         "Preparation and Release show the completed nodes of all, then the failures. "
-        "Tasks shows active/preparing/running/completed tasks, and in brackets the failed ones. "
+        "The bar of Tasks shows completed, running and other tasks; beside it are the completed ones of all. "
         "Waiting for is derived.\n"
         "Enter puts a job in focus and opens its page. 1 watches it."
     )
@@ -66,7 +78,6 @@ class JobsModel(NamedRowsModel["JobRow"]):
         job = self._row(key)
         glyph = glyph_of_job(job)
         tasks = job.phases.tasks
-        failed = f" ({tasks.failed:,})" if tasks.failed else ""
         return (
             self.session.glyphs.span(glyph),
             Span(job.job_id, Role.STRONG if job.job_id == self.session.job_id else Role.PLAIN),
@@ -74,10 +85,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
             Span(str(job.priority)),
             Span(job.pool_id),
             self._phase(job.phases.preparation),
-            Span(
-                f"{tasks.active:,}/{tasks.preparing:,}/{tasks.running:,}/{tasks.succeeded + tasks.failed:,}{failed}",
-                Role.FAILED if tasks.failed else Role.PLAIN,
-            ),
+            self._tasks(tasks),
             self._phase(job.phases.release),
             Span(self.session.clock(job.end_ms)),
             Span(self.session.clock(job.created_ms)),
@@ -90,6 +98,20 @@ class JobsModel(NamedRowsModel["JobRow"]):
             Span(job.previous.wire if job.previous is not None else ""),
             Span(job_waits_for(job, self.session.pool(job.pool_id)), Role.DERIVED),
         )
+
+    def _tasks(self, counts: TaskCounts) -> Span:
+        """Return the completed tasks of all, and a bar of completed, running and other ones; failures have a sign."""
+        glyphs, total = self.session.glyphs, counts.total
+        done, busy = counts.succeeded + counts.failed, counts.running + counts.preparing
+        parts = [(done, Role.PLAIN, glyphs.full), (busy, Role.PLAIN, glyphs.shade)]
+        filled = plain(bar([*parts, (total - done - busy, Role.PLAIN, glyphs.rest)], _BAR_CELLS))
+        sign = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
+        numbers = f"{done:,} of {total:,}{sign}" if total else "none"
+        return Span(f"{numbers:<{_NUMBER_CELLS}} {filled}".strip(), Role.FAILED if counts.failed else Role.PLAIN)
+
+    def text_of(self, key: int, column: int) -> str:
+        """Return the text of a cell, of tasks without the bar."""
+        return super().text_of(key, column).rstrip(_BAR_SIGNS)
 
     def _phase(self, counts: HookCounts) -> Span:
         if not counts.is_specified:

@@ -31,9 +31,9 @@ class NodesModel(RowsModel):
     kind = "node"
     columns = (
         Column("", 1),
-        Column("Node", 13, "index in the pool, as in scenarios, and shortened id", stretch=True),
+        Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
         Column("State", 20, "the service's state; all states are listed below", least=12),
-        Column("Scheduling state", 16, "whether the node accepts new tasks", from_width=60, least=10),
+        Column("Scheduling state", 16, "whether the node accepts new tasks", from_width=60, least=10, is_common=True),
         Column("Running tasks", 13, "task slots in use, of all slots of the node", least=8),
         Column(
             "Focus job",
@@ -46,6 +46,7 @@ class NodesModel(RowsModel):
         Column("Total tasks run", 15, "tasks that ended on this node", from_width=70, is_right=True, least=11),
         Column("Age in state", 12, "time since the last change of state", from_width=104, is_derived=True),
         Column("IP address", 11, "the node's address in its subnet", from_width=116),
+        Column("Node ID", 24, "the service's id of the node", is_extra=True, is_id=True),
         Column("Total successful tasks", 22, "tasks that succeeded on this node", is_extra=True, is_right=True),
         Column("State transition time", 21, "when the state last changed", is_extra=True),
         Column("Last boot time", 14, "when the node last started", is_extra=True),
@@ -82,10 +83,9 @@ class NodesModel(RowsModel):
         is_disabled = node.scheduling is SchedulingState.DISABLED
         phase = phase_glyph(node.prep, node.release)
         is_known = node.prep is not HookStatus.NOT_NEEDED
-        name = self.session.text(fmt.node_name(node.position, node.node_id))
         return (
             Span(self.session.glyphs.of(glyph), glyph.role, is_underlined=is_disabled),
-            Span(name, glyph.role if glyph.role is Role.FAILED else Role.PLAIN),
+            Span(f"n{node.position}", glyph.role if glyph.role is Role.FAILED else Role.PLAIN),
             Span(glyph.name, glyph.role if glyph.role is not Role.QUIET else Role.PLAIN),
             Span(
                 node.scheduling.wire if node.state is not None else "", Role.TRANSITION if is_disabled else Role.PLAIN
@@ -95,6 +95,7 @@ class NodesModel(RowsModel):
             Span(f"{node.total_run:,}"),
             Span(fmt.span(self.session.now_ms - node.since_ms), Role.DERIVED),
             Span(node.ip),
+            Span(node.node_id),
             Span(f"{node.total_succeeded:,}"),
             Span(self.session.clock(node.since_ms)),
             Span(self.session.clock(node.boot_ms)),
@@ -104,6 +105,12 @@ class NodesModel(RowsModel):
             _start_task(node),
             Span(", ".join(code for code, *_ in node.errors), Role.FAILED),
         )
+
+    def text_of(self, key: int, column: int) -> str:
+        """Return the text by which a column is filtered: that of the node has its id as well."""
+        if self.columns[column].name == "Node":
+            return f"n{self._page.position_of(key)} {self._page.id_of(key)}"
+        return super().text_of(key, column)
 
     def summary(self) -> Line:
         counts = self._page.counts()

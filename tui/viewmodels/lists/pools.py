@@ -28,7 +28,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
     columns = (
         Column("", 1),
         Column("Pool", 11, "the pool's id", stretch=True, is_id=True),
-        Column("State", 9, "active or deleting", from_width=70, least=8),
+        Column("State", 9, "active or deleting", from_width=70, least=8, is_common=True),
         Column("Allocation state", 16, "steady, resizing or stopping", least=10),
         Column("Node size", 16, "the size of the virtual machines", from_width=64, least=11),
         Column("Dedicated", 9, "current and target number of dedicated nodes"),

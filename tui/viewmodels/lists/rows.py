@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # Lists with more rows are filtered and sorted in slices.
 AT_ONCE = 10_000
 _MOST_SEARCHED = 1000
+_MOST_COMPARED = 40  # rows that are compared to find columns with the same text
 
 RowT = TypeVar("RowT")
 
@@ -51,6 +52,7 @@ class RowsModel(ColumnsModel, ABC):
         self.is_descending = False
         self.is_written_out = False  # all columns are computed
         self._shown = ShownRows()
+        self._same: tuple[object, dict[int, str]] = (None, {})
 
     # -- to be said by each list ---------------------------------------------------------------------------------
 
@@ -130,6 +132,20 @@ class RowsModel(ColumnsModel, ABC):
         self._shown.sort_rows(
             wanted, order, moment, partial(SlicedSort, rows, keep, values, is_descending=is_descending), AT_ONCE
         )
+
+    @property
+    def same_columns(self) -> Mapping[int, str]:
+        """The columns with the same text in all rows of a short list, which are often settings; with these texts."""
+        if not 1 < self.count <= _MOST_COMPARED:
+            return {}
+        session = self.session
+        moment = session.simulation.log.count, session.now_ms, session.job_id, session.pool_id, self.count
+        if self._same[0] != moment:
+            asked = [at for at, column in enumerate(self.columns) if column.is_common]
+            rows = [self.cells(self.key(at)) for at in range(self.count)] if asked else []
+            texts = {at: {row[at].text.strip() for row in rows} for at in asked}
+            self._same = moment, {at: found.pop() for at, found in texts.items() if len(found) == 1}
+        return self._same[1]
 
     @property
     def is_sorting(self) -> bool:

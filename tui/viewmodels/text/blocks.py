@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import shortened
-from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
+from tui.viewmodels.text.styled import Line, Role, Span, beside, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine.base.failures import FailureInfo
 
 _MOST_LABEL = 22
+_LEAST_COLUMN, _COLUMN_GAP = 36, 3  # cells of blocks beside one another
 _LONGEST_VALUE = 2_000  # characters; Y copies the whole value
 
 
@@ -66,3 +67,22 @@ def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
             lines.append(line(Span(heading, Role.DIM), value._replace(text=texts[0])))
             lines += [line(" " * indent, value._replace(text=rest)) for rest in texts[1:]]
     return lines
+
+
+def block_columns(blocks: Sequence[Block], cells: int) -> list[Line]:
+    """Return the blocks in as many columns of about the same height as there is room for."""
+    number = max(1, min(len(blocks), (cells + _COLUMN_GAP) // (_LEAST_COLUMN + _COLUMN_GAP)))
+    width = (cells - _COLUMN_GAP * (number - 1)) // number
+    drawn = [[*block_lines([block], width), ()] for block in blocks]
+    columns: list[list[Line]] = [[]]
+    left = sum(map(len, drawn))
+    for lines in drawn:
+        rest = number - len(columns)
+        if columns[-1] and rest and len(columns[-1]) + len(lines) // 2 > (left + len(columns[-1])) / (rest + 1):
+            columns.append([])
+        columns[-1] += lines
+        left -= len(lines)
+    found = columns[-1]
+    for column in reversed(columns[:-1]):
+        found = beside(column, found, width, _COLUMN_GAP)
+    return found

@@ -1,0 +1,39 @@
+"""Numbers on all screens of a run with ten thousand nodes: they have thousands separators."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engine import Simulation, load_scenario
+from tests.bench.workloads import Workload
+from tests.tui.screen_text import after
+from tui.app.dashboard import Dashboard
+from tui.settings.values import Settings
+from tui.viewmodels.frame.tabs import TABS
+
+# Five digits without a separator that are no part of a name, an address, a code or a decimal fraction.
+UNSEPARATED = re.compile(r"(?<![\w.,:/#-])\d{5,}(?![\w-])")
+
+
+@pytest.fixture(scope="module")
+def run():
+    """A run of ten thousand nodes in the middle of its tasks."""
+    text = Workload("many", 20_000, 10_000, 4, jobs=1, prepared=True).scenario()
+    simulation = Simulation(load_scenario("many", text=text))
+    while simulation.advance(simulation.end_ms, 4096):
+        if simulation.world.jobs.rows and simulation.world.jobs.rows[0].counts[3] > 10_000:
+            break
+    return simulation
+
+
+def test_the_pattern_finds_a_number_without_separators():
+    assert UNSEPARATED.findall("10000/10000 of 10,000 task-12345 n10000 0.12345") == ["10000"]
+
+
+@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.name)
+def test_large_numbers_have_separators_on_every_screen(run, tab):
+    keys = (tab.key, "d") if tab.model else (tab.key,)  # details quote environments and scripts as they are
+    lines = after(Dashboard(run, Settings(), plays=False), *keys, size=(200, 60))
+    assert not [line for line in lines if UNSEPARATED.search(line)]
