@@ -12,7 +12,7 @@ from textual.content import Content
 
 from engine.base.paths import name_of
 from engine.base.shortening import quoted
-from tui.dialogs.help import HelpScreen, entries_of
+from tui.dialogs.help import HelpScreen, entries_here, entries_of
 from tui.dialogs.modal import Modal
 from tui.saving.targets import TargetError, write_new
 from tui.viewmodels.files.browser import HELP_TEXT, FilesModel
@@ -306,6 +306,6 @@ class Files(Modal[None]):
 
     def action_help(self) -> None:
         """Show the keys, and explain the dialog."""
-        here = [] if self.focused is None else entries_of(self._keymap, type(self.focused))
+        here = [] if self.focused is None else entries_here(self._keymap, type(self.focused))
         everywhere, about = entries_of(self._keymap, Files), HelpPage("Files", HELP_TEXT)
         self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))

@@ -37,6 +37,12 @@ def entries_of(keymap: Keymap, *contexts: type[DOMNode]) -> list[KeyEntry]:
     return sorted(entries, key=lambda entry: groups.index(entry.group))
 
 
+def entries_here(keymap: Keymap, context: type[DOMNode]) -> list[KeyEntry]:
+    """Return the keys of a pane, those that move its cursor after the others."""
+    bound = sorted(keymap.bindings_of(context), key=lambda binding: not binding.show)
+    return [KeyEntry(keymap.all_shown(binding), binding.description, when_of(binding.id or "")) for binding in bound]
+
+
 class HelpScreen(Modal[None]):
     """Two texts that can be scrolled; Tab goes to the other one, Escape closes the dialog."""
 

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from engine.views.series.series import Window
 from tui.dialogs.files import Files, FilesPlayback
-from tui.dialogs.help import HelpScreen, entries_of
+from tui.dialogs.help import HelpScreen, entries_here, entries_of
 from tui.dialogs.sheet import Sheet
 from tui.dialogs.why import Why, WhyActions
 from tui.panes.timeline import Timeline
@@ -90,7 +90,7 @@ class InformationKeys(TimeKeys):
 
     def action_help(self) -> None:
         """Show the keys of the focused pane, and explain the view."""
-        here = [] if self.focused is None else entries_of(self.keymap, type(self.focused))
+        here = [] if self.focused is None else entries_here(self.keymap, type(self.focused))
         self._open_help(self.view, here)
 
     def help_with(self, name: str) -> None:

@@ -48,6 +48,8 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
     lines += _lines(_table(session, one, same_ms, other, same_ms), cells)
     ends = one.end_ms, other.end_ms
     heading = "At the end of each run" if one.is_whole and other.is_whole else "As far as each run was played"
+    if one.is_whole and one.end_ms > session.newest_ms:
+        heading += ", simulated"
     lines += [(), *_heads(("A", "B"), cells, heading)]
     return lines + _lines([_span_row(session, "until", *ends), *_table(session, one, ends[0], other, ends[1])], cells)
 

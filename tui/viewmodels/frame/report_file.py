@@ -36,8 +36,8 @@ def report_lines(session: Session, paint: Paint, *, is_html: bool) -> Iterator[l
     parts = sections(session)
     yield _html_head(title, paint) if is_html else [f"# {_plain(title)}", ""]
     yield _section(parts[0], is_html=is_html)
-    for number, svg in enumerate(chart_pictures(session, paint), 1):
-        yield _image(_Picture(f"Curve {number}", svg), is_html=is_html)
+    for name, svg in chart_pictures(session, paint):
+        yield _image(_Picture(name, svg), is_html=is_html)
     model = TimelineModel(session)
     model.update(_TIMELINE_CELLS)
     model.fit()
@@ -103,4 +103,8 @@ def _plain(text: str) -> str:
 
 def _image(picture: _Picture, *, is_html: bool) -> list[str]:
     source = f"data:image/svg+xml;base64,{b64encode(picture.svg.encode()).decode()}"
-    return [f'<p><img alt="{picture.name}" src="{source}"></p>'] if is_html else [f"![{picture.name}]({source})", ""]
+    return (
+        [f'<p><img alt="{escape(picture.name)}" src="{source}"></p>']
+        if is_html
+        else [f"![{_plain(picture.name)}]({source})", ""]
+    )

@@ -22,10 +22,10 @@ _COLUMNS = 140
 _LETTER = 7.3
 
 
-def chart_pictures(session: Session, paint: Paint) -> list[str]:
-    """Return the curves of the pool and the job in focus since the start of the run, each as a picture."""
+def chart_pictures(session: Session, paint: Paint) -> list[tuple[str, str]]:
+    """Return the curves of the pool and the job in focus since the start of the run, each with its title."""
     charts = charts_of(session, session.pool_id, session.job_id, Window.ALL, _COLUMNS)
-    return [_picture(session, chart, paint) for chart in charts if chart.top > 0]
+    return [(chart.title, _picture(session, chart, paint)) for chart in charts if chart.top > 0]
 
 
 def _picture(session: Session, chart: Chart, paint: Paint) -> str:
