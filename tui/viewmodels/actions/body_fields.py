@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import OsFamily
 from engine.specs.catalogue import vm_size
-from engine.views.pages.job_schedules import schedule_ids
-from engine.views.pages.jobs import job_ids, pool_ids
+from engine.views.pages.jobs import pool_ids
 from tui.viewmodels.actions.fields import (
     Body,
     Field,
@@ -17,15 +16,14 @@ from tui.viewmodels.actions.fields import (
     duration_or_value,
     one_of,
     packages,
-    property_at,
     thumbprints,
     whole,
     whole_or_value,
-    with_property,
     words,
     yes_no_options,
     yes_or_no,
 )
+from tui.viewmodels.actions.many_tasks import COUNT, EACH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -245,9 +243,6 @@ def _count(text: str) -> int:
 
 
 MOST_NEW_TASKS = 1_000_000
-_NUMBER = "{0}"  # stands for the task's number in a factory
-COUNT = "count"  # how many tasks like the one that is described
-EACH = "task"  # one of them
 
 _TASK = (
     Field[Any](f"{EACH}.id", "Id", "several tasks get a number as well", is_required=True),
@@ -348,66 +343,3 @@ _JOBS_OF_SCHEDULE = (
 )
 SCHEDULE_FIELDS: tuple[AnyField, ...] = (ID, *_SCHEDULE, *_JOBS_OF_SCHEDULE)
 SCHEDULE_CHANGES: tuple[AnyField, ...] = (*_SCHEDULE, *_JOBS_OF_SCHEDULE)
-
-
-# -- many tasks as one: the description of a task, and how many of it
-
-
-def unfold_tasks(body: Body) -> Body:
-    """Return a body with its one task, or the tasks of its factory, as a description and a count."""
-    rest = {name: value for name, value in body.items() if name not in ("tasks", "taskFactory")}
-    listed, factory = body.get("tasks"), body.get("taskFactory")
-    if isinstance(listed, list) and len(listed) == 1 and factory is None:
-        return rest | {EACH: listed[0], COUNT: 1}
-    if not listed and isinstance(factory, Mapping):
-        sets, task = factory.get("parameterSets"), factory.get("repeatTask")
-        is_plain = set(factory) <= {"type", "parameterSets", "repeatTask"}
-        stem = str(property_at(task, "id") or "")
-        if is_plain and isinstance(task, Mapping) and isinstance(sets, list) and stem.count(_NUMBER) == 1:
-            only = sets[0] if len(sets) == 1 else None
-            if isinstance(only, Mapping) and set(only) == {"start", "end"} and only["start"] == 1:
-                return rest | {EACH: {**task, "id": stem.removesuffix(f"-{_NUMBER}")}, COUNT: only["end"]}
-    return body
-
-
-def fold_tasks(body: Body) -> Body:
-    """Return a body with the task that it describes, or a factory of as many as it says."""
-    task = body.get(EACH)
-    rest = {name: value for name, value in body.items() if name not in (EACH, COUNT)}
-    count = body.get(COUNT, 1)
-    if not isinstance(task, Mapping) or not set(task) - {"id"}:
-        return rest
-    if count == 1:
-        return rest | {"tasks": [task]}
-    stem = str(task.get("id", ""))
-    factory = {
-        "type": "parametricSweep",
-        "parameterSets": [{"start": 1, "end": count}],
-        "repeatTask": {**task, "id": stem if _NUMBER in stem else f"{stem}-{_NUMBER}"},
-    }
-    return rest | {"taskFactory": factory}
-
-
-def has_unfolded(body: Body) -> bool:
-    """Return whether the fields can show the tasks of a body."""
-    return not {"tasks", "taskFactory"} & set(unfold_tasks(body))
-
-
-def free_id(taken: Sequence[str], stem: str) -> str:
-    """Return the first id that is not taken: ``pool-1``, ``pool-2`` and so on."""
-    known = {each.lower() for each in taken}
-    number = 1
-    while f"{stem}-{number}".lower() in known:
-        number += 1
-    return f"{stem}-{number}"
-
-
-def taken_ids(session: Session) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
-    """Return the ids of pools, jobs and job schedules."""
-    simulation = session.simulation
-    return pool_ids(simulation), job_ids(simulation), schedule_ids(simulation)
-
-
-def with_id(body: Body, new_id: str) -> dict[str, Any]:
-    """Return a body under another id."""
-    return {"id": new_id, **{name: value for name, value in with_property(body, "id", None).items() if name != "id"}}

@@ -13,11 +13,14 @@ from engine.views.pages.creation import (
     task_constraints,
     tasks_as_created,
 )
+from engine.views.pages.job_schedules import schedule_ids
+from engine.views.pages.jobs import job_ids, pool_ids
 from tui.viewmodels.actions.action import Document
-from tui.viewmodels.actions.body_fields import COUNT, EACH, fold_tasks, free_id, taken_ids, unfold_tasks, with_id
+from tui.viewmodels.actions.fields import with_property
+from tui.viewmodels.actions.many_tasks import COUNT, EACH, fold_tasks, unfold_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tui.viewmodels.actions.fields import Body
     from tui.viewmodels.session.session import Session
@@ -52,6 +55,29 @@ _JOB_CHANGES = (
     "metadata",
 )
 _SCHEDULE_CHANGES = ("schedule", "jobSpecification", "metadata")
+
+
+# -- ids
+
+
+def free_id(taken: Sequence[str], stem: str) -> str:
+    """Return the first id that is not taken: ``pool-1``, ``pool-2`` and so on."""
+    known = {each.lower() for each in taken}
+    number = 1
+    while f"{stem}-{number}".lower() in known:
+        number += 1
+    return f"{stem}-{number}"
+
+
+def taken_ids(session: Session) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Return the ids of pools, jobs and job schedules."""
+    simulation = session.simulation
+    return pool_ids(simulation), job_ids(simulation), schedule_ids(simulation)
+
+
+def with_id(body: Body, new_id: str) -> dict[str, Any]:
+    """Return a body under another id."""
+    return {"id": new_id, **{name: value for name, value in with_property(body, "id", None).items() if name != "id"}}
 
 
 def _some(body: Body | None, names: Iterable[str]) -> dict[str, Any]:

@@ -32,11 +32,6 @@ def whole(text: str) -> int:
         raise ValueError(f"{quoted(text)} must be a whole number") from None
 
 
-def minutes(text: str) -> str:
-    """Return a duration in minutes as ISO 8601. Raises ValueError with a sentence."""
-    return f"PT{whole(text)}M"
-
-
 def duration(text: str) -> str:
     """Return a duration such as 2m, 90s, 1h30m, PT2M or 00:02:00 as ISO 8601. Raises ValueError with a sentence."""
     return format_duration(duration_ms(text))

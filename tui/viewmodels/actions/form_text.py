@@ -16,8 +16,8 @@ from engine.scenario.wording import shown
 from engine.specs.command import Command
 from engine.specs.commands import COMMANDS, AddTasks
 from tui.viewmodels.actions.action import Document
-from tui.viewmodels.actions.body_fields import COUNT, EACH
 from tui.viewmodels.actions.fields import Body, Field, property_at
+from tui.viewmodels.actions.many_tasks import COUNT, EACH
 
 # The service takes so many tasks in one request, and so many bytes (TASK-3).
 _MOST_TASKS = 100

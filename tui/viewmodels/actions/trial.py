@@ -175,9 +175,7 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     value_cells = max((len(after) for _, after, _ in rows), default=0)
     for label, after, before in rows:
         begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}  ", Role.DIM)
-        lines.append(
-            line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(f"   otherwise {before}", Role.DIM))
-        )
+        lines.append(line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(f"  otherwise {before}", Role.DIM)))
     if trial.leaving:
         texts = wrapped(f"nodes that leave: {_some_of(trial.leaving)}", cells - 2)
         lines += [line(f"  {each}") for each in texts]
