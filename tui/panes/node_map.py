@@ -60,7 +60,7 @@ class NodeMapPane(Vertical):
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for all nodes, with the legend and the description."""
-        nodes = max(3, len(self._model.nodes))
+        nodes = max(2, len(self._model.nodes))
         row = max(10, (width - _SIDES) // 2 // 10 * 10)
         cells = -(-nodes // row)
         lines = nodes if nodes <= _IN_WORDS else max(2, cells)

@@ -46,18 +46,18 @@ _WEIGHT = 3  # of a row that one of the others lacks
 
 
 @cache
-def _templates(columns: int) -> tuple[_Template, ...]:
+def _templates(columns: int, *, has_details: bool) -> tuple[_Template, ...]:
     """Return the ways to spread the panes over columns; the first one of equally good ways is taken."""
     if columns == 1:
         beside = (((NODES, ATTENTION), (PINS,), (LISTS,), (CURVES,)),)
         below = (((NODES,), (ATTENTION,), (PINS,), (LISTS,), (CURVES,)),)
         return beside, below, ((*beside[0], (EVENTS,)),)
-    last = columns - 1
     found = []
-    for events, curves, about in product((None, *range(columns)), (*range(1, columns), 0), (None, *range(columns))):
-        if about is not None and columns == 2:
+    choices = product((None, *range(columns)), (*range(1, columns), 0), (columns - 1, 0), (None, *range(columns)))
+    for events, curves, lists, about in choices:
+        if about is not None and not has_details:
             continue
-        at = {NODES: 0, ATTENTION: 0, CURVES: curves, PINS: last, LISTS: last, ABOUT: about, EVENTS: events}
+        at = {NODES: 0, ATTENTION: 0, CURVES: curves, PINS: lists, LISTS: lists, ABOUT: about, EVENTS: events}
         spread = [tuple((name,) for name in _ORDER if at.get(name) == column) for column in range(columns)]
         if all(spread):
             found.append(tuple(spread))
@@ -111,7 +111,7 @@ def _best(width: int, height: int, asked: _Asked) -> tuple[Arrangement, int]:
     top = 0 if strip is None else min(strip.best, max(strip.least, height // 4))
     found = []
     for columns in (1,) if width < _WIDE else (2,) if width < _BROAD else (3, 2):
-        for template in _templates(columns):
+        for template in _templates(columns, has_details=width >= _BROAD):
             regions = _placed(template, width, top, height - top, wishes)
             if len({region.x for region in regions.values()}) >= columns:
                 head = {} if strip is None else {STRIP: Region(0, 0, width, top)}
