@@ -10,6 +10,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.scenario.files import bundled
+from engine.views.pages.instances import HookStatus
 from tests.builders import a_job, a_pool, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import arrived
@@ -356,3 +357,20 @@ def test_y_is_yes_where_it_is_asked_whether_to_leave(dashboard_at):
     drive(app, "q", "y")
     assert not app.is_running
     assert app._exit
+
+
+def test_without_a_scenario_the_dashboard_opens_paused_where_there_is_something_to_see():
+    """One node works, the other one has tried to prepare and does so again."""
+    from click.testing import CliRunner
+
+    from engine.scenario.times import parse_time
+    from tui.cli import commands
+
+    session = session_of(commands.FIRST)
+    session.simulation.run_until(parse_time(commands.FIRST_AT, session.simulation.scenario.start))
+    session.update()
+    phases = session.job("align").phases
+    assert phases.tasks.running
+    assert phases.preparation[HookStatus.SUCCEEDED] == phases.preparation[HookStatus.RETRYING] == 1
+    assert not session.is_over
+    assert "something to see" in CliRunner().invoke(commands.cli, ["--help"]).output

@@ -50,11 +50,19 @@ _GC_THRESHOLDS = (1000, 1000, 1000)  # nearly all garbage is freed by reference 
 
 
 def show_dashboard(
-    simulation: Simulation, *, at_ms: int = 0, speed: float | None, plays: bool, theme: str | None, ascii_only: bool
+    simulation: Simulation,
+    *,
+    at_ms: int = 0,
+    speed: float | None,
+    plays: bool,
+    theme: str | None,
+    ascii_only: bool,
+    introduces: bool = False,
 ) -> int:
     """Run the dashboard, beginning at ``at_ms``, and return the exit status. Commands given by hand are always saved.
 
-    ``speed`` and ``theme`` None are the user's last choices; speed 0 is as fast as possible.
+    ``speed`` None follows from the length of the run, 0 is as fast as possible; ``theme`` None is the user's last
+    choice. The introduction is shown to a new user, and with ``introduces``.
     """
     tune_gc()
     file = SettingsFile()
@@ -64,7 +72,7 @@ def show_dashboard(
     for name, value in given.items():
         if value is not None:
             settings.use(name, value, Source.COMMAND_LINE)
-    introduces = bool(settings.value("introduction"))
+    introduces = introduces or bool(settings.value("introduction"))
     app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems)
 
     def remember() -> None:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from engine.base.errors import Problem
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
-SAMPLE = "job-prep-release-sample"
+# What the dashboard opens without a scenario, at a moment at which a task runs and a preparation has failed once.
+FIRST, FIRST_AT = "preparation-fails-on-one-node", "PT2M20S"
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
 
 
@@ -61,7 +62,7 @@ def cli(context: click.Context) -> None:
     """Simulate Azure Batch: pools, jobs, tasks, job preparation and release, in simulated time.
 
     A scenario is a YAML file with the service's own REST bodies. The same scenario and seed give the same run.
-    Without a command, in a terminal, the dashboard opens on the bundled sample.
+    Without a command, in a terminal, the dashboard opens on a bundled scenario, paused where there is something to see.
 
     \b
     Examples:
@@ -88,7 +89,7 @@ def cli(context: click.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     if sys.stdin.isatty() and sys.stdout.isatty():
-        context.exit(context.invoke(open_dashboard, scenario=SAMPLE))
+        context.exit(context.invoke(open_dashboard, scenario=FIRST, at=FIRST_AT, paused=True, introduces=True))
     click.echo(context.get_help())
 
 
@@ -188,6 +189,7 @@ def open_dashboard(
     paused: bool = False,
     theme: str | None = None,
     ascii_only: bool = False,
+    introduces: bool = False,
 ) -> int:
     """Open the dashboard on SCENARIO, a file or the name of a bundled one.
 
@@ -212,7 +214,15 @@ def open_dashboard(
     from tui.app.dashboard import show_dashboard
 
     simulation = Simulation(loaded, seed=seed)
-    return show_dashboard(simulation, at_ms=at_ms, speed=pace, plays=not paused, theme=theme, ascii_only=ascii_only)
+    return show_dashboard(
+        simulation,
+        at_ms=at_ms,
+        speed=pace,
+        plays=not paused,
+        theme=theme,
+        ascii_only=ascii_only,
+        introduces=introduces,
+    )
 
 
 @cli.command()

@@ -38,7 +38,9 @@ class ScenarioPicker(Modal[str | None]):
         with Frame("Open a scenario", "type to filter, or a path  enter opens  esc close", id="scenarios"):
             yield Input(placeholder="part of a name, or a path such as ./mine.yaml", compact=True, id="wanted")
             with Horizontal():
-                yield Choices(self._glyphs.cursor, id="offered")
+                choices = Choices(self._glyphs.cursor, id="offered")
+                choices.always_points = True
+                yield choices
                 yield LinesView(id="about")
 
     def on_mount(self) -> None:

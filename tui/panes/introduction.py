@@ -1,10 +1,10 @@
-"""The introduction, five lines for a new user."""
+"""The introduction: what the run shows, and three keys to go on with."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.viewmodels.text.styled import Role, Span, fit, line
+from tui.viewmodels.text.styled import Role, Span, fit, line, wrapped
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -12,25 +12,29 @@ if TYPE_CHECKING:
 
     from tui.settings.keymap import Keymap
 
+_CELLS = 64
 _LINES = (
-    ("time.play", "plays and pauses"),
-    ("time.step", "goes one event forward"),
-    ("row.why", "explains what is under the cursor"),
-    ("row.act", "acts on it"),
-    ("help", "opens the help; any key closes this for good"),
+    ("time.play", "lets time go by; the whole run takes about a minute"),
+    ("row.why", "explains what is under the cursor, and what comes next"),
+    ("scenario.open", "opens another scenario; {help} is the help"),
 )
 
 
 class Introduction(LinesView):
     """Covers part of the main screen until a key is pressed, which also does its work."""
 
-    def __init__(self, keymap: Keymap) -> None:
+    def __init__(self, keymap: Keymap, about: str) -> None:
+        """``about`` says in a sentence what the run shows."""
         super().__init__(id="introduction")
         self._keymap = keymap
+        self._about = about
 
     def on_mount(self) -> None:
         self.border_title = "Welcome"
-        self.show([line(Span(fit(self._keymap.shown(key), 7), Role.KEY), does) for key, does in _LINES])
+        self.border_subtitle = "any key closes this"
+        keys = ((self._keymap.shown(key), does.format(help=self._keymap.shown("help"))) for key, does in _LINES)
+        about = [line(Span(each, Role.STRONG)) for each in wrapped(self._about, _CELLS)]
+        self.show([*about, *(line(Span(fit(key, 8), Role.KEY), does) for key, does in keys)])
 
     def on_click(self, event: events.Click) -> None:
         """Close the introduction."""

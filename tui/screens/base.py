@@ -89,7 +89,7 @@ class ViewScreen(Screen[None]):
 
     def introduce(self) -> None:
         """Show the first keys to a new user."""
-        self.mount(Introduction(self.keymap))
+        self.mount(Introduction(self.keymap, self.session.simulation.scenario.description))
 
     def end_introduction(self) -> None:
         """Remove the introduction, if it is shown."""

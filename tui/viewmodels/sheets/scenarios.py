@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.base.errors import Problem
 
 _NAME_CELLS = 38
+_LEAST_ABOUT = 40  # cells; a shorter part of a description says nothing
 
 
 class ScenarioEntry(NamedTuple):
@@ -67,7 +68,8 @@ def entry_line(entry: ScenarioEntry, cells: int) -> Line:
     name_cells = min(_NAME_CELLS, cells)
     parts = entry.name.rstrip("/").split("/")
     name = parts[-1] + ("/" if entry.is_directory else "")
-    return line(Span(fit(name, name_cells), Role.PLAIN), Span(f" {entry.about}"[: cells - name_cells], Role.DIM))
+    about = f" {entry.about}"[: cells - name_cells] if cells - name_cells >= _LEAST_ABOUT else ""
+    return line(Span(fit(name, name_cells), Role.PLAIN), Span(about, Role.DIM))
 
 
 def preview(entry: ScenarioEntry | None, cells: int) -> list[Line]:

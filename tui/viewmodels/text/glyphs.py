@@ -54,7 +54,7 @@ class GlyphSet:
         self.meter, self.meter_running, self.meter_rest = ("=", "~", "-") if ascii_only else ("━", "╍", "─")
         self.meter_failed = "x" if ascii_only else "█"
         self.failure, self.by_hand = "!", "A"
-        self.crossed, self.bookmark = (">", "B") if ascii_only else ("»", "◆")
+        self.crossed, self.bookmark = ("~", "B") if ascii_only else ("≈", "◆")
         self.now, self.planned = ("^", "-") if ascii_only else ("▲", "┄")
         self.known = "_" if ascii_only else "─"
         self.densities = " .:-=+*#" if ascii_only else " ▁▂▃▄▅▆▇█"
