@@ -133,6 +133,14 @@ def test_before_the_first_pool_there_is_a_sentence():
     assert text_of(model, 60, 10) == ["There is no pool and no job yet."]
 
 
+def test_when_all_is_deleted_the_curves_of_the_run_stay():
+    model = model_at("six-steps-to-a-result", 600_000)
+    text = "\n".join(text_of(model, 60, 24))
+    assert "Nodes of all pools" in text
+    assert "█" in text
+    assert not model.is_empty
+
+
 def test_a_drawing_of_a_large_screen_takes_a_few_milliseconds():
     model = model_at("a-day-of-autoscaling", 12 * HOUR_MS)
     costs = []

@@ -25,8 +25,10 @@ class Curves(LinesView):
         super().__init__(id="curves", classes="panel")
         self._model = CurvesModel(session)
 
-    def wish(self, width: int, height: int) -> Wish:
-        """Return the rows that the pane can use."""
+    def wish(self, width: int, height: int) -> Wish | None:
+        """Return the rows that the pane can use; None until there is something to draw."""
+        if self._model.is_empty:
+            return None
         return Wish(_LEAST_ROWS, min(height, self._model.best_rows(width - _FRAME_CELLS) + _FRAME_ROWS), MUCH)
 
     def update(self) -> None:

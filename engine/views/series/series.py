@@ -59,7 +59,7 @@ class PoolSeries(NamedTuple):
     idle: Sequence[float]
     starting: Sequence[float]
     down: Sequence[float]
-    target: Sequence[float]
+    target: Sequence[float]  # at the end of each column
     usd: Sequence[float]  # so far, at the end of each column
     usd_an_hour: Sequence[float]
 
@@ -202,7 +202,8 @@ class RunSeries:
             _means(axis, buckets, measure, row)
             for measure in (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
         )
-        targets = [_level_means(axis, self._levels.target[each.row]) for each in chosen]
+        ends = [edge * axis.every_ms for edge in axis.edges[1:]]
+        targets = [[self._levels.target[each.row].at(end_ms) for end_ms in ends] for each in chosen]
         return PoolSeries(
             axis,
             running,

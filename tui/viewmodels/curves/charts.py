@@ -14,7 +14,7 @@ from tui.viewmodels.text.styled import Role
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.series.series import Axis, Window
+    from engine.views.series.series import Axis, PoolSeries, Window
     from tui.viewmodels.session.session import Session
 
 
@@ -69,7 +69,33 @@ def charts_of(session: Session, pool_id: str, job_id: str, window: Window, colum
         found += _of_pool(session, pool_id, window, columns)
     if session.job(job_id) is not None:
         found[1:1] = _of_job(session, job_id, window, columns)
-    return found
+    return found or _of_the_run(session, window, columns)
+
+
+def _of_the_run(session: Session, window: Window, columns: int) -> list[Chart]:
+    """Return the charts of all pools and jobs that there were, once they have been deleted."""
+    nodes, tasks = session.series.of_pool(None, window, columns), session.series.of_job(None, window, columns)
+    if not any(nodes.usd):
+        return []
+    layers = _node_layers(nodes)
+    present = [Reading("0", layer.name, number) for number, layer in enumerate(layers) if any(layer.values)]
+    running, waiting = Layer("running", Role.RUNNING, tasks.running), Layer("waiting", Role.QUIET, tasks.waiting)
+    cost = Layer("so far", Role.KEY, nodes.usd)
+    return [
+        Chart("Nodes of all pools", nodes.axis, layers, None, present, True, compact),
+        Chart("Running tasks", tasks.axis, (running,), None, [Reading("0", "running", 0)], True, compact),
+        Chart("Waiting tasks", tasks.axis, (waiting,), None, [Reading("0", "waiting", 0)], True, compact),
+        Chart("Cost", nodes.axis, (cost,), None, [Reading(dollars(session.series.usd()), "so far", 0)], False, dollars),
+    ]
+
+
+def _node_layers(values: PoolSeries) -> tuple[Layer, ...]:
+    return (
+        Layer("running", Role.RUNNING, values.running),
+        Layer("idle", Role.QUIET, values.idle),
+        Layer("starting", Role.TRANSITION, values.starting),
+        Layer("down", Role.OFF, values.down),
+    )
 
 
 def _of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
@@ -78,12 +104,7 @@ def _of_pool(session: Session, pool_id: str, window: Window, columns: int) -> li
     kinds = dict.fromkeys(Measure, 0)
     for state, number in pool.node_counts:
         kinds[kind_of_node(state)] += number
-    layers = (
-        Layer("running", Role.RUNNING, values.running),
-        Layer("idle", Role.QUIET, values.idle),
-        Layer("starting", Role.TRANSITION, values.starting),
-        Layer("down", Role.OFF, values.down),
-    )
+    layers = _node_layers(values)
     present = (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
     readings = [
         Reading(f"{kinds[kind]:,}", layer.name, number)

@@ -52,6 +52,14 @@ class CurvesModel:
         """The part of the run that is shown."""
         return self._session.window.value
 
+    @property
+    def is_empty(self) -> bool:
+        """True until there is a pool or a job."""
+        session = self._session
+        return (
+            session.pool(session.pool_id) is None and session.job(session.job_id) is None and not session.series.usd()
+        )
+
     def best_rows(self, cells: int) -> int:
         """Return the rows in which all charts are well drawn, in a room of this width."""
         return -(-(_CHARTS + self._has_preparation) // _columns(cells)) * _GOOD_ROWS + 1
