@@ -79,7 +79,7 @@ class GoLineKeys(SearchKeys):
 
     @property
     def _pages(self) -> dict[str, Callable[[], object]]:
-        """What shows each page and sheet that is opened by its name."""
+        """The methods that show pages and sheets, by the names that are typed."""
         return {
             RELOAD: self.action_reload,
             WARNINGS: self.show_warnings,
@@ -92,7 +92,7 @@ class GoLineKeys(SearchKeys):
 
     @property
     def _verbs(self) -> dict[str, Callable[[str], object]]:
-        """What carries out each word that is followed by something."""
+        """The methods that carry out a line, by its first word."""
         return {
             "time": self.go_to_time,
             "open": self.open_named,

@@ -50,7 +50,7 @@ class Hit(NamedTuple):
 
 
 class HitGroup:
-    """What was found of one kind: the number of all, and the best of them."""
+    """The hits of one kind: the number of all, and the best of them."""
 
     def __init__(self, title: str, view: str = "", note: str = "") -> None:
         """``view`` is the list that can show all of them, ``note`` says what was left out."""
