@@ -131,7 +131,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     assert plain(model.cursor_line(1, CELLS)) == "n3  08:05:30  preparing  attempt 2, started 08:05:10"
     model.next_rows()
     model.update(CELLS)
-    assert model.empty()[0] == "There are no release tasks yet."
+    assert model.empty()[0] == "There is no release task yet."
     model.next_rows()
     assert model.rows.name == "nodes"
 
@@ -412,7 +412,7 @@ def test_another_set_of_glyphs_is_drawn_at_once(session_at):
 def test_before_there_is_anything_it_says_so(dashboard_at):
     lines = []
     drive(dashboard_at(0), "8", lambda app: lines.extend(text_of(app)))
-    assert contains(lines, "There are no nodes yet.")
+    assert contains(lines, "There is no node yet.")
 
 
 def test_enter_goes_to_the_moment_and_w_explains_it_without_going_there(dashboard_at):

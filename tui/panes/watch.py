@@ -46,7 +46,8 @@ HELP = (
     "preparation and release of the job in focus. On the legend enter dims all other nodes, and m marks all nodes of "
     "an entry.\n"
     "Below the list p50, p95 and slowest are derived: how long the last runs that succeeded took.\n"
-    "Needs attention groups problems by cause, newest first; enter goes to the first one of a group, "
+    "Needs attention lists what has gone wrong in all jobs, pools and job schedules, grouped by cause, "
+    "the worst and newest first. Enter goes to the first item of a group and puts its job or pool in focus, "
     "a acts on the whole group, m marks it.\n"
 ) + HOW_ESTIMATED
 
@@ -54,7 +55,7 @@ _HINTS = {
     "strip": (("jobs.up jobs.down", "job in focus"), ("jobs.open", "open")),
     "map": (("map.lens", "lens"), ("map.open", "open")),
     "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
-    "attention": (("choices.open", "go there"),),
+    "attention": (("choices.open", "go there"), ("row.mark", "mark all of it")),
     "job-lists": (("lists.before lists.next", "tabs"), ("table.open", "open")),
 }
 
