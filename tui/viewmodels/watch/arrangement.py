@@ -53,8 +53,8 @@ def _templates(columns: int, *, has_details: bool) -> tuple[_Template, ...]:
         below = (((NODES,), (ATTENTION,), (PINS,), (LISTS,), (CURVES,)),)
         return beside, below, ((*beside[0], (EVENTS,)),)
     found = []
-    choices = product((None, *range(columns)), (*range(1, columns), 0), (columns - 1, 0), (None, *range(columns)))
-    for events, curves, lists, about in choices:
+    choices = product((columns - 1, 0), (None, *range(columns)), (*range(1, columns), 0), (None, *range(columns)))
+    for lists, events, curves, about in choices:
         if about is not None and not has_details:
             continue
         at = {NODES: 0, ATTENTION: 0, CURVES: curves, PINS: lists, LISTS: lists, ABOUT: about, EVENTS: events}
