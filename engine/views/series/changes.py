@@ -66,7 +66,7 @@ class ChangeCounter:
         self._effects: list[_Effect] = []  # by shape
         self._is_task: list[bool] = []
         self._is_node: list[bool] = []
-        self._is_added: list[bool] = []
+        self._added: set[int] = set()  # shapes of blocks of new tasks
         self._pools = array("i")  # by node
         self.pool_of_job: dict[int, int] = {}  # the pool in which its first counted task started, by job
 
@@ -90,8 +90,9 @@ class ChangeCounter:
             self._count_tasks(found, shapes, log.row_a[start:stop])
             self._learn_pools(found, start, stop)
             self._count_nodes(found, shapes, log.row_b[start:stop])
-        for at in where(self._is_added, shapes, start):
-            found[Measure.WAITING, world.tasks.block_of(log.row_a[at]).job] += log.row_b[at]
+        if not self._added.isdisjoint(shapes):
+            for at in (at for at, shape in enumerate(shapes, start) if shape in self._added):
+                found[Measure.WAITING, world.tasks.block_of(log.row_a[at]).job] += log.row_b[at]
         for (measure, _), change in tuple(found.items()):
             found[measure, ALL] += change
         return {key: change for key, change in found.items() if change}
@@ -138,7 +139,8 @@ class ChangeCounter:
             is_task = shape.subject is LogSubject.TASK and shape.event == "TaskStateChanged"
             self._is_task.append(is_task)
             self._is_node.append(shape.event == "NodeStateChanged")
-            self._is_added.append(shape.subject is LogSubject.TASKS_ADDED)
+            if shape.subject is LogSubject.TASKS_ADDED:
+                self._added.add(len(self._effects))
             self._effects.append(_effect(shape, is_task=is_task))
 
 

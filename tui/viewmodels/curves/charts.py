@@ -79,7 +79,7 @@ def _of_the_run(session: Session, window: Window, columns: int) -> list[Chart]:
         return []
     layers = _node_layers(nodes)
     present = [Reading("0", layer.name, number) for number, layer in enumerate(layers) if any(layer.values)]
-    running, waiting = Layer("running", Role.RUNNING, tasks.running), Layer("waiting", Role.QUIET, tasks.waiting)
+    running, waiting = Layer("running", Role.RUNNING, tasks.running), Layer("waiting", Role.OFF, tasks.waiting)
     cost = Layer("so far", Role.KEY, nodes.usd)
     return [
         Chart("Nodes of all pools", nodes.axis, layers, None, present, True, compact),
@@ -145,7 +145,7 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
         Chart(
             "Waiting tasks",
             values.axis,
-            (Layer("waiting", Role.QUIET, values.waiting),),
+            (Layer("waiting", Role.OFF, values.waiting),),
             None,
             [Reading(f"{waiting:,}", "waiting", 0)],
             True,
