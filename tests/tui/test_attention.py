@@ -258,7 +258,9 @@ def test_a_preempted_node_is_no_failure_until_it_cannot_be_replaced():
     assert listed(sim)[1] == ["✓ Nothing needs attention."]
     assert not any("preempted" in str(session.events.row(at).fields) for at in session.events.failures())
     run_to(sim, minutes=80)
-    assert listed(sim)[1][0].startswith("! pool farm: 4 Spot nodes missing since 20:01:30")
+    lines = listed(sim)[1]
+    assert lines[0].startswith("! pool farm: 4 Spot nodes missing since 20:01:30")
+    assert lines[1].startswith("  5 of 9 nodes left, no capacity for more; Batch tries again at ")
 
 
 def test_a_reactivated_task_is_no_failure_any_more():
