@@ -41,11 +41,10 @@ class Canvas:
         """Fill all lines with the same cells; quiet times are a thin line in each track."""
         self._glyphs = glyphs
         self._height = height
-        cells = [
-            glyphs.span(glyph if at == 0 else going_on(glyph))
-            for glyph, run in groupby(ground)
-            for at, _ in enumerate(run)
-        ]
+        cells: list[Span] = []
+        for glyph, run in groupby(ground):
+            more = sum(1 for _ in run) - 1
+            cells += [glyphs.span(glyph), *[glyphs.span(going_on(glyph))] * more]
         empty = [_EMPTY if glyph.role is Role.QUIET else span for glyph, span in zip(ground, cells, strict=True)]
         track = height.track or height.body
         self.lines = [list(cells if at % track == (track - 1) // 2 else empty) for at in range(height.body)]
