@@ -105,9 +105,10 @@ def _spot(world: World, pool: Pool, since_ms: int) -> Iterator[Concern]:
     if missing and world.now_ms - since_ms > SPOT_REFILL_INTERVAL_MS:
         text = f"{some(missing, 'Spot node')} missing since {moment(world, since_ms)}"
         again = pool.refill_at_ms
-        effect = (
-            "no capacity" if again is None else f"no capacity; Batch tries again at {moment(world, again)} (SPOT-5)"
-        )
+        target = pool.target_dedicated + pool.target_spot
+        effect = f"{target - missing:,} of {some(target, 'node')} left, no capacity for more"
+        if again is not None:
+            effect += f"; Batch tries again at {moment(world, again)} (SPOT-5)"
         yield _concern(pool, text, since_ms, effect, "resize it with dedicated nodes")
 
 
