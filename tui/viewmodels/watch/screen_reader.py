@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.progress import jobs_worst_first
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB, NODE, PREPARATION, RELEASE
@@ -29,6 +30,9 @@ def describe(session: Session, transport: Transport) -> list[str]:
         said.append(_pool(pool))
     if job is None:
         return [*said, session.none_yet("job")[0], *_attention(session), *_events(session)]
+    live = jobs_worst_first(session.simulation)[0]
+    if len(live) > 1:
+        said.append(f"{fmt.counted(len(live), 'job')} are not completed; in focus is {job.job_id}.")
     said += [_job(job), _hooks("Preparation", job.phases.preparation, Hook.PREPARATION), _tasks(job)]
     said.append(_hooks("Release", job.phases.release, Hook.RELEASE))
     if told := plain(ends(session, job)).replace(session.text(" · "), ", ").replace("   ", "; "):
