@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 from engine.base.paths import TOP_DIRECTORIES, is_managed, parent
+
+_SEARCHED = 64  # files
 
 
 class AccessDenied(Exception):
@@ -61,6 +64,15 @@ class NodeFiles:
     def read(self, key: str) -> str | None:
         """Return the text of a file, or None if there is none."""
         return self._texts.get(key)
+
+    def newest_text(self, name: str) -> tuple[str, str] | None:
+        """Return key and text of the file of this name that was created last and is not empty; None if there is none.
+
+        Only the newest files are searched.
+        """
+        ending = f"/{name}"
+        newest = islice(reversed(self._texts.items()), _SEARCHED)
+        return next(((key, text) for key, text in newest if text and key.endswith(ending)), None)
 
     def has_text(self, key: str) -> bool:
         """Return whether there is a file whose text is known."""

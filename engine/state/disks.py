@@ -104,6 +104,20 @@ class Disks:
         for task in self._packed.pop(node):
             write(self._tasks, task, files)
 
+    def newest_text(self, node: int, name: str) -> tuple[str, str] | None:
+        """Return path and text of the file of this name that was written last on a node and is not empty, or None.
+
+        The files of plain tasks stay packed: only those of the last one are made.
+        """
+        packed = self._packed.get(node)
+        if packed:
+            last = NodeFiles()
+            write(self._tasks, packed[-1], last)
+            found = last.newest_text(name)
+            if found is not None:
+                return found
+        return self._files.get(node, _EMPTY).newest_text(name)
+
     def nodes(self) -> list[int]:
         """Return the nodes on which something was written."""
         for node in list(self._packed):

@@ -194,7 +194,7 @@ class Cases(Stage):
                 await self.keys_at_top_speed(tab.title, keys, self.cursor_of_table)
             else:
                 self.screen.query_one(NodeMap).focus()
-                await self.keys_at_top_speed(tab.title, ("right", "down"), self.cursor_of_map)
+                await self.keys_at_top_speed(tab.title, ("right", "left"), self.cursor_of_map)
             if tab.name in ("watch", "nodes", "tasks", "preparation"):
                 await self.keys_at_top_speed(f"{tab.title}, w", ("w",), self.sheet_opened)
         self.go_to(self.middle_ms)
@@ -206,8 +206,9 @@ class Cases(Stage):
         """The name of the node that the cursor has come to."""
         node_map = self.screen.query_one(NodeMap)
         before = node_map.cursor
+        count = node_map.layout_now.nodes
         return lambda: (
-            None if node_map.cursor == before else node_map.model.description(node_map.cursor)[0].text.strip()
+            None if node_map.cursor == before else node_map.model.description(node_map.cursor, count)[0].text.strip()
         )
 
     def cursor_of_table(self) -> Callable[[], str | None]:

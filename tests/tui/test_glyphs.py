@@ -65,8 +65,8 @@ HOOKS = {
     (Hook.RELEASE, HookStatus.NOT_NEEDED): ".. QUIET",
     (Hook.RELEASE, HookStatus.WILL_RUN): ":: QUIET",
     (Hook.RELEASE, HookStatus.RUNNING): "◂v RELEASING",
-    (Hook.RELEASE, HookStatus.SUCCEEDED): "⊞= OK",
-    (Hook.RELEASE, HookStatus.FAILED): "⋈Y FAILED",
+    (Hook.RELEASE, HookStatus.SUCCEEDED): "∎= OK",
+    (Hook.RELEASE, HookStatus.FAILED): "↯Y FAILED",
     (Hook.RELEASE, HookStatus.SKIPPED): "⊝z OFF",
     (Hook.RELEASE, HookStatus.GONE): "∅g OFF",
 }

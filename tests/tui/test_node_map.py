@@ -10,9 +10,11 @@ from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.node_map.cells import LABEL_CELLS, Grid, NodeMapModel, grid
+from tui.viewmodels.node_map.cells import MapLines
+from tui.viewmodels.node_map.layout import Form, Layout, Needs, layout_for
 from tui.viewmodels.node_map.legend import laid_out
 from tui.viewmodels.node_map.lenses import LENSES, Lens
+from tui.viewmodels.node_map.model import NodeMapModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.glyphs import GlyphSet
 from tui.viewmodels.text.styled import ItemRef, Role, plain, width
@@ -28,8 +30,13 @@ def model_of(sim, lens=Lens.STATE, **how):
     return model
 
 
+ONE_CELL = Layout(Form.CELL, 10, 1)
+NEEDS = Needs(card=9, card_most=13, name=4)
+
+
 def cells(model, layout, number=0):
-    return plain(model.row(number, layout, None))[LABEL_CELLS:]
+    (drawn,) = MapLines(model).row(number, layout, None)
+    return plain(drawn)[layout.label :]
 
 
 def said(model):
@@ -53,13 +60,13 @@ def mixed():
 
 
 def test_marks_beside_a_cell_tell_what_takes_no_tasks_and_what_is_spot(mixed):
-    layout = Grid(10, 2)
+    layout = Layout(Form.CELL, 10, 2)
     text = cells(model_of(mixed), layout)
     assert text[:12] == "◉ ⊖-∅ . ⊗ ◉·"
     assert cells(model_of(mixed, ascii_only=True), layout).isascii()
 
 
-def test_beside_phases_a_state_is_told_by_its_letter(mixed):
+def test_beside_phases_a_state_keeps_its_symbol(mixed):
     names = said(model_of(mixed, Lens.PHASE))
     assert names["failed"] == 1
     assert names["unusable"] == 1
@@ -101,16 +108,46 @@ def test_the_legend_is_laid_out_in_lines_that_fit(mixed):
     assert len({entry.glyph for entry in entries}) == len(entries)
 
 
-# -- the shape of the map ------------------------------------------------------------------------------------------
+# -- the form of the map -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("nodes", "lines", "expected"),
-    [(5, 18, (1, 60, 1)), (300, 18, (20, 2, 1)), (900, 18, (50, 1, 1)), (1500, 18, (50, 1, 2)), (9000, 18, (50, 1, 1))],
+    ("nodes", "size", "form"),
+    [
+        (1, (54, 16), Form.CARD),
+        (2, (62, 40), Form.CARD),
+        (9, (54, 16), Form.CARD),
+        (16, (96, 30), Form.CARD),
+        (16, (54, 8), Form.LINE),
+        (17, (54, 17), Form.LINE),
+        (40, (54, 8), Form.NAME),
+        (200, (120, 14), Form.NAME),
+        (200, (54, 12), Form.CELL),
+        (1000, (96, 30), Form.CELL),
+        (1000, (54, 12), Form.GROUP),
+        (10_000, (54, 12), Form.GROUP),
+        (10_000, (30, 3), Form.GROUP),
+    ],
 )
-def test_cells_shrink_to_half_a_cell_and_beyond_that_the_map_is_scrolled(nodes, lines, expected):
-    assert grid(nodes, 60, lines, has_halves=True) == Grid(*expected)
-    assert grid(nodes, 60, lines).rows == 1
+def test_nodes_are_drawn_in_the_richest_form_that_fits(nodes, size, form):
+    layout = layout_for(nodes, *size, NEEDS)
+    assert layout.form is form
+    assert layout.height(nodes) <= size[1]
+    assert layout.columns * (layout.cells + layout.gap) - layout.gap + layout.label <= size[0]
+    assert layout.units(nodes) * layout.nodes >= nodes
+
+
+@pytest.mark.parametrize("size", [(54, 12), (96, 40), (42, 4)])
+def test_forms_become_poorer_with_the_number_of_nodes_and_never_richer(size):
+    order = list(Form)
+    counts = [*range(1, 60), *range(60, 1200, 37), 5_000, 10_000]
+    forms = [order.index(layout_for(count, *size, NEEDS).form) for count in counts]
+    assert forms == sorted(forms)
+
+
+def test_two_nodes_get_wide_cards_below_one_another_rather_than_narrow_ones():
+    layout = layout_for(2, 62, 22, NEEDS)
+    assert (layout.columns, layout.cells, layout.lines) == (1, 62, 11)
 
 
 def many(count):
@@ -124,31 +161,20 @@ def hundred():
     return many(95)
 
 
-def test_in_half_cells_each_node_has_its_own_colour(hundred):
-    model = model_of(hundred)
-    layout = Grid(10, 1, 2)
-    spans = [span for number in range(5) for span in model.row(number, layout, None)[1:]]
-    assert sum(len(span.text) * (2 if span.ground is not None else 1) for span in spans) == 95
-    model.session.marks[ItemRef("node", 13)] = None
-    assert plain(model.row(0, layout, None))[LABEL_CELLS:] == "▀▀▀*▀▀▀▀▀▀"
-    with_cursor = model.row(0, layout, 17)
-    assert next(span for span in with_cursor if span.is_fill).text == "◉"
-
-
 def test_nodes_that_have_gone_are_left_out_by_a_key_and_come_back_with_the_past(mixed):
     sim = mixed
     model = model_of(sim)
-    before = cells(model, Grid(10, 1))
+    before = cells(model, ONE_CELL)
     assert len(before) == 6
     assert model.compact()
-    assert cells(model, Grid(10, 1)) == before.replace("∅", "")
-    assert plain(model.row(0, Grid(10, 1), None)).startswith("    0 ")
+    assert cells(model, ONE_CELL) == before.replace("∅", "")
+    assert plain(MapLines(model).row(0, layout_for(900, 54, 18, NEEDS), None)[0]).startswith("   0 ")
     assert said(model).get("left the pool") is None
     now_ms = sim.now_ms
     sim.seek((READY_S + 30) * 1000)
     model.session.update()
     model.update()
-    assert len(cells(model, Grid(10, 1))) == 6
+    assert len(cells(model, ONE_CELL)) == 6
     sim.seek(now_ms)
     model.session.update()
     model.update()
@@ -180,8 +206,9 @@ def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
 
     def roles(app):
         model = app.screen.query_one(NodeMap).model
-        rows = [{span.role for span in model.row(at, Grid(1, 60), None)} for at in range(6)]
-        seen.append(rows.count({Role.DIM}))
+        rows = [MapLines(model).row(at, Layout(Form.LINE, 1, 60), None) for at in range(6)]
+        words = [{span.role for span in line if span.text.strip()} for (line,) in rows]
+        seen.append(words.count({Role.DIM}))
 
     def note(app):
         seen.append(text_of(app))
@@ -212,14 +239,15 @@ def test_dragging_marks_a_rectangle_of_nodes(hundred):
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
             node_map = app.screen.query_one(NodeMap)
-            columns = node_map._grid.columns
-            await pilot.mouse_down(node_map, offset=(LABEL_CELLS + 2, 1))
-            await pilot.hover(node_map, offset=(LABEL_CELLS + 8, 3))
-            await pilot.hover(node_map, offset=(LABEL_CELLS + 6, 2))
-            await pilot.mouse_up(node_map, offset=(LABEL_CELLS + 6, 2))
+            layout = node_map.layout_now
+            columns, left, wide = layout.columns, layout.label, layout.cells
+            await pilot.mouse_down(node_map, offset=(left + wide, 1))
+            await pilot.hover(node_map, offset=(left + 4 * wide, 3))
+            await pilot.hover(node_map, offset=(left + 3 * wide, 2))
+            await pilot.mouse_up(node_map, offset=(left + 3 * wide, 2))
             await pilot.pause()
             seen.append([subject.key for subject in app.session.marks])
-            await pilot.hover(node_map, offset=(LABEL_CELLS + 20, 3))
+            await pilot.hover(node_map, offset=(left + 5 * wide, 3))
             await pilot.pause()
             seen.append(len(app.session.marks))
             seen.append(columns)

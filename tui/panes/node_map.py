@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import Vertical
 
 from tui.dialogs.picker import Pick, Picker
-from tui.viewmodels.node_map.cells import NodeMapModel
+from tui.viewmodels.node_map.layout import Form
 from tui.viewmodels.node_map.lenses import LENSES
+from tui.viewmodels.node_map.model import NodeMapModel
 from tui.viewmodels.text.styled import cut
 from tui.viewmodels.watch.arrangement import Wish
 from tui.widgets.legend import Legend
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-_REST = 5  # lines of frame, legend and description
-_SIDES = 10  # cells of frame and labels
-_IN_WORDS = 12  # nodes that have a line each if there is room
-_LOW = 10  # lines; a lower pane has a legend of one line and no description
+_REST, _REST_OF_WORDS = 5, 4  # lines of frame, legend and description; where nodes are told in words, without the last
+_SIDES = 4  # cells of frame and padding
+_LOW = 6  # lines; a lower pane has a legend of one line and no description
+_MORE_OUTPUT = 3  # lines by which each card can grow
 
 
 class NodeMapPane(Vertical):
@@ -52,30 +53,38 @@ class NodeMapPane(Vertical):
         self._model.recall(values)
 
     def update(self) -> None:
-        self.query_one(NodeMap).update()
-        is_low = self.size.height < _LOW
+        node_map = self.query_one(NodeMap)
+        node_map.update()
+        form, is_low = node_map.layout_now.form, self.size.height < _LOW
+        is_told = form in (Form.CARD, Form.LINE)
         self.query_one(Legend).update(1 if is_low else 2)
-        self._describe(is_low=is_low)
-        set_title(self, self._model.title(self.size.width))
+        self._describe(is_shown=not is_low and not is_told)
+        set_title(self, self._model.title(self.size.width, node_map.layout_now))
 
-    def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
-        """Return the rows for all nodes, with the legend and the description."""
-        nodes = max(2, len(self._model.nodes))
-        row = max(10, (width - _SIDES) // 2 // 10 * 10)
-        cells = -(-nodes // row)
-        lines = nodes if nodes <= _IN_WORDS else max(2, cells)
-        return Wish(min(lines, 2) + _REST, lines + _REST, lines + _REST)
+    def wish(self, width: int, height: int) -> Wish:
+        """Return the rows for the nodes, with the legend: cards in three fifths of the view, else half of it."""
+        model, cells = self._model, width - _SIDES
+        count = max(1, len(model.nodes))
+        best = model.layout(cells, height * 3 // 5 - _REST_OF_WORDS)
+        if best.form is not Form.CARD:
+            best = model.layout(cells, height // 2 - _REST)
+        rest = _REST_OF_WORDS if best.form in (Form.CARD, Form.LINE) else _REST
+        lines = best.height(count) + rest
+        more = best.rows(count) * _MORE_OUTPUT if best.form is Form.CARD else 0
+        return Wish(min(lines, model.layout(cells, 2).height(count) + _REST), lines, lines + more)
 
-    def _describe(self, *, is_low: bool) -> None:
-        described = self.query_one("#described", LinesView)
-        described.display = not is_low
-        described.show([cut(self._model.description(self.query_one(NodeMap).cursor), described.size.width)])
+    def _describe(self, *, is_shown: bool) -> None:
+        described, node_map = self.query_one("#described", LinesView), self.query_one(NodeMap)
+        described.display = is_shown
+        text = self._model.description(node_map.cursor, node_map.layout_now.nodes)
+        described.show([cut(text, self.size.width)])
 
     def show_all(self) -> bool:
-        """Dim no nodes any more; return whether some were dimmed."""
-        was_dimmed = self._model.only is not None
-        self._model.only = None
-        return was_dimmed
+        """Dim no nodes any more, else leave a zoom; return whether there was one of them."""
+        if self._model.only is not None:
+            self._model.only = None
+            return True
+        return self.query_one(NodeMap).zoom_out()
 
     def on_node_map_changed(self) -> None:
         """Update legend and description with the map."""

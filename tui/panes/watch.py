@@ -40,8 +40,11 @@ if TYPE_CHECKING:
 HELP = (
     "The three bars show the progress of the job in focus: the nodes that have prepared, the tasks that are completed, "
     "the nodes that have released.\n"
-    "The map shows every node of the pool, always in the same place; l and L change the lens. "
-    "Beside a cell - means scheduling disabled, and a dot means Spot. With very many nodes each has half a cell. "
+    "Nodes are shown as cards, lines, names or cells, whatever fits; l and L change the lens. "
+    "A card has the node's tasks with their progress, its preparation, and the output that was written last. "
+    "Beside a cell - means scheduling disabled, and a dot means Spot. "
+    "With very many nodes a cell stands for several: it shows any failure among them, else what most of them are. "
+    "Enter shows the nodes of such a cell, esc goes back. "
     "Age is the time in the present state. Failures counts the runs of tasks on the node that failed, and those of "
     "preparation and release of the job in focus. On the legend enter dims all other nodes, and m marks all nodes of "
     "an entry.\n"

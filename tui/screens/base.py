@@ -134,8 +134,8 @@ class ViewScreen(Screen[None]):
 
     @property
     def group_under_cursor(self) -> Sequence[ItemRef]:
-        """All subjects under the cursor: an entry of the legend and of the attention pane stands for a group."""
-        if isinstance(self.focused, Attention | Legend):
+        """All subjects under the cursor: an entry of the legend or of the attention pane, or a cell, may be a group."""
+        if isinstance(self.focused, Attention | Legend | NodeMap):
             return self.focused.subjects
         return [self.under_cursor] if self.under_cursor is not None else []
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from tui.viewmodels.node_map.cells import NodeMapModel
+    from tui.viewmodels.node_map.model import NodeMapModel
     from tui.viewmodels.text.glyphs import Glyph
 
 

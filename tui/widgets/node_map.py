@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.message import Message
 
-from tui.viewmodels.node_map.cells import LABEL_CELLS, Grid, NodeMapModel, grid
+from tui.viewmodels.node_map.cells import MapLines
+from tui.viewmodels.node_map.layout import Form, Layout
 from tui.viewmodels.text.styled import ItemRef, Role, Span, cut
-from tui.widgets import palette
 from tui.widgets.cursor import CursorView
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import OpenSubject
@@ -21,27 +22,30 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
+    from tui.viewmodels.node_map.model import NodeMapModel
     from tui.viewmodels.text.styled import Line
 
 
 class NodeMap(ResizeFilter, CursorView):
-    """One cell for each node of the pool in focus."""
+    """The nodes of the pool in focus, in the richest form for which there is room."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1, 0)", "left", show=False, id="map.left"),
         Binding("right", "move(1, 0)", "right", show=False, id="map.right"),
         Binding("up,k", "move(0, -1)", "up", show=False, id="map.up"),
         Binding("down,j", "move(0, 1)", "down", show=False, id="map.down"),
+        Binding("pageup", "page(-1)", "page up", show=False, id="map.page-up"),
+        Binding("pagedown", "page(1)", "page down", show=False, id="map.page-down"),
         Binding("home", "edge(0)", "first node", show=False, id="map.first"),
         Binding("end", "edge(1)", "last node", show=False, id="map.last"),
         Binding("l", "lens", "next lens", id="map.lens"),
         Binding("L", "choose_lens", "choose the lens", id="map.lenses"),
         Binding("D", "compact", "hide or show nodes that have left", id="map.compact"),
-        Binding("enter", "open", "open the node", id="map.open"),
+        Binding("enter", "open", "open the node, or show the nodes of a cell", id="map.open"),
     ]
 
     class Changed(Message):
-        """The cursor, the marks or the lens have changed."""
+        """The cursor, the marks, the lens or the part in view has changed."""
 
     class LensWanted(Message):
         """The user wants to choose a lens."""
@@ -50,85 +54,109 @@ class NodeMap(ResizeFilter, CursorView):
         """The map is empty until ``update``."""
         super().__init__(id=id)
         self.model = model
-        self.cursor = 0
+        self.cursor = 0  # index of a node; of the first one of a cell that stands for several
+        self._lines = MapLines(model)
         self._drawn: list[Line] = []
         # While the mouse button is down: the first node, and the marks before.
         self._held: tuple[int, dict[ItemRef, None]] | None = None
 
     @property
     def key(self) -> int | None:
-        """The row number of the node under the cursor, None without nodes."""
+        """The row number of the node under the cursor, of the worst one in a cell; None without nodes."""
         nodes = self.model.nodes
-        return nodes[self.cursor] if self.cursor < len(nodes) else None
+        if self.cursor >= len(nodes):
+            return None
+        return nodes[self.model.worst(self.cursor, self.layout_now.nodes)]
 
     @property
     def subject(self) -> ItemRef | None:
-        """The node under the cursor."""
+        """The node under the cursor, the worst one in a cell."""
         return None if self.key is None else ItemRef("node", self.key)
 
     @property
     def subjects(self) -> Sequence[ItemRef]:
-        """The node under the cursor as a group."""
-        return () if self.subject is None else (self.subject,)
-
-    def on_mount(self) -> None:
-        # not every theme has colours for half cells
-        self.watch(self.app, "theme", self.update, init=False)
+        """The nodes under the cursor: all of a cell."""
+        return [ItemRef("node", node) for node in self.model.nodes[self.cursor :][: self.layout_now.nodes]]
 
     def update(self) -> None:
-        """Update the model, and draw the map if it has changed."""
+        """Update the model, and draw the lines that have changed."""
         self.model.update()
-        self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1))
-        set_line_count(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
-        drawn = [self._line(y) for y in range(self.size.height)]
-        if drawn != self._drawn:
-            self._drawn = drawn
-            self.refresh()
+        unit = self.layout_now.nodes
+        self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1)) // unit * unit
+        self._draw()
 
     @property
-    def _grid(self) -> Grid:
-        halves = palette.has_grounds(self.app.theme) and not self.model.session.glyphs.ascii_only
-        return grid(len(self.model.nodes), self.size.width, max(1, self.size.height), has_halves=halves)
+    def layout_now(self) -> Layout:
+        """The layout for the nodes in view in the present room."""
+        return self.model.layout(self.size.width, self.size.height)
+
+    def _draw(self) -> None:
+        """Draw again the lines that have changed."""
+        set_line_count(self, self.layout_now.height(len(self.model.nodes)))
+        before, self._drawn = self._drawn, self._all_lines()
+        if len(before) != len(self._drawn):
+            self.refresh()
+            return
+        for y, (old, new) in enumerate(zip(before, self._drawn, strict=True)):
+            if old != new:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    def _all_lines(self) -> list[Line]:
+        width, height = self.size
+        if not self.model.nodes:
+            empty = [(Span(f" {text}", Role.DIM),) for text in self.model.empty()]
+            return [*([()] if height > len(empty) else []), *empty][:height]
+        layout = self.layout_now
+        cursor = self.cursor if self.has_focus else None
+        first, rows = self.top_line // layout.lines, -(-height // layout.lines)
+        found = [each for row in range(first, first + rows) for each in self._lines.row(row, layout, cursor)]
+        return [cut(each, width) for each in found[:height]]
 
     def render_line(self, y: int) -> Strip:
-        return strip_of(self, self._drawn[y] if y < len(self._drawn) else self._line(y))
-
-    def _line(self, y: int) -> Line:
-        if not self.model.nodes:
-            empty = self.model.empty()
-            at = y - 1
-            return (Span(f" {empty[at]}", Role.DIM),) if 0 <= at < len(empty) else ()
-        cursor = self.cursor if self.has_focus else None
-        return cut(self.model.row(y + self.top_line, self._grid, cursor), self.size.width)
+        return strip_of(self, self._drawn[y] if y < len(self._drawn) else ())
 
     def redraw_cursor(self) -> None:
-        """Draw all lines anew."""
-        self._drawn = []
-        self.refresh()
+        """Draw the lines on which the cursor was and is."""
+        self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
         if self.has_new_size(event):
-            self.redraw_cursor()
-            set_line_count(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
+            self._drawn = []
+            self._draw()
+            self.post_message(self.Changed())  # title, legend and description depend on the form
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self.redraw_cursor()
+        self._draw()
 
     # -- keys ----------------------------------------------------------------------------------------------------
 
     def move_to(self, index: int) -> None:
-        """Move the cursor to the node at this position of the map."""
+        """Move the cursor to the node at this index of the map, or to the cell that stands for it."""
         if not self.model.nodes:
             return
-        self.cursor = max(0, min(index, len(self.model.nodes) - 1))
-        self.scroll_into_view(self.cursor // self._grid.nodes_in_line)
+        layout = self.layout_now
+        self.cursor = max(0, min(index, len(self.model.nodes) - 1)) // layout.nodes * layout.nodes
+        top = self.cursor // layout.nodes // layout.columns * layout.lines
+        self.scroll_into_view(top, top + layout.lines - 1)
         self.redraw_cursor()
         self.post_message(self.Changed())
 
     def action_move(self, right: int, down: int) -> None:
-        """Move the cursor by cells."""
-        self.move_to(self.cursor + right + down * self._grid.columns)
+        """Move the cursor by columns and rows; at the edge of the map it stays."""
+        layout, count = self.layout_now, len(self.model.nodes)
+        row, column = divmod(self.cursor // layout.nodes, layout.columns)
+        if not 0 <= column + right < layout.columns or not 0 <= row + down < layout.rows(count):
+            return
+        self.move_to(min(((row + down) * layout.columns + column + right) * layout.nodes, count - 1))
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor up or down by the rows that are visible, at most to the first or last row."""
+        layout = self.layout_now
+        row = self.cursor // layout.nodes // layout.columns
+        rows = max(1, self.size.height // layout.lines)
+        last = layout.rows(len(self.model.nodes)) - 1
+        self.action_move(0, max(0, min(row + by * rows, last)) - row)
 
     def action_edge(self, last: int) -> None:
         """Move the cursor to the first or the last node."""
@@ -152,21 +180,34 @@ class NodeMap(ResizeFilter, CursorView):
         self.post_message(self.Changed())
 
     def action_open(self) -> None:
-        """Open the node under the cursor."""
-        if self.subject is not None:
+        """Open the node under the cursor, or show the nodes of the cell under it."""
+        layout = self.layout_now
+        if layout.form is Form.GROUP and self.model.nodes:
+            worst = self.model.worst(self.cursor, layout.nodes) - self.cursor
+            self.model.zoom(self.cursor, layout.nodes)
+            self.move_to(worst)
+        elif self.subject is not None:
             self.post_message(OpenSubject(self.subject))
+
+    def zoom_out(self) -> bool:
+        """Show the nodes that were in view before the last zoom; return whether there was one."""
+        if not self.model.zooms:
+            return False
+        self.move_to(self.model.unzoom())
+        return True
 
     # -- the mouse -----------------------------------------------------------------------------------------------
 
     def _index_at(self, event: events.MouseEvent) -> int | None:
-        """Return the position of the node under the mouse, None beside the cells."""
-        layout = self._grid
+        """Return the index of the node under the mouse, of the first one of a cell; None beside the cells."""
+        layout = self.layout_now
         place = self.place_of(event)
-        if place is None:
+        if place is None or place.x < layout.label:
             return None
-        column = 0 if layout.columns == 1 else (place.x - LABEL_CELLS) // layout.pitch
-        index = place.y * layout.nodes_in_line + column
-        return index if 0 <= column < layout.columns and index < len(self.model.nodes) else None
+        gap = layout.gap
+        column = (place.x - layout.label) // (layout.cells + gap)
+        index = (place.y // layout.lines * layout.columns + column) * layout.nodes
+        return index if column < layout.columns and index < len(self.model.nodes) else None
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Begin a rectangle of nodes to be marked."""
@@ -186,11 +227,14 @@ class NodeMap(ResizeFilter, CursorView):
         self.redraw_cursor()
 
     def _between(self, one: int, other: int) -> list[int]:
-        columns = self._grid.columns
-        top, bottom = sorted((one // columns, other // columns))
-        left, right = sorted((one % columns, other % columns))
-        rows = (self.model.nodes[row * columns + left : row * columns + right + 1] for row in range(top, bottom + 1))
-        return [node for row in rows for node in row]
+        """Return the nodes in the rectangle between two units."""
+        layout = self.layout_now
+        one, other = one // layout.nodes, other // layout.nodes
+        top, bottom = sorted((one // layout.columns, other // layout.columns))
+        left, right = sorted((one % layout.columns, other % layout.columns))
+        rows = (range(row * layout.columns + left, row * layout.columns + right + 1) for row in range(top, bottom + 1))
+        units = (self.model.nodes[unit * layout.nodes : (unit + 1) * layout.nodes] for row in rows for unit in row)
+        return [node for nodes in units for node in nodes]
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """End the rectangle."""

@@ -1,267 +1,138 @@
-"""The node map: one cell for each node, always at the same place, drawn through a lens."""
+"""The lines of the node map: rows of cards, of words, of names, of symbols."""
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from engine.views.pages.instances import HookStatus
-from engine.views.pages.nodes import count_gone, gone_in
-from tui.viewmodels.node_map.lenses import FIRST_LENS, LENSES, Lens, facts_of, glyph_for, rank_of
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.glyphs import NODE, Glyph, phase_glyph
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, merged
+from engine.base.terms import NodeState
+from tui.viewmodels.node_map.cards import Cards
+from tui.viewmodels.node_map.layout import Form
+from tui.viewmodels.node_map.lenses import Lens, slots_glyph
+from tui.viewmodels.text.glyphs import NODE
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, cut, fit, merged, width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from tui.viewmodels.node_map.layout import Layout
+    from tui.viewmodels.node_map.model import NodeMapModel
+    from tui.viewmodels.text.glyphs import Glyph
 
-    from tui.viewmodels.session.session import Session
-
-LABEL_CELLS = 6  # before each row: the index of its first node
-_WORDS_CELLS = 40
-_TASKS_CELLS = 54
-_SLOT_CELLS = 8
-_UPPER_HALF = "▀"
+_QUIET = (Role.QUIET, Role.RUNNING, Role.OK)  # names are dim in these roles, so that trouble stands out
 
 
-class Grid(NamedTuple):
-    """The layout of the cells: nodes in a row, cells for each node with its gap, and rows in a line.
+class MapLines:
+    """Draws the rows of the map, and keeps those whose input is still the same."""
 
-    With one node in a row there is room for words; with two rows in a line each node has half a cell.
-    """
+    def __init__(self, model: NodeMapModel) -> None:
+        self._model = model
+        self._cards = Cards(model)
+        self._kept: dict[int, tuple[object, Line]] = {}  # by row: its input, and its line
 
-    columns: int
-    pitch: int
-    rows: int = 1
+    def row(self, number: int, layout: Layout, cursor: int | None) -> list[Line]:
+        """Return the lines of a row. ``cursor`` is the index of the node under the cursor, None without the focus."""
+        count = len(self._model.nodes)
+        unit = layout.nodes
+        firsts = range(number * layout.columns * unit, min(count, (number + 1) * layout.columns * unit), unit)
+        if not firsts:
+            return [()] * layout.lines
+        at = None if cursor is None else cursor // unit * unit
+        if layout.form is Form.CARD:
+            cards = [self._cards.card(first, layout.cells, layout.lines, is_cursor=first == at) for first in firsts]
+            return [_beside([card[y] for card in cards], layout) for y in range(layout.lines)]
+        if layout.form is Form.LINE:
+            words = [self._cards.line(first, layout.cells, is_cursor=first == at) for first in firsts]
+            return [_beside(words, layout)]
+        return [self._symbols(number, firsts, layout, at)]
 
-    @property
-    def nodes_in_line(self) -> int:
-        """The number of nodes in a line of the screen."""
-        return self.columns * self.rows
-
-
-def grid(nodes: int, cells: int, lines: int, *, has_halves: bool = False) -> Grid:
-    """Return the largest layout in which all nodes fit: a line, two cells, one cell or half a cell for each node.
-
-    Rows have a multiple of ten nodes. If nothing fits, each node has one cell and the map scrolls.
-    """
-    room = max(10, cells - LABEL_CELLS)
-    if nodes <= lines and cells >= _WORDS_CELLS:
-        return Grid(1, cells)
-    layouts = [Grid(max(10, room // pitch // 10 * 10), pitch) for pitch in (2, 1)]
-    if has_halves:
-        layouts.append(layouts[-1]._replace(rows=2))
-    return next((each for each in layouts if -(-nodes // each.nodes_in_line) <= lines), layouts[1])
-
-
-class NodeMapModel:
-    """The nodes of the pool in focus as cells."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.lens = FIRST_LENS
-        self.only: Glyph | None = None  # the glyph that is not dimmed
-        self.nodes: Sequence[int] = ()
-        self._page = session.nodes()
-        # For each node: index in the pool, state, and the lens's property.
-        self._positions: Sequence[int] = ()
-        self._states = b""
-        self._facts: Sequence[int] = ()
-        self._glyphs: dict[tuple[int, int], Glyph] = {}
-        self._counted: tuple[object, Counter[Glyph]] = (None, Counter())
-        self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
-        self._shown: tuple[object, bytes] = (None, b"")
-        self._lines: dict[int, tuple[object, Line]] = {}  # by number: the input of a line of cells, and the line
-
-    def remembered(self) -> dict[str, Any]:
-        """Return the user's choices, for the settings file."""
-        return {} if self.lens is FIRST_LENS else {"lens": self.lens.value}
-
-    def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the user's choice of lens."""
-        self.lens = next((lens for lens in LENSES if lens.value == values.get("lens")), FIRST_LENS)
-
-    def update(self) -> None:
-        """Read the simulation again."""
-        self._page = page = self.session.nodes()
-        nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, self.session.now_ms)
-        self._glyphs.clear()
-        self._positions = range(len(nodes))
-        if self._left_out.get(page.pool_id):
-            shown = self._shown_of(states)
-            nodes, self._positions = tuple(compress(nodes, shown)), tuple(compress(self._positions, shown))
-            states, facts = bytes(compress(states, shown)), tuple(compress(facts, shown))
-        self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
-        self._states, self._facts = states, facts
-
-    def _shown_of(self, states: bytes) -> bytes:
-        """Return a byte for each node of the pool, 0 for those left out. In the past a node may be back."""
-        left_out = self._left_out[self._page.pool_id]
-        known = self.session.simulation.jumps, len(states), count_gone(states), self._page.pool_id, left_out
-        if self._shown[0] != known:
-            shown = bytearray(b"\1") * len(states)
-            for at in left_out.intersection(gone_in(states)):
-                shown[at] = 0
-            self._shown = known, bytes(shown)
-        return self._shown[1]
-
-    def compact(self) -> bool:
-        """Leave out the nodes that have left the pool, or show them again. Return True if some were left out."""
-        pool_id = self._page.pool_id
-        gone = frozenset(self._positions[at] for at in gone_in(self._states))
-        self._left_out[pool_id] = self._left_out.get(pool_id, frozenset()) | gone if gone else frozenset()
-        self.update()
-        return bool(gone)
-
-    def look_through(self, lens: Lens) -> None:
-        """Choose a lens."""
-        self.lens, self.only = lens, None
-        self.update()
-
-    def next_lens(self) -> None:
-        """Choose the next lens."""
-        self.look_through(LENSES[(LENSES.index(self.lens) + 1) % len(LENSES)])
-
-    def title(self, cells: int) -> str:
-        """Return the number of nodes and the lens."""
-        count, number = len(self.nodes), LENSES.index(self.lens) + 1
-        nodes = f"{count:,} {'node' if count == 1 else 'nodes'}"
-        forms = (
-            f"Node map · {nodes} · lens {number} of {len(LENSES)}: {self.lens.value}",
-            f"{nodes} · {self.lens.value}",
-            self.lens.value,
-        )
-        return self.session.text(next((form for form in forms if len(form) <= cells - 2), forms[-1]))
-
-    # -- cells ---------------------------------------------------------------------------------------------------
-
-    def glyph(self, index: int) -> Glyph:
-        """Return the glyph of the node at an index through the present lens."""
-        return self._glyph_of((self._states[index], self._facts[index]))
-
-    def _glyph_of(self, facts: tuple[int, int]) -> Glyph:
-        found = self._glyphs.get(facts)
-        if found is None:
-            found = self._glyphs[facts] = glyph_for(self.lens, *facts, self._page.slots())
-        return found
-
-    def row(self, number: int, layout: Grid, cursor: int | None) -> Line:
-        """Return a line of cells, with the index of its first node."""
-        first = number * layout.nodes_in_line
-        if first >= len(self.nodes):
-            return ()
-        if layout.columns == 1:
-            return self._words(first, layout.pitch, is_cursor=first == cursor)
-        here = slice(first, first + layout.nodes_in_line)
-        nodes, marks = self.nodes[here], self.session.marks
+    def _symbols(self, number: int, firsts: range, layout: Layout, cursor: int | None) -> Line:
+        """Return a row of names or symbols, drawn anew only if it has changed."""
+        model = self._model
+        here = slice(firsts.start, firsts[-1] + layout.nodes)
+        nodes, marks, lens = model.nodes[here], model.session.marks, model.lens
         looks = (
-            (self.lens, self.only, layout, self.session.glyphs.ascii_only, self._positions[first], nodes),
-            (self._states[here], self._facts[here], bytes(map(self._page.is_enabled, nodes))),
-            cursor if cursor is not None and here.start <= cursor < here.stop else None,
+            (lens, model.only, layout, model.session.glyphs.ascii_only, firsts, nodes),
+            ([model.glyphs[code] for code in sorted(set(model.codes[here]))], model.codes[here]),
+            model.facts[here] if lens is Lens.SLOTS else None,
+            bytes(map(model.page.is_enabled, nodes)) if layout.nodes == 1 else None,
+            cursor if cursor in firsts else None,
             [ItemRef("node", node) in marks for node in nodes] if marks else None,
         )
-        known = self._lines.get(number)
+        known = self._kept.get(number)
         if known is None or known[0] != looks:
-            known = self._lines[number] = looks, self._cells(first, layout, cursor)
+            draw = {Form.NAME: self._name, Form.CELL: self._cell, Form.GROUP: self._group}[layout.form]
+            label = Span(f"{model.position(firsts.start):>{layout.label - 1},} " if layout.label else "", Role.DIM)
+            spans = [span for first in firsts for span in draw(first, layout, is_cursor=first == cursor)]
+            known = self._kept[number] = looks, tuple(merged([label, *spans]))
         return known[1]
 
-    def _cells(self, first: int, layout: Grid, cursor: int | None) -> Line:
-        label = Span(f"{self._positions[first]:5d} ", Role.DIM)
-        if layout.rows == 2:
-            return tuple(merged([label, *self._halves(first, layout.columns, cursor)]))
-        last = min(first + layout.columns, len(self.nodes))
-        return tuple(
-            merged([label, *(self._cell(at, layout.pitch, is_cursor=at == cursor) for at in range(first, last))])
-        )
+    def _name(self, index: int, layout: Layout, *, is_cursor: bool) -> list[Span]:
+        """Return a symbol, the node's name, and its mark."""
+        model, glyph = self._model, self._model.glyph(index)
+        symbol, mark = self._signs(index, is_cursor=is_cursor)
+        role = model.role(glyph) if glyph.role not in _QUIET else Role.DIM
+        name = fit(f"n{model.position(index)}{mark.text.strip()}", layout.cells - 1)
+        return [symbol, Span(name, Role.STRONG if is_cursor else role)]
 
-    def _cell(self, at: int, pitch: int, *, is_cursor: bool) -> Span:
-        """Return a node's glyph. A second cell shows disabled scheduling and Spot nodes."""
-        node, glyph, page = self.nodes[at], self.glyph(at), self._page
-        is_disabled = not page.is_enabled(node)
-        text = self._mark(node) or self.session.glyphs.of(glyph)
-        if pitch > 1:
-            text += "-" if is_disabled else " " if page.is_dedicated(node) else self.session.glyphs.spot
-        return Span(text, self._role(glyph), is_fill=is_cursor, is_underlined=is_disabled)
+    def _cell(self, index: int, layout: Layout, *, is_cursor: bool) -> list[Span]:
+        symbol, mark = self._signs(index, is_cursor=is_cursor)
+        return [symbol, mark] if layout.cells > 1 else [symbol]
 
-    def _halves(self, first: int, columns: int, cursor: int | None) -> list[Span]:
-        """Return two rows in one line, as upper half blocks. Marks and the cursor take a whole cell."""
-        spans = []
-        for upper in range(first, min(first + columns, len(self.nodes))):
-            both = [at for at in (upper, upper + columns) if at < len(self.nodes)]
-            marked = next((at for at in both if self._mark(self.nodes[at])), None)
-            if cursor in both:
-                spans.append(self._cell(cursor, 1, is_cursor=True))
-            elif marked is not None:
-                spans.append(Span("*", self._role(self.glyph(marked))))
-            else:
-                above, below = self._role(self.glyph(upper)), self._role(self.glyph(both[-1]))
-                spans.append(Span(_UPPER_HALF, above, ground=below if len(both) > 1 else None))
-        return spans
+    def _signs(self, index: int, *, is_cursor: bool) -> tuple[Span, Span]:
+        """Return a node's symbol, and the sign beside it: disabled scheduling, or a Spot node."""
+        model, node, glyph = self._model, self._model.nodes[index], self._model.glyph(index)
+        is_disabled = not model.page.is_enabled(node)
+        text = "*" if model.is_marked(node) else model.session.glyphs.of(glyph)
+        mark = "-" if is_disabled else " " if model.page.is_dedicated(node) else model.session.glyphs.spot
+        role = model.role(glyph)
+        symbol = Span(text, role, is_fill=is_cursor, is_underlined=is_disabled)
+        return symbol, Span(mark, role if mark.strip() else Role.PLAIN)
 
-    def _role(self, glyph: Glyph) -> Role:
-        return glyph.role if self.only is None or glyph == self.only else Role.DIM
+    def _group(self, first: int, layout: Layout, *, is_cursor: bool) -> list[Span]:
+        """Return the symbol of several nodes: filled if half of them or more have failed."""
+        model = self._model
+        glyph, share = self._shown_of(first, layout.nodes)
+        marked = any(map(model.is_marked, model.nodes[first : first + layout.nodes])) if model.session.marks else False
+        text = "*" if marked else model.session.glyphs.of(glyph)
+        if is_cursor:
+            return [Span(text, Role.CURSOR, is_fill=True, is_underlined=True)]
+        return [Span(text, model.role(glyph), is_fill=glyph.role is Role.FAILED and share >= 0.5)]
 
-    def _words(self, index: int, cells: int, *, is_cursor: bool) -> Line:
-        """Return a node on a line of its own: glyph, state, slots in use, phase, tasks."""
-        node, glyph, glyphs = self.nodes[index], self.glyph(index), self.session.glyphs
-        row = self._page.row(node)
-        state, phase = NODE[row.state], phase_glyph(row.prep, row.release)
-        slots = min(row.slots, _SLOT_CELLS)
-        used = -(-row.used_slots * slots // row.slots)
-        tasks = " ".join(task_id for *_, task_id in self._page.tasks_on(node)[:_SLOT_CELLS])
-        is_known = row.prep is not HookStatus.NOT_NEEDED
-        spans = line(
-            Span(fit(f"n{row.position}", LABEL_CELLS - 1) + " ", Role.STRONG if is_cursor else Role.DIM),
-            Span(self._mark(node) or glyphs.of(glyph), glyph.role, is_fill=is_cursor),
-            Span(" " + fit(state.name, 21 if cells >= _TASKS_CELLS else 16), state.role),
-            Span(glyphs.full * used, Role.RUNNING),
-            Span(glyphs.rest * (slots - used) + " ", Role.OFF),
-            Span(fit(phase.name if is_known else "", 15), phase.role),
-            Span(tasks if cells >= _TASKS_CELLS else "", Role.DIM),
-        )
-        is_dimmed = self.only is not None and glyph != self.only
-        return tuple(span._replace(role=Role.DIM) for span in spans) if is_dimmed else spans
+    def _shown_of(self, first: int, count: int) -> tuple[Glyph, float]:
+        """Return the glyph that stands for several nodes, and their share: the worst failure, else the most frequent.
 
-    def _mark(self, node: int) -> str:
-        """Return the sign of a marked node; empty if it is not marked."""
-        return "*" if ItemRef("node", node) in self.session.marks else ""
+        A glyph that the user has chosen comes first, so that nothing of it is hidden.
+        """
+        model = self._model
+        codes = model.codes[first : first + count]
+        if model.only is not None and model.only in model.glyphs:
+            chosen = codes.count(model.glyphs.index(model.only))
+            if chosen:
+                return model.only, chosen / len(codes)
+        code = max(codes)
+        if model.glyphs[code].role is not Role.FAILED:
+            code = max(set(codes), key=lambda each: (codes.count(each), each))
+            if model.lens is Lens.SLOTS:
+                return self._slots_of(first, count), 1.0
+            return model.glyphs[code], codes.count(code) / len(codes)
+        failed = sum(codes.count(each) for each in set(codes) if model.glyphs[each].role is Role.FAILED)
+        return model.glyphs[code], failed / len(codes)
 
-    # -- below the cells -----------------------------------------------------------------------------------------
+    def _slots_of(self, first: int, count: int) -> Glyph:
+        """Return the glyph of the share of slots in use on several nodes; that of their state if none can be used."""
+        model, slots = self._model, self._model.page.slots()
+        here = range(first, min(first + count, len(model.nodes)))
+        usable = [at for at in here if model.glyph(at).role in (Role.RUNNING, Role.QUIET)]
+        if not usable:
+            return model.glyph(model.worst(first, count))
+        used = sum(slots - model.facts[at] for at in usable)
+        return slots_glyph(used * 100 // (slots * len(usable)), 100, NODE[NodeState.RUNNING])
 
-    def counts(self) -> list[tuple[Glyph, int]]:
-        """Return the number of nodes for each glyph, failures first, then in the order of the state tables."""
-        known = self.lens, self._page, self._states, self._facts
-        if self._counted[0] != known:
-            counts: Counter[Glyph] = Counter()
-            for facts, count in Counter(zip(self._states, self._facts, strict=True)).items():
-                counts[self._glyph_of(facts)] += count
-            self._counted = known, counts
-        return sorted(self._counted[1].items(), key=lambda item: rank_of(item[0]))
 
-    def nodes_like(self, glyph: Glyph) -> list[int]:
-        """Return the nodes with this glyph."""
-        return [node for at, node in enumerate(self.nodes) if self.glyph(at) == glyph]
-
-    def description(self, index: int) -> Line:
-        """Return the node under the cursor, in one line."""
-        if index >= len(self.nodes):
-            return ()
-        node = self._page.row(self.nodes[index])
-        state = NODE[node.state]
-        phase = phase_glyph(node.prep, node.release)
-        return line(
-            Span(self.session.text(f"{fmt.node_name(node.position, node.node_id)} "), Role.STRONG),
-            Span(f" {state.name}", state.role),
-            Span(f"  {node.used_slots}/{node.slots} slots  "),
-            Span(phase.name, phase.role),
-            Span("" if node.is_dedicated else "  Spot", Role.DIM),
-        )
-
-    def empty(self) -> Sequence[str]:
-        """Say why there are no cells."""
-        if not self.session.pool_id:
-            return self.session.none_yet("pool")
-        if self._left_out.get(self.session.pool_id):
-            return ("All its nodes have left and are hidden.", "D shows them again.")
-        return (f"Pool {self.session.pool_id} has no nodes yet.",)
+def _beside(parts: list[Line], layout: Layout) -> Line:
+    """Return the units of a row beside one another."""
+    spans: list[Span] = []
+    for part in parts:
+        if spans:
+            spans.append(Span(" " * layout.gap))
+        shown = cut(part, layout.cells)
+        spans += [*shown, Span(" " * (layout.cells - width(shown)))]
+    return tuple(spans)

@@ -75,7 +75,7 @@ def glyph_for(lens: Lens, state: int, fact: int, slots: int) -> Glyph:
         case Lens.STATE:
             return glyph
         case Lens.SLOTS:
-            return _slots_glyph(slots - fact, slots, glyph)
+            return slots_glyph(slots - fact, slots, glyph)
         case Lens.AGE:
             return _AGES[fact]
         case Lens.FAILURES:
@@ -84,10 +84,17 @@ def glyph_for(lens: Lens, state: int, fact: int, slots: int) -> Glyph:
             return glyph if glyph.role in _OUT_OF_PHASE else phase_glyph(*hooks_in(fact))
 
 
-def _slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
+def severity_of(glyph: Glyph) -> tuple[bool, int]:
+    """Return the sort key by which the worst of several glyphs is the highest one."""
+    return glyph.role is Role.FAILED, _RANKS.get(glyph, 0)
+
+
+def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
+    """Return the glyph of slots in use, of all slots; that of the node's ``state`` where none can be used."""
+    if state.role not in (Role.RUNNING, Role.QUIET):
+        return state
     if used <= 0:
-        role = state.role if state.role is not Role.RUNNING else Role.QUIET
-        return Glyph(".", ".", role, f"no slot in use, {state.name}" if role is not Role.QUIET else "no slot in use")
+        return Glyph(".", ".", Role.QUIET, "no slot in use")
     if used >= slots:
         return Glyph("#", "#", Role.RUNNING, "all slots in use")
     tenths = used * 10 // slots if slots > _MOST else used

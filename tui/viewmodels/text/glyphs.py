@@ -53,6 +53,7 @@ class GlyphSet:
         # Bars of progress are slim; only failures are as loud as a full block.
         self.meter, self.meter_running, self.meter_rest = ("=", "~", "-") if ascii_only else ("━", "╍", "─")
         self.meter_failed = "x" if ascii_only else "█"
+        self.light = "." if ascii_only else "░"  # the empty part of a bar
         self.failure, self.by_hand = "!", "A"
         self.crossed, self.bookmark = ("~", "B") if ascii_only else ("≈", "◆")
         self.now, self.planned = ("^", "-") if ascii_only else ("▲", "┄")
@@ -64,6 +65,7 @@ class GlyphSet:
         self.good, self.bad, self.up = ("+", "x", "^") if ascii_only else ("✓", "✗", "▲")
         self.down = "v" if ascii_only else "▼"
         self.spot = "'" if ascii_only else "·"  # beside Spot nodes
+        self.frame = tuple("+-+|++" if ascii_only else "╭─╮│╰╯")
         self.closed, self.opened = ("+", "-") if ascii_only else ("▸", "▾")
 
     def of(self, glyph: Glyph) -> str:
@@ -149,8 +151,8 @@ RELEASE: dict[HookStatus, Glyph] = {
     HookStatus.NOT_NEEDED: _IDLE._replace(name="not needed"),
     HookStatus.WILL_RUN: Glyph(":", ":", Role.QUIET, "will run"),
     HookStatus.RUNNING: _RELEASING,
-    HookStatus.SUCCEEDED: Glyph("⊞", "=", Role.OK, "released"),
-    HookStatus.FAILED: Glyph("⋈", "Y", Role.FAILED, "release failed"),
+    HookStatus.SUCCEEDED: Glyph("∎", "=", Role.OK, "released"),
+    HookStatus.FAILED: Glyph("↯", "Y", Role.FAILED, "release failed"),
     HookStatus.SKIPPED: Glyph("⊝", "z", Role.OFF, "skipped"),
     HookStatus.GONE: _GONE._replace(name="node gone"),
 }

@@ -1,0 +1,320 @@
+"""Cards and lines of nodes, cells that stand for many, and the ways of the cursor on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tests.tui.test_node_map import many
+from tui.app.dashboard import Dashboard
+from tui.viewmodels.node_map.cards import Cards
+from tui.viewmodels.node_map.cells import MapLines
+from tui.viewmodels.node_map.layout import Form, Layout
+from tui.viewmodels.node_map.lenses import Lens
+from tui.viewmodels.node_map.model import NodeMapModel
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.styled import ItemRef, Role, plain, width
+from tui.widgets.node_map import NodeMap
+
+EACH_SIZE = [(200, 60), (120, 40), (80, 24)]
+
+
+@pytest.fixture
+def working():
+    """Two nodes of two slots; on the first a task is over and two run, the second has failed to prepare."""
+    prep = a_line(10, simulate={"stdout": "fetched 4 GB\n", "onNode": {1: {"exitCode": 3}}})
+    tasks = [a_task(f"t{number}", 30 * number, simulate={"stdout": f"one\nNPV {number}\n"}) for number in (1, 2, 3)]
+    job = a_job(tasks=tasks, prep=prep | {"constraints": {"maxTaskRetryCount": 0}})
+    sim = simulation(job, pool=a_pool(nodes=2, taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 60)
+    return sim
+
+
+def model_of(sim, **how):
+    model = NodeMapModel(Session(sim, **how))
+    model.update()
+    return model
+
+
+def card(model, index, cells=60, lines=9, *, is_cursor=False):
+    drawn = Cards(model).card(index, cells, lines, is_cursor=is_cursor)
+    assert len(drawn) == lines
+    assert all(width(each) <= cells for each in drawn)
+    return [plain(each) for each in drawn]
+
+
+def test_a_card_tells_what_a_node_is_and_does(working):
+    lines = card(model_of(working), 0)
+    assert lines[0].startswith("╭ n0 ◉ running  ██ 2/2 slots  ✓ prepared ─")
+    assert lines[1].split()[1:5] == ["◉", "t2", "18", "s"]
+    assert lines[1].rstrip(" │").endswith("43 s left")
+    assert "◉ t3" in lines[2]
+    assert lines[3].startswith("│ prep ✓ 11 s ")
+    assert lines[4].startswith("│ t1: one")
+    assert lines[5].startswith("│   NPV 1 ")
+
+
+def test_the_bar_of_a_task_grows_with_its_time(working):
+    def done(sim):
+        return card(model_of(sim), 0)[2].count("━")
+
+    before = done(working)
+    run_to(working, seconds=READY_S + 90)
+    assert 0 < before < done(working)
+
+
+def test_a_card_tells_why_a_node_does_nothing(working):
+    lines = card(model_of(working), 1)
+    assert lines[0].startswith("╭ n1 . idle  ░░ 0/2 slots  ✗ failed ─")
+    assert lines[1].split()[1] == "for"
+    assert "prep ✗ 11 s exit 3" in lines[2]
+
+
+def test_a_low_card_has_no_frame_and_counts_the_tasks_that_it_cannot_name(working):
+    lines = card(model_of(working), 0, 30, 3)
+    assert lines[0].startswith("n0 ◉ running  ██ 2/2 slots")
+    assert lines[1].split() == ["◉", "t2", "18", "s", "━━─────", "+1"]
+    assert lines[2].strip() == "prep ✓ 11 s"
+
+
+def test_cards_and_lines_are_ascii_where_that_is_asked_for(working):
+    model = model_of(working, ascii_only=True)
+    assert all(line.isascii() for index in (0, 1) for line in card(model, index))
+    lines = [plain(Cards(model).line(index, 90, is_cursor=False)) for index in (0, 1)]
+    assert all(line.isascii() for line in lines)
+    assert lines[0].startswith("n0 # running")
+    assert "+ prepared" in lines[0]
+    assert "X failed" in lines[1]
+
+
+def test_a_task_has_its_jobs_name_once_several_jobs_use_the_pool():
+    jobs = [a_job(name, tasks=[a_task("t1", 600)]) for name in ("day", "night")]
+    sim = simulation(*jobs, pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 60)
+    lines = card(model_of(sim), 0)
+    assert "◉ day/t1 " in lines[1]
+    assert "◉ night/t1 " in lines[2]
+
+
+# -- cells for many nodes ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hundred():
+    """A hundred Spot nodes that work, of which one is unusable and one is preempted."""
+    pool = a_pool(nodes=0, targetLowPriorityNodes=100)
+    timeline = [
+        {"at": READY_S + 2, "failNode": {"poolId": "p", "node": 37, "state": "unusable"}},
+        {"at": READY_S + 1, "evictNode": {"poolId": "p", "node": 64}},
+    ]
+    sim = simulation(
+        a_job(tasks=[a_task(f"t{number}", 900) for number in range(120)]),
+        pool=pool,
+        timeline=timeline,
+        account={"quotas": {"dedicatedCores": 900, "lowPriorityCores": 900}},
+    )
+    run_to(sim, seconds=READY_S + 35)
+    return sim
+
+
+GROUPS = Layout(Form.GROUP, 5, 1, nodes=10, label=4)
+
+
+def symbols(model, layout=GROUPS, cursor=None):
+    rows = range(layout.rows(len(model.nodes)))
+    lines = [each for row in rows for each in MapLines(model).row(row, layout, cursor)]
+    return "".join(plain(each)[layout.label :] for each in lines)
+
+
+def test_a_cell_for_many_shows_the_failure_among_them_else_what_most_are(hundred):
+    model = model_of(hundred)
+    model.look_through(Lens.STATE)
+    assert symbols(model) == "◉◉◉⊗◉◉◉◉◉◉"
+    assert "10 a cell: any failure, else most" in model.title(100, GROUPS)
+    assert "10 a cell, worst" in model.title(50, GROUPS)
+    assert "100 nodes" in model.title(20, GROUPS)
+
+
+def test_a_cell_for_many_shows_the_share_of_slots_in_use(hundred):
+    model = model_of(hundred)
+    model.look_through(Lens.SLOTS)
+    assert set(symbols(model)) <= {*"0123456789#", "⊗"}
+    assert "share of slots in use" in model.title(100, GROUPS)
+
+
+def test_a_state_that_the_user_has_chosen_shows_in_every_cell_that_has_it(hundred):
+    model = model_of(hundred)
+    model.look_through(Lens.STATE)
+    model.only = next(glyph for glyph, _ in model.counts() if glyph.name == "preempted")
+    assert symbols(model).count("▾") == 1
+
+
+def test_a_cell_of_which_half_has_failed_is_filled(hundred):
+    model = model_of(hundred)
+    model.look_through(Lens.STATE)
+
+    def fills(nodes):
+        layout = GROUPS._replace(nodes=nodes)
+        lines = [each for row in range(layout.rows(100)) for each in MapLines(model).row(row, layout, None)]
+        return [span.text for line in lines for span in line if span.is_fill]
+
+    assert fills(10) == []
+    assert fills(2) == ["⊗"]
+
+
+def test_the_legend_counts_the_nodes_in_view(hundred):
+    model = model_of(hundred)
+    model.look_through(Lens.STATE)
+    assert sum(count for _, count in model.counts()) == 100
+    model.zoom(30, 10)
+    assert {glyph.name: count for glyph, count in model.counts()} == {"unusable": 1, "running": 9}
+    assert model.title(100, Layout(Form.CARD, 1, 50)).startswith("Nodes · n30 to n39 of 100 · esc back")
+    model.zoom(5, 2)
+    assert [model.position(at) for at in range(2)] == [35, 36]
+    assert model.unzoom() == 5
+    assert model.unzoom() == 30
+    assert len(model.nodes) == 100
+
+
+def test_only_changed_rows_are_made_anew(hundred):
+    model = model_of(hundred)
+    lines = MapLines(model)
+    before = [lines.row(row, GROUPS, None)[0] for row in range(2)]
+    model.update()
+    assert all(lines.row(row, GROUPS, None)[0] is before[row] for row in range(2))
+    assert lines.row(0, GROUPS, 10)[0] is not before[0]
+
+
+# -- the cursor ----------------------------------------------------------------------------------------------------
+
+
+def cursors_after(app, *keys, size=(120, 40)):
+    seen = []
+
+    def note(app):
+        seen.append(app.screen.query_one(NodeMap).cursor)
+
+    drive(app, *(step for key in keys for step in (key, note)), size=size)
+    return seen
+
+
+@pytest.mark.parametrize("size", EACH_SIZE)
+def test_down_in_the_last_row_and_right_in_the_last_column_stay(size):
+    app = Dashboard(many(3), plays=False)
+    layouts = []
+    keys = ["end", "down", "right", "home", "up", "left"]
+    seen = []
+    drive(
+        app,
+        lambda app: layouts.append(app.screen.query_one(NodeMap).layout_now),
+        *(step for key in keys for step in (key, lambda app: seen.append(app.screen.query_one(NodeMap).cursor))),
+        size=size,
+    )
+    assert seen == [2, 2, 2, 0, 0, 0]
+
+
+def test_down_in_a_single_row_stays_where_it_is():
+    app = Dashboard(many(5), plays=False)
+    seen = []
+
+    def squeeze(app):
+        node_map = app.screen.query_one(NodeMap)
+        node_map.model.layout = lambda *_: Layout(Form.NAME, 8, 6)
+        node_map.move_to(1)
+
+    drive(
+        app,
+        squeeze,
+        *("down", "up", "pagedown", "pageup"),
+        lambda app: seen.append(app.screen.query_one(NodeMap).cursor),
+    )
+    assert seen == [1]
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [
+        (Layout(Form.CARD, 8, 10, 4), [1, 9, 17, 16, 94, 6, 94, 86]),
+        (Layout(Form.CELL, 10, 2, label=4), [1, 11, 21, 20, 94, 4, 94, 84]),
+        (Layout(Form.GROUP, 4, 1, nodes=5, label=4), [5, 25, 45, 40, 90, 10, 90, 70]),
+    ],
+)
+def test_the_cursor_moves_as_in_a_grid_at_every_scale(layout, expected):
+    app = Dashboard(many(95), plays=False)
+    seen = []
+
+    def choose(app):
+        app.screen.query_one(NodeMap).model.layout = lambda *_: layout
+
+    def note(app):
+        seen.append(app.screen.query_one(NodeMap).cursor)
+
+    keys = ("right", "down", "down", "left", "end", "pageup", "pagedown", "up")
+    drive(app, choose, *(step for key in keys for step in (key, note)), size=(120, 140))
+    assert seen == expected
+
+
+def test_enter_shows_the_nodes_of_a_cell_and_opens_a_single_one_and_esc_comes_back():
+    app = Dashboard(many(900), plays=False)
+    seen = []
+
+    def note(app):
+        node_map = app.screen.query_one(NodeMap)
+        seen.append((app.screen.view.id, len(node_map.model.nodes), node_map.cursor))
+
+    drive(
+        app,
+        *("down", "right"),
+        note,
+        "enter",
+        note,
+        lambda app: seen.append(text_of(app)),
+        "enter",
+        note,
+        "escape",
+        note,
+        "escape",
+        note,
+        size=(80, 24),
+    )
+    (_, count, cursor), (_, few, inside), lines, opened, back, out = seen
+    assert (count, inside) == (900, 0)
+    assert few < 30
+    assert contains(lines, f"n{cursor} to n{cursor + few - 1} of 900", "esc back")
+    assert opened[0] == "detail"
+    assert back == ("watch", few, 0)
+    assert out == ("watch", 900, cursor)
+
+
+def test_a_cell_for_many_stands_for_its_worst_node_and_all_are_acted_on(hundred):
+    app = Dashboard(hundred, plays=False)
+    seen = []
+
+    def choose(app):
+        node_map = app.screen.query_one(NodeMap)
+        node_map.model.look_through(Lens.STATE)
+        node_map.model.layout = lambda *_: GROUPS
+        node_map.move_to(30)
+        seen.append((node_map.subject, len(node_map.subjects)))
+
+    drive(app, choose, "a", lambda app: seen.append(text_of(app)))
+    assert seen[0] == (ItemRef("node", 37), 10)
+    assert contains(seen[1], "Act on 10 nodes")
+
+
+@pytest.mark.parametrize("size", EACH_SIZE)
+def test_the_pane_wishes_for_no_more_rows_than_its_nodes_can_fill(size):
+    app = Dashboard(many(40), plays=False)
+    wishes = []
+    drive(app, lambda app: wishes.append(app.screen.query_one("#map-pane").wish(size[0] // 2, size[1])), size=size)
+    (wish,) = wishes
+    assert wish.least <= wish.best <= wish.most <= size[1] // 2 + 1
+
+
+def test_the_cursor_on_a_card_is_seen_without_colour(working):
+    model = model_of(working)
+    head = Cards(model).card(0, 60, 9, is_cursor=True)[0]
+    assert [span.text for span in head if span.is_fill] == ["n0"]
+    assert head[0].role is Role.KEY

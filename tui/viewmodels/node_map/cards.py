@@ -1,0 +1,220 @@
+"""Cards: what a node is and does, in a box, in a few lines or in one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import NodeState
+from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.node_work import hooks_on, last_output, tasks_on
+from tui.viewmodels.node_map.lenses import Lens
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import NODE, TASK, hook_glyph
+from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, one_line, squeeze, width
+
+if TYPE_CHECKING:
+    from engine.views.pages.node_work import HookOnNode, LastOutput, TaskOnNode
+    from engine.views.pages.nodes import NodeRow
+    from tui.viewmodels.node_map.model import NodeMapModel
+
+_FRAMED_LINES, _FRAMED_CELLS = 5, 30  # smaller cards have no frame
+_MOST_SLOT_CELLS = 8
+_BAR_FROM, _WORDS_FROM, _MOST_BAR = 24, 34, 20  # cells of a task's line with a bar and with words, and of the bar
+_STATE_FROM, _STATE_CELLS = 44, 12  # cells of a line with the name of the state, and of the name
+_PHASE_FROM, _PHASE_CELLS = 72, 16  # cells of a line with the glyph of the lens
+_HOOK_NAMES = {Hook.PREPARATION: "prep", Hook.RELEASE: "release"}
+_MOST_TASKS, _MOST_OUTPUT = 8, 6
+
+
+class Cards:
+    """Draws single nodes in words."""
+
+    def __init__(self, model: NodeMapModel) -> None:
+        self._model = model
+        self._outputs: dict[int, LastOutput | None] = {}  # by node, at a moment
+        self._read_at: object = None
+
+    # -- a card --------------------------------------------------------------------------------------------------
+
+    def card(self, index: int, cells: int, lines: int, *, is_cursor: bool) -> list[Line]:
+        """Return the lines of a node's card, with a frame if there is room for one."""
+        model = self._model
+        row = model.page.row(model.nodes[index])
+        is_framed = lines >= _FRAMED_LINES and cells >= _FRAMED_CELLS
+        head, room = self._head(index, row, cells - 6 if is_framed else cells, is_cursor=is_cursor), lines - 1
+        inner = cells - 4 if is_framed else cells - 2
+        body = [cut(each, inner) for each in self._body(row, inner, room - is_framed)]
+        if is_framed:
+            drawn = self._framed(head, body, cells, lines, is_cursor=is_cursor)
+        else:
+            drawn = [head, *((Span("  "), *each) for each in body)]
+            drawn += [()] * (lines - len(drawn))
+        is_dimmed = model.only is not None and model.glyph(index) != model.only
+        return [tuple(span._replace(role=Role.DIM) for span in each) if is_dimmed else each for each in drawn]
+
+    def _framed(self, head: Line, body: list[Line], cells: int, lines: int, *, is_cursor: bool) -> list[Line]:
+        left, across, right, side, bottom, end = self._model.session.glyphs.frame
+        role = Role.KEY if is_cursor else Role.OFF
+        rest = across * max(0, cells - 4 - width(head))
+        drawn: list[Line] = [line(Span(f"{left} ", role), *head, Span(f" {rest}{right}", role))]
+        for at in range(lines - 2):
+            text = body[at] if at < len(body) else ()
+            gap = Span(" " * (cells - 4 - width(text)))
+            drawn.append(line(Span(f"{side} ", role), *text, gap, Span(f" {side}", role)))
+        return [*drawn, line(Span(f"{bottom}{across * (cells - 2)}{end}", role))]
+
+    def _head(self, index: int, row: NodeRow, cells: int, *, is_cursor: bool) -> Line:
+        """Return name and state, then as much as fits: slots, the kind of node, the glyph of the lens."""
+        model, glyphs = self._model, self._model.session.glyphs
+        state, glyph = NODE[row.state], model.glyph(index)
+        mark = "*" if model.is_marked(row.node) else ""
+        name = Span(f"{mark}n{row.position}", Role.STRONG, is_fill=is_cursor)
+        head = line(name, " ", glyphs.span(state), Span(f" {state.name}", state.role))
+        more: list[Line] = []
+        if not model.page.is_enabled(row.node) and row.state is not NodeState.OFFLINE:
+            more.append(line(Span(", no new tasks", Role.OFF)))
+        if _is_usable(row):
+            used = f" {row.used_slots}/{row.slots}"
+            more.append(line("  ", *self._slots(row), Span(used)))
+            more.append(line(" slot" if row.slots == 1 else " slots"))
+        if not row.is_dedicated:
+            more.append(line(Span("  Spot", Role.DIM)))
+        if model.lens is not Lens.STATE and glyph != state:
+            more.append(line("  ", glyphs.span(glyph), Span(f" {glyph.name}", glyph.role)))
+        for part in more:
+            if width(head) + width(part) <= cells:
+                head = (*head, *part)
+        return cut(head, cells)
+
+    def _slots(self, row: NodeRow) -> Line:
+        glyphs, slots = self._model.session.glyphs, min(row.slots, _MOST_SLOT_CELLS)
+        used = -(-row.used_slots * slots // row.slots)
+        return line(Span(glyphs.full * used, Role.RUNNING), Span(glyphs.light * (slots - used), Role.OFF))
+
+    def _body(self, row: NodeRow, cells: int, lines: int) -> list[Line]:
+        """Return tasks, preparation and release, and the last output, as many lines as there is room for."""
+        model, simulation = self._model, self._model.session.simulation
+        found = [] if row.state is None else tasks_on(simulation, row.node, _MOST_TASKS)
+        hooks = hooks_on(simulation, model.session.pages(model.session.job_id), row.node)
+        phases = [self._phase(each) for each in hooks]
+        both = [tuple(span for each in phases for span in (*each, Span("   ")))] if phases else []
+        shown = found[: max(1, lines - len(both))]
+        others = row.running_tasks + row.preparing_tasks - len(shown)
+        body = [self._task(each, cells) for each in shown[:-1]]
+        body.append(self._task(shown[-1], cells, others) if shown else self._rest(row))
+        body += both
+        output = self._output(row.node) if len(body) < lines else None
+        if output is not None:
+            room = min(_MOST_OUTPUT, lines - len(body))
+            label = f"{output.process}: "
+            for at, text in enumerate(output.lines[-room:]):
+                begin = label if at == 0 else "  "
+                body.append(line(Span(begin, Role.DIM), Span(model.session.text(one_line(text)), Role.DIM)))
+        return body[:lines]
+
+    def _rest(self, row: NodeRow) -> Line:
+        """Return for how long a node without tasks has been in its state, and what it has run."""
+        session = self._model.session
+        lasted = fmt.short_span(session.now_ms - row.since_ms)
+        failed = row.total_run - row.total_succeeded
+        parts = [Span(f"for {lasted}, since {session.clock(row.since_ms)}", Role.DIM)]
+        if row.errors:
+            parts.append(Span(f"  {row.errors[0][0]}", Role.FAILED))
+        elif row.total_run:
+            parts.append(Span(f"  {fmt.counted(row.total_run, 'task')} run", Role.DIM))
+            parts.append(Span(f", {failed:,} failed" if failed else "", Role.FAILED))
+        return tuple(parts)
+
+    def _task(self, task: TaskOnNode, cells: int, others: int = 0) -> Line:
+        """Return a task's symbol and name, how long it has run, how far it is, and the number of ``others``."""
+        glyphs = self._model.session.glyphs
+        right = self._progress(task, cells)
+        if others > 0:
+            right = line(*right, Span(f" +{others:,}", Role.STRONG))
+        name = self._name(task, cells - 2 - width(right))
+        return between(line(glyphs.span(TASK[task.state]), f" {name}"), right, cells)
+
+    def _progress(self, task: TaskOnNode, cells: int) -> Line:
+        """Return how long a task has run, and as a bar how far it is if its end is known and there is room."""
+        session, glyphs = self._model.session, self._model.session.glyphs
+        if task.start_ms is None:
+            return line(Span(" waits for preparation" if cells >= _WORDS_FROM else "", Role.DIM))
+        so_far_ms = session.now_ms - task.start_ms
+        ran = Span(f" {fmt.short_span(so_far_ms)}")
+        if task.planned_ms is None or cells < _BAR_FROM:
+            return line(ran)
+        bar_cells = min(_MOST_BAR, cells // 4)
+        full = min(bar_cells, round(so_far_ms * bar_cells / max(1, task.planned_ms - task.start_ms)))
+        done, rest = f" {glyphs.meter * full}", glyphs.meter_rest * (bar_cells - full)
+        left = f" {fmt.short_span(max(0, task.planned_ms - session.now_ms))} left" if cells >= _WORDS_FROM else ""
+        return line(ran, Span(done, Role.RUNNING), Span(rest, Role.OFF), Span(left, Role.DIM))
+
+    def _name(self, task: TaskOnNode, cells: int) -> str:
+        """Return the task's id, with its job's where several jobs use the pool."""
+        session = self._model.session
+        pool = session.pool(session.pool_id)
+        is_alone = pool is None or len(pool.jobs) < 2
+        return session.text(squeeze(task.task_id if is_alone else f"{task.job_id}/{task.task_id}", max(4, cells - 1)))
+
+    def _phase(self, hook: HookOnNode) -> Line:
+        """Return preparation or release: its symbol, and how long it took or has run."""
+        session = self._model.session
+        glyph = hook_glyph(hook.hook, hook.status)
+        parts = [Span(f"{_HOOK_NAMES[hook.hook]} ", Role.DIM), session.glyphs.span(glyph)]
+        if hook.start_ms is not None:
+            until_ms = session.now_ms if hook.end_ms is None else hook.end_ms
+            parts.append(Span(f" {fmt.short_span(until_ms - hook.start_ms)}"))
+        if hook.end_ms is None and hook.planned_ms is not None:
+            parts.append(Span(f" {fmt.short_span(max(0, hook.planned_ms - session.now_ms))} left", Role.DIM))
+        if hook.status is HookStatus.FAILED and hook.exit_code is not None:
+            parts.append(Span(f" exit {hook.exit_code}", Role.FAILED))
+        elif hook.status is HookStatus.SUPERSEDED:
+            parts.append(Span(f" {glyph.name}", glyph.role))
+        return tuple(parts)
+
+    def _output(self, node: int) -> LastOutput | None:
+        """Return the last lines of output on a node, read once for each moment."""
+        simulation = self._model.session.simulation
+        moment = simulation.jumps, len(simulation.log), simulation.now_ms
+        if self._read_at != moment:
+            self._read_at = moment
+            self._outputs.clear()
+        if node not in self._outputs:
+            self._outputs[node] = last_output(simulation, node, _MOST_OUTPUT)
+        return self._outputs[node]
+
+    # -- a line --------------------------------------------------------------------------------------------------
+
+    def line(self, index: int, cells: int, *, is_cursor: bool) -> Line:
+        """Return a node in one line: name, state, slots, the glyph of the lens, and its first task."""
+        model, glyphs = self._model, self._model.session.glyphs
+        row = model.page.row(model.nodes[index])
+        state, glyph = NODE[row.state], model.glyph(index)
+        found = [] if row.state is None else tasks_on(model.session.simulation, row.node, 1)
+        mark = "*" if model.is_marked(row.node) else " " if model.page.is_enabled(row.node) else "-"
+        name = fit(f"n{row.position}", model.needs().name)
+        parts = [
+            Span(name, Role.STRONG if is_cursor else Role.PLAIN, is_fill=is_cursor),
+            Span(mark, Role.OFF),
+            Span(glyphs.of(state), state.role),
+            Span(f" {fit(state.name, _STATE_CELLS)} " if cells >= _STATE_FROM else " ", state.role),
+        ]
+        if row.slots > 1 and cells >= _STATE_FROM:
+            parts += self._slots(row) if _is_usable(row) else [Span(" " * min(row.slots, _MOST_SLOT_CELLS))]
+            parts.append(Span(" "))
+        is_news = model.lens is not Lens.STATE and glyph != state
+        parts.append(glyphs.span(glyph) if is_news else Span(" "))
+        if cells >= _PHASE_FROM:
+            parts.append(Span(" " + fit(glyph.name if is_news else "", _PHASE_CELLS - 2), glyph.role))
+        parts.append(Span(" "))
+        if not found and cells < _STATE_FROM:
+            parts.append(Span(f"{state.name} ", state.role))
+        others = row.running_tasks + row.preparing_tasks - 1
+        told = self._task(found[0], cells - width(parts), others) if found else self._rest(row)
+        drawn = cut(line(*parts, *told), cells)
+        is_dimmed = model.only is not None and glyph != model.only
+        return tuple(span._replace(role=Role.DIM) for span in drawn) if is_dimmed else drawn
+
+
+def _is_usable(row: NodeRow) -> bool:
+    return row.state is not None and NODE[row.state].role in (Role.RUNNING, Role.QUIET)
