@@ -183,6 +183,13 @@ def test_nodes_that_have_gone_are_left_out_by_a_key_and_come_back_with_the_past(
     assert len(model.nodes) == 6
 
 
+def test_a_pool_whose_target_is_zero_is_not_said_to_have_no_nodes_yet():
+    for nodes, said in ((0, "The pool has no nodes: its target is 0."), (2, "Pool p has no nodes yet.")):
+        sim = simulation(pool=a_pool(nodes=nodes))
+        run_to(sim, seconds=1)
+        assert model_of(sim).empty() == (said,)
+
+
 # -- on the screen -------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.paths import name_of, parent
 from engine.base.terms import TaskState
 from engine.rules.processes.directories import OUTPUTS
-from engine.views.estimates.forecast import planned_task_end_ms
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
 
 if TYPE_CHECKING:
@@ -54,9 +53,9 @@ def tasks_on(simulation: Simulation, node: int, most: int) -> list[TaskOnNode]:
     for task in world.nodes.tasks_on(node)[:most]:
         state = tasks.state_of(task)
         assert state is not None
-        start_ms = tasks.started[task] if state is TaskState.RUNNING else None
-        job = world.jobs[tasks.block_of(task).job]
-        planned_ms = planned_task_end_ms(simulation, task)
+        is_running, job = state is TaskState.RUNNING, world.jobs[tasks.block_of(task).job]
+        start_ms = tasks.started[task] if is_running else None
+        planned_ms = tasks.ended[task] if is_running and world.is_known(tasks.ended[task]) else None
         found.append(TaskOnNode(task, job.id, tasks.task_id(task), state, start_ms, planned_ms))
     return found
 

@@ -230,4 +230,7 @@ class NodeMapModel:
             return self.session.none_yet("pool")
         if self._left_out.get(self.session.pool_id):
             return ("All its nodes have left and are hidden.", "D shows them again.")
+        pool = self.session.pool(self.session.pool_id)
+        if pool is not None and not pool.target_dedicated + pool.target_spot:
+            return ("The pool has no nodes: its target is 0.",)
         return (f"Pool {self.session.pool_id} has no nodes yet.",)
