@@ -50,6 +50,11 @@ def test_an_area_stands_on_the_one_below_in_the_same_cell():
     assert [(span.text, span.role, span.ground) for span in row] == [("▄", BLUE, GREY)]
 
 
+def test_areas_with_equal_parts_of_a_cell_are_drawn():
+    layers = [Layer("a", BLUE, [2]), Layer("b", GREY, [2]), Layer("c", Role.OFF, [2])]
+    assert drawn(layers, 8, 1, 1)[0].strip()
+
+
 def test_without_colours_and_in_ascii_areas_have_textures():
     layers = [Layer("a", BLUE, [1]), Layer("b", GREY, [1])]
     assert drawn(layers, 2, 1, 2, Style(has_grounds=False)) == ["▒", "█"]

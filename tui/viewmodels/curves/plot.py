@@ -142,7 +142,7 @@ def _blocks(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Sty
     rest = low + _EIGHTHS - begin
     if not others:
         return _cell(_BLOCKS[lower], role)
-    most, upper = max(others)
+    most, upper = max(others, key=lambda part: part[0])
     if rest <= most:
         return _cell(_BLOCKS[lower], role, upper)
     if lower >= most:
