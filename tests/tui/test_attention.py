@@ -322,7 +322,7 @@ def test_at_the_end_an_empty_pane_says_that_nothing_more_will_come(is_over):
     sim.run_until(sim.end_ms if is_over else 240_000)
     session = Session(sim)
     said = " ".join(plain(each) for each in phase_rail.rail(session, 120, 6))
-    assert said == " ".join(JobsModel(session).empty())
+    assert " ".join(JobsModel(session).empty()).startswith(said)
     assert ("nothing more will come" in said) is is_over
     assert ("space" in said) is not is_over
     assert "resize failed" in " ".join(describe(session, Transport(is_playing=False, speed=60, is_finished=is_over)))
