@@ -172,3 +172,27 @@ def test_a_key_switches_between_the_last_hour_and_all(dashboard_at):
 
     asyncio.run(run())
     assert seen == [("since the start", True), ("last hour", True)]
+
+
+def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.session.session._SERIES_ENTRIES", 200)
+    app = dashboard_at(330)
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            series = app.session.series
+            while series.is_behind:
+                seen.append(series.until_ms)
+                await pilot.pause(0.02)
+            await pilot.pause(0.05)
+            assert series.until_ms == app.session.now_ms
+            whole = CurvesModel(app.session)
+            pane = app.screen.query_one(Curves)
+            whole.has_grounds = pane._model.has_grounds
+            assert [plain(spans) for spans in pane.lines] == text_of(whole, pane.size.width, pane.size.height)
+
+    asyncio.run(run())
+    assert seen == sorted(seen)
+    assert seen

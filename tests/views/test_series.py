@@ -134,3 +134,53 @@ def test_acc_10_a_job_that_fills_its_nodes_costs_what_they_cost_meanwhile():
     price = pool.size.price_usd(pool.os, dedicated=True)
     assert math.isclose(costs["j"], 2 * price * 300 / 3600, rel_tol=0.01)
     assert costs["j"] < cost_usd(sim.world, sim.now_ms)
+
+
+@pytest.mark.parametrize("name", SCENARIOS[:6])
+def test_what_is_too_much_to_be_read_at_once_is_read_bit_by_bit(name):
+    sim = finished(name)
+    series = RunSeries(sim, 200)
+    last_ms = sim.log.last_ms
+    catch_up(sim, series)
+    check_series(sim, series)
+    for part in (3, 1):
+        sim.seek(last_ms * part // 4)
+        catch_up(sim, series)
+    series.go_on()
+    sim.branch()
+    sim.run_until(last_ms)
+    catch_up(sim, series)
+    check_series(sim, series)
+
+
+def catch_up(sim, series):
+    """Ask for everything, and go on until nothing is missing; on the way what is there is right."""
+    for turn in range(4000):
+        for window in Window:
+            series.of_job(None, window, 10_000)
+        if not series.is_behind:
+            return
+        assert series.until_ms <= sim.now_ms
+        if turn < 3:
+            with_all = RunSeries(sim)
+            there, whole = series.of_pool(None, Window.ALL, 10_000), with_all.of_pool(None, Window.ALL, 10_000)
+            if there.axis.every_ms == whole.axis.every_ms:
+                assert list(there.running) == list(whole.running[: len(there.running)])
+                assert list(there.usd) == list(whole.usd[: len(there.usd)])
+        series.go_on()
+    raise AssertionError("never catches up")
+
+
+def test_a_burst_is_read_in_slices_and_the_rest_at_once_when_it_is_asked_for():
+    sim = finished("a-day-of-autoscaling")
+    series = RunSeries(sim, 500)
+    whole = RunSeries(sim)
+    assert whole.until_ms == sim.now_ms
+    assert series.until_ms < sim.now_ms
+    assert series.is_behind
+    assert series._all._reached <= 500
+    series.read_all()
+    assert series.until_ms == sim.now_ms
+    for window in Window:
+        assert series.of_pool(None, window, 100) == whole.of_pool(None, window, 100)
+    assert not series.is_behind

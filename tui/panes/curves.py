@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.playback.yielding import yielder_of
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.widgets import palette
@@ -11,10 +12,13 @@ from tui.widgets.lines import LinesView
 from tui.widgets.redraw import set_title
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from tui.viewmodels.session.session import Session
 
 
 _LEAST_ROWS = 4
+_SLICE_S = 0.02  # from slice to slice of the reading
 _FRAME_CELLS, _FRAME_ROWS = 4, 2
 
 
@@ -24,6 +28,7 @@ class Curves(LinesView):
     def __init__(self, session: Session) -> None:
         super().__init__(id="curves", classes="panel")
         self._model = CurvesModel(session)
+        self._catching_up: Worker[None] | None = None
 
     def wish(self, width: int, height: int) -> Wish | None:
         """Return the rows that the pane can use; None until there is something to draw."""
@@ -37,4 +42,16 @@ class Curves(LinesView):
             return
         self._model.has_grounds = palette.has_grounds(self.app.theme)
         set_title(self, self._model.title, self._model.subtitle)
+        self._show()
+        if self._model.is_behind and (self._catching_up is None or self._catching_up.is_finished):
+            self._catching_up = self.run_worker(self._catch_up())
+
+    def _show(self) -> None:
         self.show(self._model.lines(self.size.width, self.size.height))
+
+    async def _catch_up(self) -> None:
+        """Go on reading in slices, and show how far it has come, until the curves end at this moment."""
+        while self._model.is_behind:
+            await yielder_of(self).pause(_SLICE_S)
+            self._model.go_on()
+            self._show()

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from engine.views.series.changes import ChangeCounter, Changes, Measure
 
 _NOTHING: Changes = {}
+_BUCKET_COST = 16  # entries that take about as long as a bucket without any
 
 
 class Buckets:
     """Changes in consecutive spans of ``every_ms``.
 
     Bucket ``n`` has the changes after ``(n - 1) * every_ms`` up to and including ``n * every_ms``. Those before the
-    bucket ``first`` are summed up. A bucket is counted when its time is over, so it stays valid while an earlier moment
-    is shown.
+    bucket ``first`` are summed up. A bucket is complete when its time is over, so it stays valid while an earlier
+    moment is shown. The one after the last complete bucket is counted bit by bit.
     """
 
     def __init__(self, log: EventLog, counter: ChangeCounter, every_ms: int, most: int) -> None:
@@ -36,12 +37,14 @@ class Buckets:
         self._read = 0  # entries before the first bucket
         self._changes: list[Changes] = []
         self._ends = array("q")  # the number of entries up to the end of each bucket
+        self._begun: Changes = {}  # of the first bucket that is not complete
+        self._reached = 0  # entries that are counted
         # By measure and row: the values before the first bucket and at the end of each that was asked for.
         self._known: dict[tuple[Measure, int], list[int]] = {}
 
     @property
     def stop(self) -> int:
-        """The number of the first bucket that is not counted yet."""
+        """The number of the first bucket that is not complete."""
         return self.first + len(self._changes)
 
     def begin_at(self, first: int, other: Buckets) -> None:
@@ -52,17 +55,35 @@ class Buckets:
         self.first, self._read = first, self._log.index_at(until_ms)
         _merge(before, self._counter.count(read, self._read))
         self._before, self._changes = before, []
+        self._begun, self._reached = {}, self._read
         del self._ends[:]
         self._known.clear()
 
-    def append_until(self, now_ms: int) -> Iterator[None]:
-        """Count the buckets whose time is over; yield before each, so that the caller can make room."""
-        while self.stop * self.every_ms < now_ms:
-            yield
-            read = self.end(self.stop - 1)
-            end = self._log.index_at(self.stop * self.every_ms)
-            self._changes.append(self._counter.count(read, end) if end > read else _NOTHING)
+    def widen(self, until_ms: int) -> None:
+        """Let buckets that are still empty be so long that those up to a moment are not too many."""
+        while not self._changes and not self._reached and until_ms > self.every_ms * self._most:
+            self.every_ms *= 2
+
+    def is_behind(self, until_ms: int) -> bool:
+        """Return True while there are entries up to a moment that are not counted."""
+        return self.stop * self.every_ms < until_ms or self._reached < self._log.index_at(until_ms)
+
+    def known_until_ms(self, until_ms: int) -> int:
+        """Return the moment up to which buckets are complete; that is ``until_ms`` if nothing is left to count."""
+        return max(0, (self.stop - 1) * self.every_ms + 1) if self.is_behind(until_ms) else until_ms
+
+    def go_on(self, until_ms: int, most: int) -> int:
+        """Count entries of one bucket, at most so many; complete it if its time is over. Return what that cost."""
+        is_over = self.stop * self.every_ms < until_ms
+        end = self._log.index_at(self.stop * self.every_ms if is_over else until_ms)
+        begin, self._reached = self._reached, min(end, self._reached + most)
+        if begin < self._reached:
+            _merge(self._begun, self._counter.count(begin, self._reached))
+        if is_over and self._reached == end:
+            self._changes.append(self._begun or _NOTHING)
             self._ends.append(end)
+            self._begun = {}
+        return self._reached - begin + _BUCKET_COST
 
     def double(self) -> None:
         """Join pairs of buckets, if there are as many as are kept. Only for buckets from the start on."""
@@ -74,6 +95,8 @@ class Buckets:
             both = dict(self._changes[at])
             _merge(both, self._changes[at + 1])
             joined.append(both)
+        if len(self._changes) % 2 == 0:  # the last one is the first half of the next bucket
+            _merge(self._begun, self._changes[-1])
         self._changes, self._ends, self.every_ms = joined, self._ends[::2][: len(joined)], self.every_ms * 2
 
     def drop(self) -> None:
@@ -96,6 +119,8 @@ class Buckets:
         """
         kept = bisect_right(self._ends, length)
         kept = max(0, min(kept, -(-from_ms // self.every_ms) - self.first))
+        if kept < len(self._changes) or self._reached > length:
+            self._begun, self._reached = {}, self._ends[kept - 1] if kept else self._read
         del self._changes[kept:]
         del self._ends[kept:]
         self._known.clear()

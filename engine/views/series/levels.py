@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -12,13 +12,16 @@ from engine.base.node_states import READY, UNBILLED
 from engine.base.terms import InstanceState, NodeState
 from engine.events.log import LogSubject
 from engine.views.lanes.totals import CountsOverTime
-from engine.views.log.reader import LogReader, of_kind
+from engine.views.log.reader import Cuts, where
 from engine.views.series.changes import ALL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine import Simulation
     from engine.events.log import Shape
 
+_COST = 16  # entries of other kinds are skipped in the time that one takes
 _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes")
 
 
@@ -66,8 +69,11 @@ class RareLevels:
     def __init__(self, simulation: Simulation) -> None:
         """Begin with nothing read; ``update`` reads."""
         self._simulation = simulation
-        self._reader = LogReader(simulation, of_kind(_is_rare))
+        self._cuts = Cuts(simulation.log)
         self._meanings: list[tuple[_Step | None, int]] = []  # by shape
+        self._is_rare: list[bool] = []  # by shape
+        self._read = 0
+        self._found = array("I")  # the rare entries among those that were read
         self._begin()
 
     def _begin(self) -> None:
@@ -78,13 +84,33 @@ class RareLevels:
         self.spot: defaultdict[int, Level] = defaultdict(Level)  # billed Spot nodes by pool
         self.target: defaultdict[int, Level] = defaultdict(Level)  # dedicated and Spot nodes by pool
 
-    def update(self) -> None:
-        """Read what is new in the log."""
-        if self._reader.update():
-            self._begin()
+    def update(self, at_most: int) -> None:
+        """Read what is new in the log, but not more than so many entries."""
+        length = self._cuts.shortest()
+        if length is not None and length < self._read:
+            self._read = length
+            del self._found[bisect_left(self._found, length) :]
+            if self._taken > len(self._found):
+                self._begin()
         log = self._simulation.log
-        self._meanings += map(_meaning_of, log.shapes[len(self._meanings) :])
-        for at in self._reader.found[self._taken :]:
+        new = list(map(_meaning_of, log.shapes[len(self._meanings) :]))
+        self._meanings += new
+        self._is_rare += (step is not None for step, _ in new)
+        stop = min(len(log), self._read + at_most)
+        if self._read < stop:
+            self._found.extend(where(self._is_rare, log.shape_of[self._read : stop], self._read))
+            self._read = stop
+        self._take(self._found[self._taken : self._taken + at_most // _COST])
+
+    def known_until_ms(self, now_ms: int) -> int:
+        """Return the moment up to which all is read, at most ``now_ms``."""
+        log = self._simulation.log
+        unread = self._found[self._taken] if self._taken < len(self._found) else self._read
+        return min(now_ms, log.when[unread] - 1) if unread < len(log) else now_ms
+
+    def _take(self, entries: Sequence[int]) -> None:
+        log = self._simulation.log
+        for at in entries:
             step, value = self._meanings[log.shape_of[at]]
             when_ms, row, node = log.when[at], log.row_a[at], log.row_b[at]
             if step is _Step.PREPARATION:
@@ -98,7 +124,7 @@ class RareLevels:
                 if step is _Step.INTERRUPTION:
                     for job in self._preparing_on.pop(node, ()):
                         self._prepare(when_ms, job, -1)
-        self._taken = len(self._reader.found)
+        self._taken += len(entries)
 
     def _take_preparation(self, when_ms: int, job: int, node: int, *, is_begin: bool) -> None:
         jobs = self._preparing_on.setdefault(node, {})
@@ -130,7 +156,3 @@ def _meaning_of(shape: Shape) -> tuple[_Step | None, int]:
 
 def _is_billed(state: object) -> bool:
     return state is not None and state not in UNBILLED
-
-
-def _is_rare(shape: Shape) -> bool:
-    return _meaning_of(shape)[0] is not None

@@ -25,6 +25,8 @@ _FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
 _MOST_BUCKETS = 1024
 _HOUR_BUCKETS = 900  # of the last hour
 _MOST_HOUR_BUCKETS = 2048  # kept, so that the window can move
+_EVERYTHING = 1 << 62
+_NO_MOMENT = (-1, -1, -1)
 
 
 class Window(Enum):
@@ -80,23 +82,58 @@ SeriesT = TypeVar("SeriesT")
 
 
 class RunSeries:
-    """The series of all pools and jobs of a run, up to the moment that is shown."""
+    """The series of all pools and jobs of a run, up to the moment that is shown.
 
-    def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read; what is asked for is read then."""
+    If more has happened at once than may be read at once, they end earlier until ``go_on`` has read it.
+    """
+
+    def __init__(self, simulation: Simulation, at_most: int | None = None) -> None:
+        """Begin with nothing read; what is asked for is read then.
+
+        Args:
+            simulation: The run.
+            at_most: The number of entries to read at each new moment, and each time to go on; None reads all.
+        """
         self._simulation = simulation
+        self._at_most = _EVERYTHING if at_most is None else at_most
         self._cuts = Cuts(simulation.log)
         self._counter = ChangeCounter(simulation)
         self._all = Buckets(simulation.log, self._counter, _FIRST_BUCKET_MS, _MOST_BUCKETS)
         self._hour = self._new_hour()
         self._levels = RareLevels(simulation)
-        self._moment = (-1, -1, -1)
+        self._moment = _NO_MOMENT
+        self._until_ms = 0
+        self._hour_left = 0  # entries that may be read at this moment
         self._found: dict[tuple[object, ...], object] = {}
 
     def _new_hour(self) -> Buckets:
         return Buckets(self._simulation.log, self._counter, HOUR_MS // _HOUR_BUCKETS, _MOST_HOUR_BUCKETS)
 
     # -- reading -------------------------------------------------------------------------------------------------
+
+    @property
+    def until_ms(self) -> int:
+        """The moment up to which all is read."""
+        self._update()
+        return self._until_ms
+
+    @property
+    def is_behind(self) -> bool:
+        """True while something that was asked for may not be read up to the moment that is shown."""
+        return self.until_ms < self._simulation.now_ms or self._hour_left <= 0
+
+    def go_on(self) -> None:
+        """Read on, if more happened than was read at once."""
+        self._moment = _NO_MOMENT
+        self._update()
+
+    def read_all(self) -> None:
+        """Read everything up to the moment that is shown."""
+        if self.is_behind:
+            at_most, self._at_most = self._at_most, _EVERYTHING
+            self.go_on()
+            self._at_most = at_most
+        self._hour_left = _EVERYTHING
 
     def _update(self) -> None:
         simulation = self._simulation
@@ -113,31 +150,39 @@ class RunSeries:
             return
         self._moment = moment
         self._found.clear()
-        self._levels.update()
-        for _ in self._all.append_until(simulation.now_ms):
+        left = self._hour_left = self._at_most
+        self._levels.update(left)
+        self._all.widen(simulation.now_ms)
+        while left > 0 and self._all.is_behind(simulation.now_ms):
             self._all.double()
+            left -= self._all.go_on(simulation.now_ms, left)
+        self._until_ms = min(
+            self._levels.known_until_ms(simulation.now_ms), self._all.known_until_ms(simulation.now_ms)
+        )
 
-    def _update_hour(self, first: int, last: int) -> None:
-        """Count the short buckets from ``first`` to ``last``."""
+    def _update_hour(self, first: int) -> None:
+        """Count the short buckets from ``first`` on."""
         if first < self._hour.first or first > self._hour.stop:
             self._hour.begin_at(first, self._all)
-        for _ in self._hour.append_until(last * self._hour.every_ms + 1):
+        while self._hour_left > 0 and self._hour.is_behind(self._until_ms):
             self._hour.drop()
+            self._hour_left -= self._hour.go_on(self._until_ms, self._hour_left)
 
     def _axis(self, window: Window, columns: int) -> tuple[Buckets, Axis]:
         """Return the axis of at most so many columns, and the buckets that it counts in."""
-        now_ms = self._simulation.now_ms
-        if window is Window.ALL or now_ms <= HOUR_MS:
-            last = max(0, now_ms - 1) // self._all.every_ms
+        until_ms = self._until_ms
+        if window is Window.ALL or until_ms <= HOUR_MS:
+            last = max(0, until_ms - 1) // self._all.every_ms
             count = min(columns, last)
             edges = [at * last // count for at in range(count + 1)] if count else []
             return self._all, Axis(self._all.every_ms, tuple(edges))
-        last = (now_ms - 1) // self._hour.every_ms
+        last = (until_ms - 1) // self._hour.every_ms
         wide = -(-_HOUR_BUCKETS // columns)
         # Columns stay where they are while time goes by, so that the picture moves without flickering.
         begin = max(0, (last // wide - -(-_HOUR_BUCKETS // wide)) * wide)
-        self._update_hour(max(0, begin - MINUTE_MS // self._hour.every_ms), last)
-        edges = [*range(begin, last, wide), last]
+        self._update_hour(max(0, begin - MINUTE_MS // self._hour.every_ms))
+        last = min(last, self._hour.stop - 1)
+        edges = [*range(begin, last, wide), last] if last > begin else []
         return self._hour, Axis(self._hour.every_ms, tuple(edges))
 
     def _once(self, key: tuple[object, ...], make: Callable[[], SeriesT]) -> SeriesT:
@@ -170,7 +215,7 @@ class RunSeries:
         self._update()
         found = None if job_id is None else self._simulation.world.jobs.find(job_id)
         row = ALL if job_id is None else -2 if found is None else found.row
-        return self._levels.preparing[row].area(self._simulation.now_ms)
+        return self._levels.preparing[row].area(self._until_ms)
 
     def running_tasks(self) -> int:
         """Return the number of tasks of all jobs that run now."""
@@ -179,7 +224,7 @@ class RunSeries:
     def usd(self) -> float:
         """Return the cost of the nodes of all pools so far, in US dollars."""
         self._update()
-        return sum(self._usd(pool, self._simulation.now_ms) for pool in self._simulation.world.pools.rows)
+        return sum(self._usd(pool, self._until_ms) for pool in self._simulation.world.pools.rows)
 
     def costs_by_job(self) -> dict[str, float]:
         """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
@@ -251,9 +296,9 @@ class RunSeries:
         world, buckets = self._simulation.world, self._all
         slots: dict[int, int] = {}  # that run, by job
         costs: defaultdict[int, float] = defaultdict(float)  # by job
-        stop = max(0, self._simulation.now_ms - 1) // buckets.every_ms + 1
+        stop = max(0, self._until_ms - 1) // buckets.every_ms + 1
         for number, changes in enumerate(buckets.changes(stop)):
-            begin_ms, end_ms = number * buckets.every_ms, min((number + 1) * buckets.every_ms, self._simulation.now_ms)
+            begin_ms, end_ms = number * buckets.every_ms, min((number + 1) * buckets.every_ms, self._until_ms)
             for (measure, job), change in changes.items():
                 if measure is Measure.SLOTS and job != ALL:
                     slots[job] = slots.get(job, 0) + change

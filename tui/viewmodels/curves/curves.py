@@ -69,11 +69,20 @@ class CurvesModel:
         job = self._session.job(self._session.job_id)
         return job is not None and job.phases.preparation.is_specified
 
+    @property
+    def is_behind(self) -> bool:
+        """True while more has happened than was read at once; ``go_on`` reads more."""
+        return self._session.series.is_behind
+
+    def go_on(self) -> None:
+        """Read more of what has happened."""
+        self._session.series.go_on()
+
     def lines(self, cells: int, rows: int) -> Sequence[Line]:
         """Return the drawing for so much room."""
         session = self._session
         simulation = session.simulation
-        moment = simulation.now_ms, len(simulation.log), simulation.jumps
+        moment = simulation.now_ms, len(simulation.log), simulation.jumps, session.series.until_ms
         view = session.window, session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id)
         if key != self._key:
@@ -121,11 +130,12 @@ class CurvesModel:
         """Return the axis of times: its beginning, its end, and moments between them where there is room."""
         clock, axis = self._session.clock, chart.axis
         room = cells - label_cells - 1
-        begin, end = clock(axis.begin_ms), clock(self._session.now_ms)
+        until_ms = self._session.series.until_ms
+        begin, end = clock(axis.begin_ms), clock(until_ms)
         count = max(1, room // (max(len(begin), len(end)) + 12))
         text = " " * room
         for at in range(count + 1):
-            when_ms = axis.begin_ms + (self._session.now_ms - axis.begin_ms) * at // count
+            when_ms = axis.begin_ms + (until_ms - axis.begin_ms) * at // count
             label = clock(when_ms)
             first = min(max(0, room * at // count - len(label) // 2), room - len(label))
             if first >= 0:

@@ -127,6 +127,7 @@ def _bar(stays: Sequence[StateSpan[StateT]], begin_ms: int, end_ms: int, cells: 
 
 def curves(model: CurvesModel, page: DetailModel, cells: int) -> list[Line]:
     """Return the curves of the job and the pool in focus, which fill the page."""
+    page.session.series.read_all()
     model.has_grounds = page.has_grounds
     more = "  H changes between the last hour and all" if cells >= _TWO_COLUMNS_FROM else ""
     head = line(Span(model.title, Role.STRONG), Span(f"  {model.subtitle}{more}", Role.DIM))

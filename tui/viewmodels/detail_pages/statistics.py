@@ -84,6 +84,7 @@ def _time(ms: int) -> str:
 
 def _costs(session: Session, job_id: str, cells: int) -> list[Line]:
     """Return what the slots used by each job have cost, the highest first, and what nodes without tasks have cost."""
+    session.series.read_all()
     costs = session.series.costs_by_job()
     in_order = sorted(costs, key=lambda each: (-costs[each], each))
     shown = in_order[:_MOST_ROWS]

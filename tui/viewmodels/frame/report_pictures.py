@@ -24,6 +24,7 @@ _LETTER = 7.3
 
 def chart_pictures(session: Session, paint: Paint) -> list[tuple[str, str]]:
     """Return the curves of the pool and the job in focus since the start of the run, each with its title."""
+    session.series.read_all()
     charts = charts_of(session, session.pool_id, session.job_id, Window.ALL, _COLUMNS)
     return [(chart.title, _picture(session, chart, paint)) for chart in charts if chart.top > 0]
 

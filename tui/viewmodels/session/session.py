@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 
 _MOST_HISTORIES = 4
+_SERIES_ENTRIES = 32_768  # read in two or three milliseconds
 _SOON_MS = 30_000  # what is due so soon is waited for
 HistoryT = TypeVar("HistoryT")
 FoundT = TypeVar("FoundT")
@@ -65,7 +66,7 @@ class Session:
         self.glyphs = GlyphSet(ascii_only=ascii_only)
         self.time_format = "clock"  # or "elapsed", "relative"
         self.events = EventPage(simulation)
-        self.series = RunSeries(simulation)
+        self.series = RunSeries(simulation, _SERIES_ENTRIES)
         self.window = Window.ALL  # that curves show
         self.attention = Attention(simulation)
         self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
