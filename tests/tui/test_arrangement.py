@@ -47,8 +47,8 @@ def test_panes_that_fill_the_room_get_their_best_after_the_others():
     assert divide(20, [Wish(4, 30, MUCH), Wish(4, 14, MUCH)]) == [13, 7]
 
 
-def test_where_all_have_enough_the_largest_takes_the_rest():
-    assert divide(20, [Wish(2, 4, 4), Wish(2, 6, 6)]) == [4, 16]
+def test_where_all_have_enough_the_rest_is_divided_in_proportion():
+    assert divide(20, [Wish(2, 4, 4), Wish(2, 6, 6)]) == [8, 12]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -85,7 +85,7 @@ def test_a_hidden_pane_leaves_its_room_to_the_others():
 
 def test_panes_stay_where_they_are_while_counts_change_a_little():
     first = arrange(120, 36, view())
-    for rows in range(26, 33):
+    for rows in range(28, 33):
         assert arrange(120, 36, view(lists=Wish(5, 14, rows)), first) is first
 
 

@@ -70,7 +70,7 @@ class NodeMapPane(Vertical):
             best = model.layout(cells, height // 2 - _REST)
         rest = _REST_OF_WORDS if best.form in (Form.CARD, Form.LINE) else _REST
         lines = best.height(count) + rest
-        more = best.rows(count) * _MORE_OUTPUT if best.form is Form.CARD else 0
+        more = best.rows(count) * _MORE_OUTPUT if best.form is Form.CARD and model.has_output() else 0
         return Wish(min(lines, model.layout(cells, 2).height(count) + _REST), lines, lines + more)
 
     def _describe(self, *, is_shown: bool) -> None:

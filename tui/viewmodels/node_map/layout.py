@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _CARD_CELLS, _CARD_BEST_CELLS = 26, 48  # narrowest card, and the width from which on it gains nothing
 _CARD_LINES = 3  # lowest card
-_MOST_CARDS = 32
+MOST_CARDS = 32
 _LINE_CELLS, _LINE_BEST_CELLS = 26, 64
 _GAP = 2  # cells between cards, and between columns of lines
 _GROUPS = (
@@ -92,7 +92,7 @@ def layout_for(count: int, cells: int, lines: int, needs: Needs) -> Layout:
 def _cards(count: int, cells: int, lines: int, needs: Needs) -> Layout | None:
     """Return the cards that show most; None if they would be too small."""
     best, most = None, 0
-    for columns in range(1, min(count, _MOST_CARDS) + 1) if count <= _MOST_CARDS else ():
+    for columns in range(1, min(count, MOST_CARDS) + 1) if count <= MOST_CARDS else ():
         width = (cells + _GAP) // columns - _GAP
         height = min(lines // -(-count // columns), needs.card_most)
         if width < _CARD_CELLS or height < _CARD_LINES:

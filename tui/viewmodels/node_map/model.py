@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from engine.views.pages.node_work import last_output
 from engine.views.pages.nodes import count_gone, gone_in
-from tui.viewmodels.node_map.layout import Form, Layout, Needs, layout_for
+from tui.viewmodels.node_map.layout import MOST_CARDS, Form, Layout, Needs, layout_for
 from tui.viewmodels.node_map.lenses import FIRST_LENS, LENSES, Lens, facts_of, glyph_for, rank_of, severity_of
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, Glyph, phase_glyph
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _MOST_TASKS = 4  # on a card
+_FRAME_LINES = 2  # of a card; the upper one names the node
 _OUTPUT_LINES, _MOST_OUTPUT_LINES = 2, 6  # on a card: wished, and at most
 
 
@@ -40,6 +42,7 @@ class NodeMapModel:
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
         self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
         self._shown: tuple[object, bytes] = (None, b"")
+        self._with_output: object = None  # jumps in time and pool for which output has been seen
         self._count = 0  # of nodes without a zoom
 
     def remembered(self) -> dict[str, Any]:
@@ -139,9 +142,19 @@ class NodeMapModel:
         tasks = min(self.page.slots(), _MOST_TASKS)
         job = self.session.job(self.session.job_id)
         phases = () if job is None else (job.phases.preparation, job.phases.release)
-        card = 3 + tasks + any(phase.is_specified for phase in phases)
+        card = _FRAME_LINES + tasks + any(phase.is_specified for phase in phases)
         last = self._positions[-1] if self._positions else 0
-        return Needs(card + _OUTPUT_LINES, card + _MOST_OUTPUT_LINES, len(f"n{last}"))
+        least, most = (_OUTPUT_LINES, _MOST_OUTPUT_LINES) if self.has_output() else (0, 0)
+        return Needs(card + least, card + most, len(f"n{last}"))
+
+    def has_output(self) -> bool:
+        """Return whether the nodes in view, few enough for cards, have shown output since the last jump in time."""
+        known = self.session.simulation.jumps, self.page.pool_id
+        if self._with_output != known and len(self.nodes) <= MOST_CARDS:
+            simulation = self.session.simulation
+            if any(last_output(simulation, node, 1) is not None for node in self.nodes):
+                self._with_output = known
+        return self._with_output == known
 
     def title(self, cells: int, layout: Layout) -> str:
         """Return what is shown: the number of nodes or the part in view, the nodes in a cell, and the lens."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MUCH = 10_000  # rows; for panes that can use any number
 _WIDE, _BROAD = 100, 160  # cells; from there on two and three columns
 _HIDDEN = 4  # times the cost of a row that a pane lacks
-_KEPT_ROWS = 10  # an arrangement stays until another one costs so many rows less
+_KEPT_ROWS = 6  # an arrangement stays until another one costs so many rows less
 
 
 class Wish(NamedTuple):
@@ -202,7 +202,7 @@ def divide(height: int, wishes: Sequence[Wish], is_filling: Sequence[bool] = ())
 
     All get their least first. Rows that remain bring each nearer to its best in proportion, panes that only fill the
     room after the others; what still remains is shared equally by those below their most. If all have their most, the
-    largest pane takes the rest.
+    rest is divided in proportion to their rows.
     """
     if not wishes:
         return []
@@ -222,6 +222,10 @@ def divide(height: int, wishes: Sequence[Wish], is_filling: Sequence[bool] = ())
         for number, at in enumerate(growing):
             lines[at] = min(wishes[at].most, lines[at] + share + (number < extra))
     rest = height - sum(lines)
+    if rest > 0:
+        shares = [rest * at // sum(lines) for at in lines]
+        lines = [at + share for at, share in zip(lines, shares, strict=True)]
+        rest -= sum(shares)
     at = max(range(len(lines)), key=lines.__getitem__)
     lines[at] = max(1, lines[at] + rest)
     return lines
