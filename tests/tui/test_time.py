@@ -360,17 +360,18 @@ def test_y_is_yes_where_it_is_asked_whether_to_leave(dashboard_at):
 
 
 def test_without_a_scenario_the_dashboard_opens_paused_where_there_is_something_to_see():
-    """One node works, the other one has tried to prepare and does so again."""
+    """Both nodes are prepared and work, some tasks are completed and others wait."""
     from click.testing import CliRunner
 
     from engine.scenario.times import parse_time
     from tui.cli import commands
 
+    assert commands.FIRST == "job-prep-release-sample"
     session = session_of(commands.FIRST)
     session.simulation.run_until(parse_time(commands.FIRST_AT, session.simulation.scenario.start))
     session.update()
-    phases = session.job("align").phases
-    assert phases.tasks.running
-    assert phases.preparation[HookStatus.SUCCEEDED] == phases.preparation[HookStatus.RETRYING] == 1
+    phases = session.job("JobPrepReleaseSampleJob").phases
+    assert phases.tasks.running == phases.tasks.succeeded == phases.preparation[HookStatus.SUCCEEDED] == 2
+    assert phases.tasks.active
     assert not session.is_over
     assert "something to see" in CliRunner().invoke(commands.cli, ["--help"]).output

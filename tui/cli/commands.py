@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from engine.base.errors import Problem
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
-# What the dashboard opens without a scenario, at a moment at which a task runs and a preparation has failed once.
-FIRST, FIRST_AT = "preparation-fails-on-one-node", "PT2M20S"
+# What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
+FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
 
 
