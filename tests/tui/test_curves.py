@@ -125,6 +125,7 @@ def test_the_readings_are_the_numbers_of_now():
 def test_the_times_of_the_window_stand_below():
     model = model_at("a-day-of-autoscaling", 7 * HOUR_MS)
     clock = model._session.clock
+    model._session.series.read_all()
     assert text_of(model, 60, 30)[-1].split()[0] == clock(0)
     model._session.window = Window.HOUR
     hour = text_of(model, 60, 30)[-1].split()
@@ -175,7 +176,7 @@ def test_a_key_switches_between_the_last_hour_and_all(dashboard_at):
 
 
 def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.session.session._SERIES_ENTRIES", 200)
+    monkeypatch.setattr("tui.viewmodels.session.session._SERIES_ENTRIES", 20)
     app = dashboard_at(330)
     seen = []
 

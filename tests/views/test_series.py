@@ -139,7 +139,7 @@ def test_acc_10_a_job_that_fills_its_nodes_costs_what_they_cost_meanwhile():
 @pytest.mark.parametrize("name", SCENARIOS[:6])
 def test_what_is_too_much_to_be_read_at_once_is_read_bit_by_bit(name):
     sim = finished(name)
-    series = RunSeries(sim, 200)
+    series = RunSeries(sim, 100)
     last_ms = sim.log.last_ms
     catch_up(sim, series)
     check_series(sim, series)
@@ -173,12 +173,12 @@ def catch_up(sim, series):
 
 def test_a_burst_is_read_in_slices_and_the_rest_at_once_when_it_is_asked_for():
     sim = finished("a-day-of-autoscaling")
-    series = RunSeries(sim, 500)
+    series = RunSeries(sim, 100)
     whole = RunSeries(sim)
     assert whole.until_ms == sim.now_ms
     assert series.until_ms < sim.now_ms
     assert series.is_behind
-    assert series._all._reached <= 500
+    assert series._all._reached <= 100
     series.read_all()
     assert series.until_ms == sim.now_ms
     for window in Window:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from tui.playback.yielding import yielder_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _LEAST_ROWS = 4
 _SLICE_S = 0.02  # from slice to slice of the reading
+_SLICES_SHOWN = 10  # are read from drawing to drawing
 _FRAME_CELLS, _FRAME_ROWS = 4, 2
 
 
@@ -50,8 +52,11 @@ class Curves(LinesView):
         self.show(self._model.lines(self.size.width, self.size.height))
 
     async def _catch_up(self) -> None:
-        """Go on reading in slices, and show how far it has come, until the curves end at this moment."""
-        while self._model.is_behind:
+        """Go on reading in slices until the curves end at this moment; now and then show how far it has come."""
+        for number in count(1):
             await yielder_of(self).pause(_SLICE_S)
             self._model.go_on()
-            self._show()
+            if number % _SLICES_SHOWN == 0 or not self._model.is_behind:
+                self._show()  # which may ask for more
+                if not self._model.is_behind:
+                    break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import filterfalse
 from typing import TYPE_CHECKING, overload
 
 from engine.state.tasks import RUNNING
@@ -39,8 +40,10 @@ class RunningTasks:
             return
         # Every row number of an entry is taken for a task: checking one that is not costs little.
         changed = set(log.row_a[since:])
+        if not changed:
+            return
         new = [task for rows in ranges for task in changed if task in rows and state[task] == RUNNING]
-        stay = [task for task in self.newest_first if task not in changed]
+        stay = list(filterfalse(changed.__contains__, self.newest_first))
         oldest_new_ms = min(map(started.__getitem__, new), default=self._simulation.end_ms + 1)
         mixed = bisect_right(stay, -oldest_new_ms, key=lambda task: -started[task])
         self.newest_first = self._sorted([*new, *stay[:mixed]]) + stay[mixed:]

@@ -142,7 +142,10 @@ class TaskPage:
         """Return the last planned end of the tasks that run, in ms since the start; None where none is known."""
         self._running.update(self.ranges())
         world = self._simulation.world
-        ends = map(world.tasks.ended.__getitem__, self._running.newest_first)
+        ends = list(map(world.tasks.ended.__getitem__, self._running.newest_first))
+        last_ms = max(ends, default=None)
+        if last_ms is None or world.is_known(last_ms):
+            return last_ms
         return max(filter(world.is_known, ends), default=None)
 
     def failed(self) -> Sequence[int]:

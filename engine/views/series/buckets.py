@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.views.series.changes import ChangeCounter, Changes, Measure
 
 _NOTHING: Changes = {}
-_BUCKET_COST = 16  # entries that take about as long as a bucket without any
+_EMPTY_COST, _COST = 16, 512  # entries that take about as long as a bucket without any, and as one with some
 
 
 class Buckets:
@@ -83,7 +83,7 @@ class Buckets:
             self._changes.append(self._begun or _NOTHING)
             self._ends.append(end)
             self._begun = {}
-        return self._reached - begin + _BUCKET_COST
+        return self._reached - begin + (_COST if begin < self._reached else _EMPTY_COST)
 
     def double(self) -> None:
         """Join pairs of buckets, if there are as many as are kept. Only for buckets from the start on."""

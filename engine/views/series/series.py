@@ -92,7 +92,8 @@ class RunSeries:
 
         Args:
             simulation: The run.
-            at_most: The number of entries to read at each new moment, and each time to go on; None reads all.
+            at_most: The number of entries to read at each new moment, and each time to go on; None reads all, and
+                so does a log that is not twice as long.
         """
         self._simulation = simulation
         self._at_most = _EVERYTHING if at_most is None else at_most
@@ -150,7 +151,7 @@ class RunSeries:
             return
         self._moment = moment
         self._found.clear()
-        left = self._hour_left = self._at_most
+        left = self._hour_left = self._at_most if len(simulation.log) > 2 * self._at_most else _EVERYTHING
         self._levels.update(left)
         self._all.widen(simulation.now_ms)
         while left > 0 and self._all.is_behind(simulation.now_ms):
