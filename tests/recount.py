@@ -96,7 +96,9 @@ def _check_job(sim, row, found):
         begin_ms = max(0, min(found.axis.edges[number] * every_ms, end_ms - minute_ms))
         there, earlier = Recount(sim, end_ms), Recount(sim, begin_ms)
         states = Counter(state for task, state in there.tasks.items() if world.tasks.block_of(task).job == row)
-        assert found.waiting[number] == states[TaskState.ACTIVE] + states[TaskState.PREPARING]
+        ended_ms = world.jobs[row].end_ms
+        has_ended = ended_ms is not None and ended_ms < end_ms
+        assert found.waiting[number] == (0 if has_ended else states[TaskState.ACTIVE] + states[TaskState.PREPARING])
         assert found.running[number] == states[TaskState.RUNNING]
         for rate, has_failed in ((found.succeeded_a_minute, False), (found.failed_a_minute, True)):
             done = there.done[row, has_failed] - earlier.done[row, has_failed]

@@ -184,3 +184,16 @@ def test_a_burst_is_read_in_slices_and_the_rest_at_once_when_it_is_asked_for():
     for window in Window:
         assert series.of_pool(None, window, 100) == whole.of_pool(None, window, 100)
     assert not series.is_behind
+
+
+def test_a_job_that_has_ended_has_no_waiting_tasks():
+    sim = simulation(a_job(tasks=some_tasks(40, seconds=600)), pool=a_pool())
+    run_to(sim, seconds=READY_S + 10)
+    series = RunSeries(sim)
+    assert series.of_job("j", Window.ALL, 50).waiting[-1]
+    do(sim, "terminateJob", jobId="j")
+    run_to(sim, seconds=READY_S + 130)
+    assert sim.world.jobs.find("j").state is JobState.COMPLETED
+    found = series.of_job("j", Window.ALL, 500)
+    assert found.waiting[-1] == 0
+    assert max(found.waiting) > 0

@@ -70,7 +70,7 @@ class JobSeries(NamedTuple):
     """The tasks of a job, or of all jobs: means over each column, and rates."""
 
     axis: Axis
-    waiting: Sequence[float]  # tasks in state active or preparing
+    waiting: Sequence[float]  # tasks in state active or preparing; none of a job that has ended
     running: Sequence[float]
     succeeded_a_minute: Sequence[float]  # in the minute before the end of each column, or on average if it is longer
     failed_a_minute: Sequence[float]
@@ -274,9 +274,11 @@ class RunSeries:
             _in_a_minute(axis, buckets, measure, row) for measure in (Measure.SUCCEEDED, Measure.FAILED)
         )
         level = self._levels.preparing[row]
+        ended_ms = _EVERYTHING if job is None or job.end_ms is None else job.end_ms  # what has ended waits for nothing
+        ends = (end * axis.every_ms for end in axis.edges[1:])
         return JobSeries(
             axis,
-            [sum(each) for each in zip(waiting, preparing, strict=True)],
+            [sum(each) if end <= ended_ms else 0.0 for *each, end in zip(waiting, preparing, ends, strict=True)],
             running,
             succeeded,
             failed,

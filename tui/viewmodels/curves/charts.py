@@ -135,7 +135,7 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     rates = [Layer("succeeded", Role.OK, values.succeeded_a_minute)]
     if tasks.failed or any(values.failed_a_minute):
         rates.append(Layer("failed", Role.FAILED, values.failed_a_minute))
-    waiting = tasks.active + tasks.preparing
+    waiting = tasks.active + tasks.preparing if job.end_ms is None else 0
     latest = [compact(round(layer.values[-1], 1) if layer.values else 0) for layer in rates]
     done = [Reading(latest[0], "a minute", 0)]
     if len(rates) > 1:
@@ -158,7 +158,7 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
         preparing = Layer("preparing", Role.PREPARING, values.preparing_nodes)
         prepare = sum(job.phases.preparation[status] for status in _RUNS)
         told = [
-            Reading(f"{prepare:,}", "nodes", 0),
+            Reading(f"{prepare:,}", "node" if prepare == 1 else "nodes", 0),
             Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all"),
         ]
         found.append(Chart("Preparing nodes", values.axis, (preparing,), None, told, True, compact))
