@@ -65,10 +65,10 @@ def test_without_schedules_the_blade_says_what_would_make_one(session_at):
 @pytest.mark.parametrize(
     ("seconds", "schedule", "possible"),
     [
-        (HOUR_S + 5, "prices", ["Disable", "Terminate", "Delete"]),
-        (HOUR_S + 5, "weather", ["Enable", "Terminate", "Delete"]),
-        (HOUR_S + 602, "prices", ["Delete"]),
-        (HOUR_S + 3000, "prices", ["Delete"]),
+        (HOUR_S + 5, "prices", ["Disable", "Edit", "Clone", "Terminate", "Delete"]),
+        (HOUR_S + 5, "weather", ["Enable", "Edit", "Clone", "Terminate", "Delete"]),
+        (HOUR_S + 602, "prices", ["Clone", "Delete"]),
+        (HOUR_S + 3000, "prices", ["Clone", "Delete"]),
     ],
 )
 def test_js_6_what_can_be_done_in_which_state(session_at, seconds, schedule, possible):

@@ -14,8 +14,10 @@ from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.node_map.cells import NodeMapModel, grid
+from tui.viewmodels.node_map.cells import MapLines
+from tui.viewmodels.node_map.layout import Form, Layout, Needs, layout_for
 from tui.viewmodels.node_map.lenses import Lens
+from tui.viewmodels.node_map.model import NodeMapModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.styled import ItemRef, plain, width
@@ -246,19 +248,22 @@ def test_preparation_that_failed_everywhere_is_said_first(session_at):
 @pytest.mark.parametrize("lens", list(Lens))
 def test_the_map_has_exactly_one_cell_for_each_node(session_at, lens):
     model = NodeMapModel(session_at(LATER_S))
-    model.lens = lens
+    model.look_through(lens)
     model.update()
-    layout = grid(len(model.nodes), 30, 10)
-    cells = "".join(plain(model.row(0, layout, None))[6:].split())
+    (drawn,) = MapLines(model).row(0, Layout(Form.CELL, 10, 1), None)
+    cells = plain(drawn).strip()
     assert len(cells) == len(model.nodes) == 6
     assert sum(count for _, count in model.counts()) == 6
 
 
-@pytest.mark.parametrize(("nodes", "pitch"), [(5, 60), (300, 2), (900, 1), (100_000, 1)])
-def test_cells_shrink_as_nodes_grow(nodes, pitch):
-    layout = grid(nodes, 60, 18)
-    assert layout.pitch == pitch
-    assert layout.columns == 1 or layout.columns % 10 == 0
+@pytest.mark.parametrize(
+    ("nodes", "form", "per_cell"),
+    [(5, Form.CARD, 1), (100, Form.NAME, 1), (900, Form.CELL, 1), (100_000, Form.GROUP, 120)],
+)
+def test_cells_shrink_as_nodes_grow(nodes, form, per_cell):
+    layout = layout_for(nodes, 60, 18, Needs(card=9, card_most=13, name=4))
+    assert (layout.form, layout.nodes) == (form, per_cell)
+    assert layout.form in (Form.CARD, Form.NAME) or layout.columns % 5 == 0
 
 
 def test_the_header_tells_present_and_past_apart(session_at):
