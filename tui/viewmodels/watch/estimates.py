@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import JobState
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import glyph_of_job
-from tui.viewmodels.text.styled import Line, Role, Span, between, line
+from tui.viewmodels.text.styled import Line, Role, Span, between, line, width
 
 if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow
@@ -47,9 +47,12 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     """Return the ends of all phases, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
-    said = "" if wait_ms is None else f"oldest wait {fmt.span(wait_ms)}  (w on this pane: why)"
-    wait = line(Span(said, Role.DERIVED)) if said else ()
-    return between(ends(session, job), wait, cells)
+    told = ends(session, job)
+    if wait_ms is None:
+        return between(told, (), cells)
+    said, hint = f"oldest wait {fmt.span(wait_ms)}", "  (w on this pane: why)"
+    has_room = width(told) + 1 + len(said + hint) <= cells
+    return between(told, line(Span(said + hint if has_room else said, Role.DERIVED)), cells)
 
 
 def ends(session: Session, job: JobRow) -> Line:

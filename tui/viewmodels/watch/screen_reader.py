@@ -9,7 +9,7 @@ from engine.views.pages.progress import jobs_worst_first
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB, NODE, PREPARATION, RELEASE
-from tui.viewmodels.text.styled import plain
+from tui.viewmodels.text.styled import one_line, plain
 from tui.viewmodels.watch.attention import CALM, AttentionModel
 from tui.viewmodels.watch.estimates import ends
 
@@ -113,8 +113,15 @@ def _events(session: Session) -> list[str]:
     model = EventsModel(session)
     model.update()
     newest = [model.key(at) for at in reversed(range(max(0, model.count - _MOST_EVENTS), model.count))]
-    said = [" ".join(plain(model.one_line(key)).split()).replace("→", "to") for key in newest]
+    said = [one_line(_event(model, key)).replace("→", "to") for key in newest]
     return ["Newest events first:", *(f"{each}." for each in said)] if said else []
+
+
+def _event(model: EventsModel, key: int) -> str:
+    """Return an entry in the order of a sentence: who comes before what happened."""
+    time, kind, said, entity, job, _ = (cell.text for cell in model.cells(key))
+    of_job = f"of {job}" if job and model.session.has_several_jobs else ""
+    return f"{time} {kind} {entity} {of_job} {said}"
 
 
 def _listed(parts: list[str]) -> str:
