@@ -100,7 +100,7 @@ def test_gen_10_a_refusal_is_shown_with_property_and_reason():
     model.update()
     event = model.count - 1
     quoted = "'" + "x" * 38 + "..." + "x" * 37 + "'"
-    assert plain(model.sentence(event)) == f"InvalidPropertyValue: vmSize {quoted} is not a known VM size"
+    assert plain(model.sentence(event)) == f"createPool InvalidPropertyValue: vmSize {quoted} is not a known VM size"
     heading, *_ = (block for block in model.details(event) if block.title == "Refused")
     assert told(heading) == {
         "Property name": "vmSize",
