@@ -108,13 +108,13 @@ def test_enter_on_a_pin_goes_there_from_whatever_is_in_focus(dashboard_at):
 
 
 @pytest.mark.parametrize(("keys", "told"), [((), "State transition time"), (("tab", "tab", "tab"), "Preparation task")])
-def test_at_160_cells_there_is_a_third_column_with_details(dashboard_at, keys, told):
-    assert contains(after(dashboard_at(LATER_S), *keys, size=(160, 40)), "─ Details ─", told)
-    assert not contains(after(dashboard_at(LATER_S), *keys, size=(159, 40)), "─ Details ─")
+def test_from_160_cells_on_details_fill_the_room_that_the_lists_leave(dashboard_at, keys, told):
+    assert contains(after(dashboard_at(LATER_S), *keys, size=(160, 60)), "─ Details ─", told)
+    assert not contains(after(dashboard_at(LATER_S), *keys, size=(159, 60)), "─ Details ─")
 
 
 def test_details_follow_the_cursor_of_the_map(dashboard_at):
     for downs in (0, 2):
-        lines = after(dashboard_at(LATER_S), *["down"] * downs, size=(180, 40))
+        lines = after(dashboard_at(LATER_S), *["down"] * downs, size=(180, 60))
         index = next(each for each in lines if "Index" in each)
         assert index.split("Index")[1].split()[0] == str(downs)

@@ -48,6 +48,10 @@ class Attention(Choices):
         rows = self.outer_size.height - self.gutter.height
         self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS), rows))
 
+    def on_resize(self) -> None:
+        """Break the lines anew: the first ones are drawn before the pane has its size."""
+        self.update()
+
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for all problems; at least the first one is shown."""
         room = width - self.gutter.width - self.styles.scrollbar_size_vertical - self.POINTER_CELLS
