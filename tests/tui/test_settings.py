@@ -80,7 +80,7 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
 def test_chosen_columns_are_shown_however_narrow_as_far_as_they_fit(session_at):
     model = TasksModel(session_at(LATER_S))
     plain = [model.columns[at].name for at, _ in model.layout(56)]
-    assert plain == ["", "Task", "State", "Result", "Start time", "Exit code"]
+    assert plain == ["", "Task", "State", "Node", "Start time", "Exit code"]
     model.recall({"columns": ["Command line", "Required slots", "nonsense"], "sort": "nonsense"})
     assert [model.columns[at].name for at, _ in model.layout(70)] == ["", "Task", "Required slots", "Command line"]
     assert model.remembered() == {"columns": ["Required slots", "Command line"]}
