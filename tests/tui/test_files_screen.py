@@ -214,7 +214,9 @@ def test_a_directory_that_is_gone_is_looked_back_into(dashboard_at):
 
 def test_the_help_tells_all_keys_of_the_sheet(dashboard_at):
     lines = after(dashboard_at(100, READ), "6", "f", "question_mark", size=(160, 90))
-    assert contains(lines, "Help: Files", "Keys here", "last line, and follow on", "an hour earlier", "save a copy")
+    assert contains(
+        lines, "Help: Files", "In this pane", "Last line, and follow on.", "An hour earlier.", "Save a copy."
+    )
 
 
 @pytest.mark.parametrize("pane", [FileTree, TextView])

@@ -147,10 +147,12 @@ def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
 
 
 def test_details_help_and_actions_open_and_close(dashboard_at):
-    lines = after(dashboard_at(LATER_S), "6", "enter", size=(80, 30))
+    lines = after(dashboard_at(LATER_S), "6", size=(80, 60))
     assert contains(lines, "ineligible for this job until its disk is new", "workitems/risk/job-1/jobpreparation")
+    lines = after(dashboard_at(LATER_S), "6", "enter", size=(80, 24))
+    assert contains(lines, "─ Preparation task ─", "FailureExitCode", "esc close")
     lines = after(dashboard_at(LATER_S), "6", "question_mark", size=(80, 24))
-    assert contains(lines, "Keys here", "next column")
+    assert contains(lines, "In this pane", "Sort by the next column.")
     app = dashboard_at(LATER_S)
     depth = []
     drive(
@@ -337,7 +339,7 @@ def test_space_runs_and_pauses(dashboard_at):
 
     lines = asyncio.run(run())
     assert "END" in lines[0]
-    assert app.session.simulation.finished
+    assert app.session.is_over
     assert app.session.now_ms == app.session.simulation.log.last_ms
 
 
@@ -368,7 +370,7 @@ def test_a_long_way_shows_how_far_it_is_and_esc_stays_there(dashboard_at):
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
             simulation.advance = half_way
-            await pilot.press("t", *"PT10M", "enter")
+            await pilot.press("t", *"PT5M", "enter")
             deadline_s = time.monotonic() + 30
             while "SEEKING 50%" not in text_of(app)[0]:
                 assert time.monotonic() < deadline_s, text_of(app)[0]
@@ -380,7 +382,7 @@ def test_a_long_way_shows_how_far_it_is_and_esc_stays_there(dashboard_at):
 
     asyncio.run(run())
     assert "PAUSED" in seen[0]
-    assert app.session.now_ms == 300_000
+    assert app.session.now_ms == 150_000
 
 
 @pytest.mark.parametrize("key", ["space", "ctrl+c"])
