@@ -224,7 +224,7 @@ def test_why_are_the_approximate_counts_different_from_the_exact_ones():
         "Next: preparation ends on n0 at 08:01:01 [PREP-7]",
     ]
     run_to(sim, seconds=70)
-    assert list(of_job(sim)) == ["Why has job j not ended?"]
+    assert list(of_job(sim)) == ["Why has job j not ended?", "Why is task t3 of job j waiting?"]
 
 
 # -- what is to come

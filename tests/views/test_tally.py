@@ -44,6 +44,8 @@ def test_what_a_whole_log_comes_to():
         "preparations failed": 1,
         "release runs": 1,
         "nodes added": 2,
+        "jobs created": 2,
+        "pools created": 1,
     }
     assert completed_ms == {"quality-control": 244_000, "align": 490_000}
 
