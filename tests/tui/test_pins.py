@@ -74,16 +74,18 @@ def test_a_row_that_is_another_node_in_a_branch_is_not_what_was_pinned(session_a
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 16)])
 def test_p_pins_and_unpins_on_every_size(dashboard_at, size):
     app = dashboard_at(LATER_S)
-    seen = []
+    seen, names = [], []
 
     def note(app):
         pane = app.screen.query_one("#pins")
         seen.append([text_of(app), pane.display, pane.size.height])
+        names.extend(f"n{each.key} " for each in app.session.pins)
 
     drive(app, "right", "p", note, "p", note, size=size)
     assert seen[0][1:] == [True, 1]
     pinned = [each for each in seen[0][0] if each not in seen[1][0]]
-    assert contains(pinned, "n1 ", "slots")
+    assert contains(pinned, *names, "slots")
+    assert len(names) == 1
     assert size[1] < 24 or contains(seen[0][0], "Pinned (1)")
     assert seen[1][1] is False
     assert not contains(seen[1][0], "Pinned (1)")
