@@ -104,8 +104,15 @@ class Files(Modal[None]):
 
     def on_mount(self) -> None:
         self.query_one("#files").border_title = Content(self.model.title)
-        self._turn_to(TextView if self.model.reads else FileTree)
+        first: type[FileTree | TextView] = TextView if self.model.reads else FileTree
+        self._turn_to(first)
+        self.call_after_refresh(self._begin_in, first)
         self.call_after_refresh(self._show)
+
+    def _begin_in(self, pane: type[FileTree | TextView]) -> None:
+        """Focus a pane again, which may have been hidden until the first refresh and so have lost the focus."""
+        if isinstance(self.focused, FileTree | TextView | None):
+            self._turn_to(pane)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show)
