@@ -220,7 +220,7 @@ def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
     assert [view for view, _, _ in seen[:2]] == ["tasks", "tasks"]
     assert seen[2][1] == 100_000
     assert seen[3][2] == 600
-    assert seen[4][2] == 60
+    assert seen[4][2] == seen[0][2] != 600  # the usual speed, which the length of the run decides
 
 
 def test_the_command_palette_finds_what_the_keys_do(dashboard_at):
