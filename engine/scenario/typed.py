@@ -30,10 +30,11 @@ from engine.specs.task import TaskSpec
 
 
 class TypedCommand(NamedTuple):
-    """What was typed as a command.
+    """A command as it was typed.
 
     ``command`` is None if it has mistakes. ``body`` is its body in the form that creates the thing, without the names
-    that stand beside it, and None if the text cannot be read at all. ``refusals`` is what the service would refuse.
+    that stand beside it, and None if the text cannot be read at all. ``refusals`` are the mistakes for which the
+    service would reject the command.
     """
 
     command: Command | None

@@ -47,7 +47,7 @@ class PacedSimulation(Protocol):
 
 
 class Outlook(Protocol):
-    """What is known of the future of a simulation."""
+    """The known future of a simulation."""
 
     crossed: list[tuple[int, int]]  # beginnings and ends
 

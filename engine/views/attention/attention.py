@@ -1,4 +1,4 @@
-"""What needs attention in the whole run: failures, shortages and delays, grouped by cause."""
+"""Concerns of the whole run: failures, shortages and delays, grouped by cause."""
 
 from __future__ import annotations
 

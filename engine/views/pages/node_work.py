@@ -1,4 +1,4 @@
-"""What a node does now: its tasks, the preparation and release of a job there, and the output that it wrote last."""
+"""The present work of a node: its tasks, the preparation and release of a job there, and the last lines of output."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class FormMistake(NamedTuple):
 
 
 class FormResult(NamedTuple):
-    """What was typed, as commands; there are none while there are mistakes. ``refusals`` are the service's."""
+    """The typed text as commands; there are none while there are mistakes. ``refusals`` are the service's."""
 
     commands: tuple[Command, ...]
     mistakes: tuple[FormMistake, ...] = ()

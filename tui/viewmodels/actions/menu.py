@@ -92,7 +92,7 @@ def actions_for(session: Session, subjects: Sequence[ItemRef]) -> list[Action]:
 
 
 NEW = ("pool", "job", "tasks", "schedule", "certificate", "package", "user")
-"""What can be created by its name."""
+"""The words for what can be created, as typed after ``new``."""
 _CREATING = {
     "pool": "createPool",
     "job": "createJob",

@@ -43,7 +43,7 @@ class CurvesModel:
 
     @property
     def title(self) -> str:
-        """What is shown."""
+        """The title of the pane: the job and pool whose curves it shows."""
         named = " on ".join(each for each in (self._session.job_id, self._session.pool_id) if each)
         return self._session.text(f"Curves: {named}" if named else "Curves")
 

@@ -38,7 +38,7 @@ SHEETS = {"certificate": "account", "expectation": "expectations"}
 
 
 class Destination(NamedTuple):
-    """Where a concern leads: a view or sheet, the row in it, and the job or pool that gets the focus."""
+    """The target of a concern: a view or sheet, the row in it, and the job or pool that gets the focus."""
 
     view: str
     row: int | str | None
