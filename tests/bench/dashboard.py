@@ -23,7 +23,8 @@ from tests.bench.one import peak_bytes
 from tests.bench.stage import ROW, Stage, is_quiet, percentile
 from tests.bench.terminal import Terminal
 from tests.bench.workloads import Workload
-from tui.app.dashboard import Dashboard, tune_gc
+from tui.app.dashboard import Dashboard
+from tui.app.start import tune_gc
 from tui.panes.list_page import ListPage
 from tui.panes.watch import Watch
 from tui.viewmodels.frame.tabs import TABS

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.app import dashboard as tui_app
+from tui.app import start as tui_app
 from tui.settings.file import SettingsFile
 from tui.settings.options import OPTIONS
 from tui.settings.values import Settings, Source

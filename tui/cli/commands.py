@@ -211,7 +211,7 @@ def open_dashboard(
     pace = None if speed is None else parse_speed(speed)
     at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
     from engine import Simulation
-    from tui.app.dashboard import show_dashboard
+    from tui.app.start import show_dashboard
 
     simulation = Simulation(loaded, seed=seed)
     return show_dashboard(

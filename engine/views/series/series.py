@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from enum import Enum
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
@@ -12,6 +11,7 @@ from engine.state.tasks import RUNNING
 from engine.views.log.reader import Cuts
 from engine.views.series.buckets import Buckets
 from engine.views.series.changes import ALL, ChangeCounter, Measure
+from engine.views.series.columns import Axis, in_a_minute, level_means, means, rates
 from engine.views.series.levels import RareLevels
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.state.pools import Pool
-    from engine.views.series.levels import Level
 
 _FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
 _MOST_BUCKETS = 1024
@@ -34,23 +33,6 @@ class Window(Enum):
 
     ALL = "since the start"
     HOUR = "last hour"
-
-
-class Axis(NamedTuple):
-    """The times of a series: column ``n`` covers the buckets after ``edges[n]`` up to ``edges[n + 1]``."""
-
-    every_ms: int
-    edges: tuple[int, ...]
-
-    @property
-    def begin_ms(self) -> int:
-        """The beginning of the first column, in ms since the start."""
-        return self.edges[0] * self.every_ms if self.edges else 0
-
-    @property
-    def end_ms(self) -> int:
-        """The end of the last column, in ms since the start."""
-        return self.edges[-1] * self.every_ms if self.edges else 0
 
 
 class PoolSeries(NamedTuple):
@@ -207,7 +189,7 @@ class RunSeries:
 
         def running() -> list[float]:
             buckets, axis = self._axis(window, columns)
-            return _means(axis, buckets, Measure.RUNNING, ALL)
+            return means(axis, buckets, Measure.RUNNING, ALL)
 
         return self._once(("running", window, columns), running)
 
@@ -245,7 +227,7 @@ class RunSeries:
         row = ALL if pool is None else pool.row
         usd = [sum(self._usd(each, edge * axis.every_ms) for each in chosen) for edge in axis.edges]
         running, idle, starting, down = (
-            _means(axis, buckets, measure, row)
+            means(axis, buckets, measure, row)
             for measure in (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
         )
         ends = [edge * axis.every_ms for edge in axis.edges[1:]]
@@ -258,7 +240,7 @@ class RunSeries:
             down,
             [sum(each) for each in zip(*targets, strict=True)],
             usd[1:],
-            [rate * HOUR_MS for rate in _rates(axis, usd)],
+            [rate * HOUR_MS for rate in rates(axis, usd)],
         )
 
     def _job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
@@ -268,10 +250,10 @@ class RunSeries:
             return JobSeries(Axis(0, ()), (), (), (), (), (), ())
         row = ALL if job is None else job.row
         waiting, preparing, running = (
-            _means(axis, buckets, measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
+            means(axis, buckets, measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
         )
         succeeded, failed = (
-            _in_a_minute(axis, buckets, measure, row) for measure in (Measure.SUCCEEDED, Measure.FAILED)
+            in_a_minute(axis, buckets, measure, row) for measure in (Measure.SUCCEEDED, Measure.FAILED)
         )
         level = self._levels.preparing[row]
         ended_ms = _EVERYTHING if job is None or job.end_ms is None else job.end_ms  # what has ended waits for nothing
@@ -282,7 +264,7 @@ class RunSeries:
             running,
             succeeded,
             failed,
-            _level_means(axis, level),
+            level_means(axis, level),
             [level.area(edge * axis.every_ms) / SECOND_MS for edge in axis.edges[1:]],
         )
 
@@ -312,40 +294,3 @@ class RunSeries:
                 usd = self._usd(pool, end_ms) - self._usd(pool, begin_ms)
                 costs[job] += count / pool.slots * usd * (end_ms - begin_ms) / billed_ms if billed_ms else 0.0
         return {world.jobs[job].id: usd for job, usd in costs.items()}
-
-
-def _in_a_minute(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[float]:
-    """Return the growth of a measure in the minute before the end of each column, or a minute's share of a column."""
-    if not axis.edges:
-        return []
-    minute = max(1, round(MINUTE_MS / axis.every_ms))
-    begin = max(buckets.first, axis.edges[0] - minute)
-    values = buckets.values(measure, row, begin, axis.edges[-1] + 1)
-    found = []
-    for start, end in pairwise(axis.edges):
-        since = max(begin, min(start, end - minute))
-        spent = max(MINUTE_MS, (end - since) * axis.every_ms)
-        found.append((values[end - begin] - values[since - begin]) * MINUTE_MS / spent)
-    return found
-
-
-def _means(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[float]:
-    """Return the mean of a measure at the ends of the buckets of each column."""
-    if not axis.edges:
-        return []
-    begin = axis.edges[0]
-    sums = list(accumulate(buckets.values(measure, row, begin, axis.edges[-1] + 1)))
-    return [(sums[end - begin] - sums[start - begin]) / (end - start) for start, end in pairwise(axis.edges)]
-
-
-def _level_means(axis: Axis, level: Level) -> list[float]:
-    areas = [level.area(edge * axis.every_ms) for edge in axis.edges]
-    return _rates(axis, areas)
-
-
-def _rates(axis: Axis, values: Sequence[float]) -> list[float]:
-    """Return the growth of a number in each column, per ms; the number is given at the edges."""
-    return [
-        (after - before) / ((end - start) * axis.every_ms)
-        for (before, after), (start, end) in zip(pairwise(values), pairwise(axis.edges), strict=True)
-    ]

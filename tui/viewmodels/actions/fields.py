@@ -184,3 +184,14 @@ def yes_no_options(_: Session) -> Sequence[str]:
 def one_of(*texts: str) -> Callable[[Session], Sequence[str]]:
     """Return the options of a field that has one of these values; an empty text leaves the service's default."""
     return lambda _: texts
+
+
+# -- fields of more than one form
+
+AnyField = Field[Any]
+
+DURATION = "90s, 2m, 1h30m or PT2M"
+"""Examples of durations, for the hints of fields."""
+
+ID = Field[Any]("id", "Id", "letters, digits, - and _; at most 64", is_required=True)
+DISPLAY_NAME = Field[Any]("displayName", "Display name", "shown by the portal; anything")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import CertificateState
 from engine.views.pages.account import AccountPage, CoreQuotas
 from tui.viewmodels.actions import documents
 from tui.viewmodels.actions.action import LASTING, ActionType, Document
-from tui.viewmodels.actions.body_fields import JOB_FIELDS, POOL_FIELDS, SCHEDULE_FIELDS
-from tui.viewmodels.actions.fields import Field, one_of, whole, yes_no_options, yes_or_no
+from tui.viewmodels.actions.fields import AnyField, Field, one_of, whole, yes_no_options, yes_or_no
+from tui.viewmodels.actions.job_fields import JOB_FIELDS
+from tui.viewmodels.actions.pool_fields import POOL_FIELDS
+from tui.viewmodels.actions.schedule_fields import SCHEDULE_FIELDS
 
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
@@ -68,29 +70,36 @@ def _next_thumbprint(account: AccountTarget) -> str:
     return f"{len(account.page.certificates) + 1:040x}"
 
 
-CREATE_POOL = ActionType[Any](
-    "Create a pool",
+def _creation(
+    name: str, command: str, fields: Sequence[AnyField], new: Callable[[Session], Document], effect: str
+) -> ActionType[Any]:
+    """Return the action that creates something in the account, whatever is under the cursor."""
+    return ActionType(
+        f"Create a {name}",
+        command,
+        fields=tuple(fields),
+        document=lambda _row, session: new(session),
+        effects=lambda _: (effect,),
+        body=lambda _: {},
+    )
+
+
+CREATE_POOL = _creation(
+    "pool",
     "createPool",
-    fields=POOL_FIELDS,
-    document=lambda _row, session: documents.new_pool(session),
-    effects=lambda _: ("its nodes are allocated, boot and run the start task (POOL-2)",),
-    body=lambda _: {},
+    POOL_FIELDS,
+    documents.new_pool,
+    "its nodes are allocated, boot and run the start task (POOL-2)",
 )
-CREATE_JOB = ActionType[Any](
-    "Create a job",
+CREATE_JOB = _creation(
+    "job",
     "createJob",
-    fields=JOB_FIELDS,
-    document=lambda _row, session: documents.new_job(session),
-    effects=lambda _: ("preparation runs on a node before the job's first task there (PREP-1)",),
-    body=lambda _: {},
+    JOB_FIELDS,
+    documents.new_job,
+    "preparation runs on a node before the job's first task there (PREP-1)",
 )
-CREATE_SCHEDULE = ActionType[Any](
-    "Create a job schedule",
-    "createJobSchedule",
-    fields=SCHEDULE_FIELDS,
-    document=lambda _row, session: documents.new_schedule(session),
-    effects=lambda _: ("each occurrence creates a job (JS-1)",),
-    body=lambda _: {},
+CREATE_SCHEDULE = _creation(
+    "job schedule", "createJobSchedule", SCHEDULE_FIELDS, documents.new_schedule, "each occurrence creates a job (JS-1)"
 )
 
 ACCOUNT: tuple[ActionType[AccountTarget], ...] = (

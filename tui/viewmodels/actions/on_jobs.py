@@ -11,15 +11,9 @@ from engine.views.pages.jobs import JobRow
 from engine.views.pages.tasks import TaskRow
 from tui.viewmodels.actions import documents
 from tui.viewmodels.actions.action import ActionType, Better, Choice
-from tui.viewmodels.actions.body_fields import (
-    JOB_CHANGES,
-    JOB_FIELDS,
-    SCHEDULE_CHANGES,
-    SCHEDULE_FIELDS,
-    TASK_CHANGES,
-    TASK_FIELDS,
-)
 from tui.viewmodels.actions.fields import Field, one_of, whole, yes_or_no
+from tui.viewmodels.actions.job_fields import JOB_CHANGES, JOB_FIELDS, TASK_CHANGES, TASK_FIELDS
+from tui.viewmodels.actions.schedule_fields import SCHEDULE_CHANGES, SCHEDULE_FIELDS
 
 TASK: tuple[ActionType[TaskRow], ...] = (
     ActionType(

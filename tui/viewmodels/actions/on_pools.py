@@ -11,8 +11,9 @@ from engine.views.pages.account import CoreQuotas
 from engine.views.pages.jobs import PoolRow
 from tui.viewmodels.actions import documents
 from tui.viewmodels.actions.action import LASTING, ActionType, Better, options
-from tui.viewmodels.actions.body_fields import JOB_FIELDS, POOL_CHANGES, POOL_FIELDS, POOL_PROPERTIES
 from tui.viewmodels.actions.fields import Field, duration, whole
+from tui.viewmodels.actions.job_fields import JOB_FIELDS
+from tui.viewmodels.actions.pool_fields import POOL_CHANGES, POOL_FIELDS, POOL_PROPERTIES
 
 
 class PoolTarget(NamedTuple):

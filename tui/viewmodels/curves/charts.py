@@ -14,7 +14,8 @@ from tui.viewmodels.text.styled import Role
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.series.series import Axis, PoolSeries, Window
+    from engine.views.series.columns import Axis
+    from engine.views.series.series import PoolSeries, Window
     from tui.viewmodels.session.session import Session
 
 

@@ -1,0 +1,84 @@
+"""The start and the end of the dashboard: settings, signals, and what is saved and said at the end."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from tui.app.dashboard import Dashboard
+from tui.app.signals import handle_signals
+from tui.saving.targets import TargetError
+from tui.settings.file import SettingsFile
+from tui.settings.options import NO_COLOUR, Value
+from tui.settings.values import Settings, Source
+from tui.viewmodels.frame.tabs import VIEW_NAMES
+
+if TYPE_CHECKING:
+    from engine import Simulation
+
+_GC_THRESHOLDS = (1000, 1000, 1000)  # nearly all garbage is freed by reference counting
+
+
+def show_dashboard(
+    simulation: Simulation,
+    *,
+    at_ms: int = 0,
+    speed: float | None,
+    plays: bool,
+    theme: str | None,
+    ascii_only: bool,
+    introduces: bool = False,
+) -> int:
+    """Run the dashboard, beginning at ``at_ms``, and return the exit status. Commands given by hand are always saved.
+
+    ``speed`` None follows from the length of the run, 0 is as fast as possible; ``theme`` None is the user's last
+    choice. The introduction is shown to a new user, and with ``introduces``.
+    """
+    tune_gc()
+    file = SettingsFile()
+    settings, problems = file.read(VIEW_NAMES)
+    _use_environment(settings)
+    given: dict[str, Value | None] = {"speed": speed, "theme": theme, "glyphs": "ascii" if ascii_only else None}
+    for name, value in given.items():
+        if value is not None:
+            settings.use(name, value, Source.COMMAND_LINE)
+    introduces = introduces or bool(settings.value("introduction"))
+    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems)
+
+    def remember() -> None:
+        app.remember()
+        file.write(settings)
+
+    try:
+        with handle_signals(lambda: app.recorder.rescue(), app.exit_soon, remember=remember):  # noqa: PLW0108  # there is another recorder for each run
+            app.run()
+    finally:
+        app.recorder.rescue()
+        for report in app.recorder.reports:
+            _print_error(report)
+        try:
+            remember()
+        except (OSError, TargetError) as error:
+            _print_error(f"{error}; the settings are not saved.")
+    return app.return_code or 0
+
+
+def _use_environment(settings: Settings) -> None:
+    """Take what the terminal cannot do, and ``NO_COLOR``, into account."""
+    is_dumb = os.environ.get("TERM") == "dumb"
+    if is_dumb or os.environ.get("NO_COLOR"):
+        settings.use("theme", NO_COLOUR, Source.ENVIRONMENT)
+    if is_dumb:
+        settings.use("glyphs", "ascii", Source.ENVIRONMENT)
+
+
+def tune_gc() -> None:
+    """Freeze existing objects and raise the GC thresholds: a full collection takes longer than a frame."""
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
+
+
+def _print_error(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201  # the dashboard is closed
