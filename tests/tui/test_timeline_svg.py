@@ -112,10 +112,10 @@ def test_e_draws_all_rows_in_a_file_and_never_over_one(dashboard_at, tmp_path, m
 
 def test_a_picture_is_left_off_when_time_goes_on(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.screens.drawing._SLICE_S", 0)
+    monkeypatch.setattr("tui.screens.writing._SLICE_S", 0)
 
     def draw(app):
-        TimelineDrawing(app.screen.view.grid, app.session, app.screen.playback).start("timeline.svg")
+        TimelineDrawing(app.screen.view.grid, app.screen.playback).start("timeline.svg")
 
     steps = [draw, lambda app: app.session.simulation.step()]
     said = drive_and_draw(dashboard_at(LATER_S), "8", steps=steps)

@@ -193,7 +193,7 @@ class ListKeys(SearchKeys):
         page, view = self.list_page, self.view
         subject = view.subject if isinstance(view, DetailPage) else None
         if isinstance(view, Timeline):
-            drawing = TimelineDrawing(view.grid, self.session, self.playback)
+            drawing = TimelineDrawing(view.grid, self.playback)
             if drawing.is_too_large:
                 say(
                     self,

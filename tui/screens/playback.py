@@ -76,6 +76,12 @@ class Playback:
         """The state of playback, as the header shows it."""
         return Transport(self.pacer.playing, self.pacer.speed, self._session.is_over, self._seek_progress())
 
+    @property
+    def moment(self) -> object:
+        """A value that differs for every moment of every recording."""
+        simulation = self._session.simulation
+        return simulation.jumps, simulation.log.count, simulation.now_ms
+
     def _seek_progress(self) -> str | None:
         to_ms, simulation = self.pacer.destination_ms, self._session.simulation
         if to_ms is None:

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from tui.dialogs.files import Files, FilesPlayback
 from tui.dialogs.search import SearchDialog
 from tui.screens.navigation_keys import NavigationKeys
-from tui.screens.reporting import Reporting
+from tui.screens.reporting import start_report
 from tui.viewmodels.files.locations import FileLocation
 from tui.viewmodels.frame.search import Target, WholeList
 from tui.viewmodels.text.styled import ItemRef
@@ -38,7 +38,7 @@ class SearchKeys(NavigationKeys):
     def write_report(self, name: str) -> None:
         """Write a report of the run up to the moment that is shown; ask for a file if none is named."""
         if name.strip():
-            Reporting(self, self.session, self.playback).start(name)
+            start_report(self, self.session, self.playback, name)
         else:
             self.ask_report()
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo
 from engine.base.terms import ErrorCategory, JobState, TaskResult
 from engine.events.log import LogSubject
 from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Severity, cause_of, listed, some
 from engine.views.log.reader import LogReader, of_kind
+from engine.views.pages.bulk import LazyRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from engine import Simulation
     from engine.events.log import Shape
@@ -24,27 +24,15 @@ _ENDED_BY_USERS = ("TaskEnded", "JobBeingTerminated")
 _TERMINATED = ""  # the cause of tasks that a user terminated, or that ended with their job: no failure of theirs
 
 
-class FailedTasks(Sequence[int]):
+class FailedTasks(LazyRows):
     """The tasks of some entries of the log, part by part; nothing is copied."""
 
     def __init__(self, rows: array[int], parts: Sequence[tuple[Sequence[int], int]]) -> None:
         """Use the first entries of each part, as many as its number says."""
+        super().__init__(sum(length for _, length in parts))
         self._rows, self._parts = rows, parts
-        self._length = sum(length for _, length in parts)
 
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, at: int) -> int: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[int]: ...
-    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
-        if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(self._length))]
-        if not -self._length <= at < self._length:
-            raise IndexError(at)
-        at %= self._length
+    def _at(self, at: int) -> int:
         for entries, length in self._parts:
             if at < length:
                 return self._rows[entries[at]]

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Sequence
+
+
+class LazyRows(Sequence[int]):
+    """Row numbers that are looked up when they are asked for."""
+
+    def __init__(self, length: int) -> None:
+        """Hold so many rows."""
+        self._length = length
+
+    @abstractmethod
+    def _at(self, at: int) -> int:
+        """Return the row at a place between 0 and the length."""
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return [self._at(each) for each in range(*at.indices(self._length))]
+        if not -self._length <= at < self._length:
+            raise IndexError(at)
+        return self._at(at % self._length)
 
 
 def values(column: array[int], rows: Sequence[int]) -> Sequence[int]:

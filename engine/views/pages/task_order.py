@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import filterfalse
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from engine.state.tasks import RUNNING
-from engine.views.pages.bulk import places
+from engine.views.pages.bulk import LazyRows, places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine import Simulation
 
@@ -54,15 +53,15 @@ class RunningTasks:
         return in_order
 
 
-class TasksInOrder(Sequence[int]):
+class TasksInOrder(LazyRows):
     """Some tasks before all others, which follow as they were added; nothing is copied for them."""
 
     def __init__(self, first: Sequence[int], ranges: Sequence[range], without: Sequence[int] = ()) -> None:
         """Put ``first`` before the other tasks of ``ranges``, and leave out those in ``without``."""
+        super().__init__(sum(map(len, ranges)) - len(without))
         self._first = first
         self._ranges = ranges
         self._deleted = without
-        self._length = sum(map(len, ranges)) - len(without)
 
     @cached_property
     def _without(self) -> list[int]:
@@ -82,20 +81,7 @@ class TasksInOrder(Sequence[int]):
             before += len(tasks)
         return before
 
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, at: int) -> int: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[int]: ...
-    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
-        if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(self._length))]
-        if at < 0:
-            at += self._length
-        if not 0 <= at < self._length:
-            raise IndexError(at)
+    def _at(self, at: int) -> int:
         if at < len(self._first):
             return self._first[at]
         at -= len(self._first)
