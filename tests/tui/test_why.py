@@ -6,10 +6,12 @@ import re
 
 import pytest
 
+from engine import Simulation, load_scenario
 from engine.base.errors import BrokenInvariant
 from engine.views.explain.explanation import Next
 from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
+from tui.app.dashboard import Dashboard
 from tui.viewmodels.sheets.why import answers_to, expected_of, next_change, plain_text, why_lines
 from tui.viewmodels.text.styled import plain, width
 
@@ -35,6 +37,34 @@ def test_each_view_asks_its_question(dashboard_at, keys, question):
 
 def test_where_a_pool_has_no_nodes_it_says_why(dashboard_at):
     assert contains(after(dashboard_at(5), "3", "w"), "Why is pool shared resizing?", "requested, not allocated yet")
+
+
+def test_on_watch_a_node_and_the_oldest_wait_are_explained_together(dashboard_at):
+    app = dashboard_at(360, "priorities-and-fairness")
+    shown = after(app, "w", size=(120, 50))
+    assert contains(shown, "Why is n0 of pool shared running?", "Why is task book-3 of job overnight-a waiting?")
+    assert contains(shown, "0 of this job; job urgent (500) went first")
+    assert contains(after(dashboard_at(360, "priorities-and-fairness")), "(w: why)")
+
+
+def test_with_nothing_under_the_cursor_the_worst_problem_is_explained():
+    app = Dashboard(Simulation(load_scenario("one-pool-per-scheduled-job")), plays=False)
+    app.session.simulation.run_until(app.session.simulation.end_ms)
+    shown = []
+    drive(app, lambda app: app.session.focus_pool("research-b"), "w", lambda app: shown.extend(text_of(app)))
+    assert contains(shown, "Why has job hourly:job-3 ended?", "AutoPoolCreationFailedWithQuotaReached")
+
+
+def test_the_cursor_of_the_jobs_list_chooses_the_job_of_the_breadcrumb_and_of_the_views(dashboard_at):
+    app = dashboard_at(360, "priorities-and-fairness")
+    seen = []
+
+    def note(app):
+        seen.append((app.session.job_id, text_of(app)[0].split(" › ")[2]))
+
+    drive(app, "4", note, "down", note, "w", "escape", "5", note, "4", "down", note)
+    assert [job_id for job_id, _ in seen] == ["overnight-a", "overnight-b", "overnight-b", "urgent"]
+    assert all(job_id == said for job_id, said in seen)
 
 
 def test_enter_goes_to_the_next_event(dashboard_at):

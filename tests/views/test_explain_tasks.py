@@ -19,7 +19,7 @@ from tests.builders import (
     some_tasks,
     task_row,
 )
-from tests.views.explaining import why_task_says
+from tests.views.explaining import why_job_says, why_task_says
 
 
 def broken_pool():
@@ -77,6 +77,7 @@ def test_a_full_node_and_one_that_prepares():
     assert why_task_says(sim, "t2")[5:] == [
         "✓ turn in the job          first of 5 [SCHED-6]",
         "✗ a node with 1 free slot  0 of 4 eligible [SCHED-8]",
+        "✗ priority                 0 of this job; job k (10) went first [SCHED-2]",
         "     3 nodes without a free slot: other jobs use them; soonest n0 at 08:01:51 [SCHED-10]",
         "     1 node preparing for this job; soonest n3 at 08:01:01 [PREP-6]",
         "It has been active since 08:00:00. [TASK-7]",
@@ -109,10 +110,27 @@ def test_nobody_has_seen_it_yet():
 def test_a_job_of_higher_priority_and_a_pool_that_grows():
     sim = simulation(a_job(), a_job("k", priority=10))
     run_to(sim, seconds=5)
-    assert why_task_says(sim)[-2:] == [
-        "1 job with higher priority in the pool, first k. [SCHED-2]",
+    assert why_task_says(sim)[-3:] == [
+        "✗ priority                 0 of this job; job k (10) goes first [SCHED-2]",
+        "It has been active since 08:00:00. [TASK-7]",
         "Next: a new node joins pool p at 08:00:10 [RSZ-2]",
     ]
+
+
+def test_priority_is_named_as_the_cause_for_as_long_as_it_is():
+    sim = Simulation(load_scenario("priorities-and-fairness"))
+    run_to(sim, minutes=3)
+    assert not any("priority" in line for line in why_job_says(sim, "overnight-b"))
+    run_to(sim, minutes=5)
+    waits = "priority               0 of this job; job urgent (500) goes first [SCHED-2]"
+    assert f"✗ {waits}" in why_job_says(sim, "overnight-b")
+    run_to(sim, minutes=6)
+    has_slots = "✗ priority                 0 of this job; job urgent (500) went first [SCHED-2]"
+    assert has_slots in why_task_says(sim, "book-3", "overnight-b")
+    assert not any("priority" in line for line in why_job_says(sim, "urgent"))
+    run_to(sim, minutes=8)
+    raised = "✗ priority                 0 of this job; job overnight-b (10) goes first [SCHED-2]"
+    assert raised in why_task_says(sim, "book-4", "overnight-a")
 
 
 def test_dependencies():

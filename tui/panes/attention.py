@@ -38,6 +38,11 @@ class Attention(Choices):
         """The first of these items."""
         return self._model.subject(self.number)
 
+    @property
+    def worst(self) -> ItemRef | None:
+        """The first item of the worst problem; None while nothing has failed."""
+        return self._model.worst
+
     def update(self) -> None:
         self._model.update()
         self.pointer = self._model.session.glyphs.cursor

@@ -11,7 +11,9 @@ from tui.dialogs.files import Files, FilesPlayback
 from tui.dialogs.help import HelpScreen, entries_here, entries_of
 from tui.dialogs.sheet import Sheet
 from tui.dialogs.why import Why, WhyActions
+from tui.panes.attention import Attention
 from tui.panes.timeline import Timeline
+from tui.panes.watch import Watch
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.files.locations import files_of
 from tui.viewmodels.sheets.help import HelpPage
@@ -45,8 +47,13 @@ class InformationKeys(TimeKeys):
         self.view.update()
 
     def action_why(self) -> None:
-        """Explain the state of the subject under the cursor; if a pool has no nodes, that."""
+        """Explain the state of the subject under the cursor; if a pool has no nodes, that.
+
+        On Watch, if nothing is under the cursor, explain the worst problem, else the job in focus.
+        """
         view, subject, asked_as = self.view, self.subject, self.view.id or ""
+        if isinstance(view, Watch) and self.under_cursor is None:
+            subject = view.query_one(Attention).worst or subject
         if asked_as in ("nodes", "pools") and (subject is None or subject.kind == "job"):
             subject = ItemRef("pool", self.session.pool_id)
         when_ms = self.session.now_ms

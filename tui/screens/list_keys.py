@@ -104,6 +104,12 @@ class ListKeys(SearchKeys):
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
+    def on_table_moved(self) -> None:
+        """Show the job in focus, which the cursor chooses in the list of jobs."""
+        page = self.list_page
+        if page is not None and page.model.key_in_focus() is not None:
+            self.update()
+
     def on_table_opened(self, message: Table.Opened) -> None:
         """Open a row: the moment of an event, a detail page, or the details in a sheet if there is no such page."""
         model, page = message.table.model, self.list_page

@@ -132,8 +132,11 @@ class Table(ResizeFilter, RowsView):
         self.post_message(self.Moved())
 
     def _show_rows(self) -> None:
+        before = self._key
         self._find_cursor()
         set_line_count(self, self.model.count + _HEADER_LINES)
+        if self._key != before and self._key == self.model.key_in_focus():
+            self.scroll_into_view(self._at)
         if self.follows:
             self._follow()
         self._draw_changes()
@@ -143,6 +146,9 @@ class Table(ResizeFilter, RowsView):
         if not count:
             self._key, self._at = None, 0
             return
+        in_focus = self.model.key_in_focus()
+        if in_focus is not None:
+            self._key = in_focus
         if self._key is not None and self._at < count and self.model.key(self._at) == self._key:
             return
         at = None if self._key is None else self.model.index_of(self._key)
@@ -288,6 +294,7 @@ class Table(ResizeFilter, RowsView):
             return
         self._at = max(0, min(row, self.model.count - 1))
         self._key = self.model.key(self._at)
+        self.model.put_in_focus(self._key)
         self.scroll_into_view(self._at)
         self._draw_cursor()
         self.post_message(self.Moved())

@@ -25,6 +25,7 @@ from engine.views.explain.explanation import (
     some,
     time_in_state,
 )
+from engine.views.explain.priority import priority_check
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def _active(world: World, job: Job) -> Explanation:
     begun = job.busy or job.counts[COMPLETED]
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     left = job.total - job.counts[COMPLETED]
+    fit = _room(world, agenda, job)
     progress = f"{job.counts[COMPLETED]:,} of {job.total:,} completed"
     if left:
         counts = ((ACTIVE, "active"), (PREPARING, "preparing"), (RUNNING, "running"))
@@ -70,10 +72,10 @@ def _active(world: World, job: Job) -> Explanation:
         Check("tasks", not left, progress, "JOB-7"),
         _pool(world, job),
         *_obstacles(world, job),
+        priority_check(world, job, fit),
     )
     nodes = world.pools[job.pool].nodes if job.pool >= 0 else []
     seen = (agenda.tasks_seen.get(world.tasks.blocks[number].first) for number in job.blocks)
-    fit = _room(world, agenda, job)
     changes = [
         first_end(world, nodes, job) if fit is None else fit.next_change,
         next_evaluation(world.pools[job.pool]) if fit is not None else None,

@@ -49,3 +49,11 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         case "pool" if (pool := world.pools.find(str(key))) is not None:
             found = why_pool(world, pool), why_targets(world, pool)
     return [explanation for explanation in found if explanation is not None]
+
+
+def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation]:
+    """Explain the task of a job that has been waiting longest; return nothing if none waits."""
+    world = simulation.world
+    job = world.jobs.find(job_id)
+    waiting = None if job is None else oldest_waiting(world, job)
+    return [] if waiting is None else [why_task(world, waiting, simulation.now_ms)]

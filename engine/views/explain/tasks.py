@@ -26,6 +26,7 @@ from engine.views.explain.explanation import (
     task_name,
 )
 from engine.views.explain.failures import cause_notes
+from engine.views.explain.priority import priority_check
 from engine.views.pages.acts import act_words, end_words
 from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda, acts_due
@@ -84,7 +85,7 @@ class _Waiting:
         world, pool = self.world, self.pool
         fit = None if pool is None else candidates(world, self.agenda, pool, self.job, self.profile)
         checks = [self._job_state(), self._pool(), self._seen(), self._dependencies(), self._limit(), self._size()]
-        checks += [self._turn(), self._room(fit)]
+        checks += [self._turn(), self._room(fit), priority_check(world, self.job, fit)]
         found = tuple(check for check in checks if check is not None)
         following = self._next(found, fit)
         question = f"Why is {task_name(world, self.task)} waiting?"
@@ -219,12 +220,6 @@ class _Waiting:
         if node >= 0:
             rule = "RETRY-5" if extra.awaits_retry else "RETRY-7" if extra.node_retries else "SCHED-13"
             notes.append(Note(f"It prefers {name_of(world, node)} if that has free slots.", rule))
-        if self.pool is not None:
-            ahead = [job for job in world.jobs_of(self.pool) if job.in_turn and job.priority > self.job.priority]
-            if ahead:
-                notes.append(
-                    Note(f"{some(len(ahead), 'job')} with higher priority in the pool, first {ahead[0].id}.", "SCHED-2")
-                )
         return notes
 
 

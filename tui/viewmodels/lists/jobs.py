@@ -26,7 +26,7 @@ _BAR_SIGNS = "█▓·#=. "
 
 
 class JobsModel(NamedRowsModel["JobRow"]):
-    """Jobs, oldest first."""
+    """Jobs, oldest first. The cursor chooses the job in focus."""
 
     title = "Jobs"
     kind = "job"
@@ -68,11 +68,19 @@ class JobsModel(NamedRowsModel["JobRow"]):
         "Preparation and Release show the completed nodes of all, then the failures. "
         "The bar of Tasks shows completed, running and other tasks; beside it are the completed ones of all. "
         "Waiting for is derived.\n"
-        "Enter puts a job in focus and opens its page. 1 watches it."
+        "The job under the cursor is in focus: views 5 to 7 show it, and 1 watches it. Enter opens its page."
     )
 
     def _find(self, identity: str) -> JobRow | None:
         return self.session.job(identity)
+
+    def key_in_focus(self) -> int | None:
+        job_id = self.session.job_id
+        return self._ids.index(job_id) if job_id in self._ids else None
+
+    def put_in_focus(self, key: int) -> None:
+        if self._ids[key] != self.session.job_id:
+            self.session.focus_job(self._ids[key])
 
     def cells(self, key: int) -> tuple[Span, ...]:
         job = self._row(key)

@@ -102,6 +102,13 @@ class RowsModel(ColumnsModel, ABC):
             return None
         return ItemRef(self.kind, key if self.kind in ("node", "task") else self.identity_of(key))
 
+    def key_in_focus(self) -> int | None:
+        """Return the row in focus, on which the cursor is; None in lists whose cursor does not choose the focus."""
+        return None
+
+    def put_in_focus(self, key: int) -> None:
+        """Put the row to which the cursor was moved in focus, in a list whose cursor chooses the focus."""
+
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return a row as the service would return it, or None if the item does not exist now."""
         subject = self.subject_of(key)

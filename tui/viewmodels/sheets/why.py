@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.explain.expected import Expected, expected
 from engine.views.explain.explanation import NOTHING, earliest
-from engine.views.explain.questions import explain
+from engine.views.explain.questions import explain, explain_oldest_wait
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 
@@ -23,8 +23,13 @@ _BARS_FROM = 60  # cells; narrower sheets have no bars
 
 
 def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[Explanation]:
-    """Explain a node or task (by row number), or anything else (by id), as seen from a view."""
+    """Explain a node or task (by row number), or anything else (by id), as seen from a view.
+
+    Watch shows the oldest wait of the job in focus beside its nodes, so that is explained after a node.
+    """
     found = explain(session.simulation, kind, key, session.job_id)
+    if kind == "node" and view == "watch":
+        return [*found, *explain_oldest_wait(session.simulation, session.job_id)]
     return found[::-1] if kind == "node" and view == "preparation" else found
 
 

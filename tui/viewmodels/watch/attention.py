@@ -70,6 +70,12 @@ class AttentionModel:
         """The role of the worst concern."""
         return _ROLES[self.concerns[0].severity] if self.concerns else Role.OK
 
+    @property
+    def worst(self) -> ItemRef | None:
+        """The first item of the worst concern; None while nothing has failed and no job stands still."""
+        has_failed = bool(self.concerns) and self.concerns[0].severity <= Severity.FAILURE
+        return self.subject(0) if has_failed else None
+
     def lines(self, cells: int, rows: int | None = None) -> Sequence[tuple[int, Line]]:
         """Return number and text of each concern.
 

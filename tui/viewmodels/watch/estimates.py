@@ -50,7 +50,7 @@ def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     told = ends(session, job)
     if wait_ms is None:
         return between(told, (), cells)
-    said, hint = f"oldest wait {fmt.span(wait_ms)}", "  (w on this pane: why)"
+    said, hint = f"oldest wait {fmt.span(wait_ms)}", "  (w: why)"
     has_room = width(told) + 1 + len(said + hint) <= cells
     return between(told, line(Span(said + hint if has_room else said, Role.DERIVED)), cells)
 
