@@ -128,9 +128,9 @@ def test_below_24_rows_the_scrubber_goes_and_four_hints_stay(dashboard_at, size)
 def test_other_jobs_on_the_pool_are_counted_until_they_are_completed():
     sim = simulation(a_job("one", tasks=20), a_job("two", tasks=20), a_job("brief", onAllTasksComplete="terminatejob"))
     run_to(sim, seconds=READY_S)
-    assert "2 other jobs here" in phase_rail.title(Session(sim))
+    assert "2 other jobs here" in phase_rail.title(Session(sim), 116)
     run_to(sim, minutes=60)
-    assert "1 other job here" in phase_rail.title(Session(sim))
+    assert "1 other job here" in phase_rail.title(Session(sim), 116)
 
 
 def test_a_part_of_the_breadcrumb_can_be_clicked(dashboard_at):

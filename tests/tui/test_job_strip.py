@@ -111,8 +111,8 @@ def test_a_long_name_is_cut_in_its_middle():
 
 def test_more_jobs_than_lines_are_counted_in_the_title():
     model = model_of(Session(many(30)))
-    assert model.title(7) == "Jobs: 30 live · +23 more"
-    assert model.title(30) == "Jobs: 30 live"
+    assert model.title(7, 100) == "Jobs: 30 live · +23 more"
+    assert model.title(30, 100) == "Jobs: 30 live"
 
 
 def test_a_completed_job_leaves_the_focus_to_a_live_one_unless_it_was_chosen():

@@ -317,7 +317,7 @@ def test_ascii_means_ascii(session_at):
     session = session_at(LATER_S, ascii_only=True)
     lines = [scrubber(session, 100), *phase_rail.rail(session, 116, 4), PreparationModel(session).summary()]
     assert all(plain(each).isascii() for each in lines)
-    assert phase_rail.title(session).isascii()
+    assert phase_rail.title(session, 116).isascii()
 
 
 @pytest.mark.parametrize(

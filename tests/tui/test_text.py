@@ -26,6 +26,7 @@ from tui.viewmodels.text.styled import (
     line,
     plain,
     squeeze,
+    squeezed,
     width,
     wrapped,
 )
@@ -44,11 +45,25 @@ def test_clip_shows_that_something_is_missing():
     assert clip("short", 5) == "short"
 
 
-def test_the_name_of_a_column_needs_no_mark_where_it_is_cut_after_a_word():
+def test_the_name_of_a_column_is_cut_after_a_word_if_one_has_room():
     assert heading("Allocation state", 10) == "Allocation"
+    assert heading("Allocation state", 15) == "Allocation"
+    assert heading("Spot/low-priority", 6) == "Spot"
+    assert heading("Total tasks run", 12, "↓") == "Total tasks↓"
     assert heading("Allocation state", 9) == "Allocati…"
-    assert heading("Allocation state", 11) == "Allocation…"
     assert heading("Node", 10) == "Node"
+
+
+def test_long_names_are_cut_in_the_middle_until_all_have_room():
+    assert squeezed(["a-scenario", "pool", "nightly-risk:job-2"], 22) == ["a-sc…ario", "pool", "nigh…ob-2"]
+    assert squeezed(["short", "pool"], 40) == ["short", "pool"]
+    assert squeezed([], 0) == []
+
+
+def test_a_word_longer_than_a_line_is_broken_between_its_parts():
+    assert wrapped("AutoPoolCreationFailedWithQuotaReached", 23) == ["AutoPoolCreationFailed", "WithQuotaReached"]
+    assert wrapped("tvm-1980048917_1-20260105t080045z", 20) == ["tvm-1980048917_1-", "20260105t080045z"]
+    assert wrapped("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
 
 
 def test_a_line_is_cut_and_joined_to_a_width():

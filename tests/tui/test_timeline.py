@@ -112,7 +112,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.next_rows()
     model.update(CELLS)
     assert "tasks risk" in model.title()
-    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "#n0  1:01===X ")
+    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "=n0  1:01===X ")
     assert plain(model.cursor_line(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()

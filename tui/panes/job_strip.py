@@ -70,7 +70,8 @@ class JobStrip(RowsView):
         if self._at != self.model.row:
             self._at = self.model.row
             self.scroll_into_view(self._at)
-        set_title(self, self.model.title(height), self.model.subtitle(self.outer_size.width - _TITLE_CELLS))
+        room = self.outer_size.width - _TITLE_CELLS
+        set_title(self, self.model.title(height, room), self.model.subtitle(room))
         self._draw()
 
     def _draw(self) -> None:

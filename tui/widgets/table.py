@@ -268,7 +268,7 @@ class Table(ResizeFilter, RowsView):
             column = self.model.columns[index]
             is_sorted = bool(column.name) and column.name == self.model.sort_column
             arrow = (glyphs.down if self.model.is_descending else glyphs.up) if is_sorted else ""
-            text = fit(heading(column.name + arrow, cells_wide), cells_wide, right=column.is_right)
+            text = fit(heading(column.name, cells_wide, arrow), cells_wide, right=column.is_right)
             spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
         return spans
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB
-from tui.viewmodels.text.styled import Line, Role, Span, between, width
+from tui.viewmodels.text.styled import Line, Role, Span, between, squeezed, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,11 @@ class Transport(NamedTuple):
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
     """Return the path to the view, and the present time."""
     separator = Span(f" {session.glyphs.path} ", Role.DIM)
-    path = [span for text, view in _path(session, cells) for span in (_to_view(text, view), separator)]
     clock = _clock(session, transport, is_narrow=cells < _WIDE)
+    parts = _path(session, cells)
+    room = cells - width(clock) - len(title) - 2 - len(parts) * width((separator,))
+    names = squeezed([text for text, _ in parts], room)
+    path = [span for text, (_, view) in zip(names, parts, strict=True) for span in (_to_view(text, view), separator)]
     return between((Span(" "), *path, Span(title, Role.STRONG)), clock, cells)
 
 

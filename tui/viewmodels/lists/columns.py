@@ -29,6 +29,7 @@ class Column(NamedTuple):
     is_id: bool = False  # cut in the middle where it is too long
     is_name: bool = False  # a filter on it matches whole names only
     is_common: bool = False  # often the same in all rows; then it gives way first
+    is_whole: bool = False  # a number or a time, which says nothing once it is cut; its head may be cut to a word
 
     def fitted(self, text: str, cells: int) -> str:
         """Return the text of a cell in exactly ``cells``."""
@@ -113,6 +114,11 @@ class ColumnsModel:
 
 
 _GAP, _MOST_GAP = 2, 4  # cells between columns where there is room
+_LUXURY = 100  # columns from this width on give way before the heads of others are cut
+
+
+def _first_word(column: Column) -> int:
+    return len(column.name.replace("/", " ").split(" ")[0])
 
 
 def _best(columns: Sequence[tuple[int, Column]], needs: Sequence[int] | None) -> list[int]:
@@ -123,7 +129,7 @@ def _best(columns: Sequence[tuple[int, Column]], needs: Sequence[int] | None) ->
 def _best_width(column: Column, need: int | None) -> int:
     if need is None:
         return max(column.width, len(column.name))
-    most = need if column.stretch or column.is_id else min(need, max(column.width, len(column.name)))
+    most = need if column.stretch or column.is_id or column.is_whole else min(need, max(column.width, len(column.name)))
     return max(1, len(column.name), most)
 
 
@@ -134,15 +140,22 @@ def layout(columns: Sequence[Column], width: int, needs: Sequence[int] | None = 
     least = {at: min(best[at], column.least or (column.width if needs is None else best[at])) for at, column in chosen}
     if needs is not None:
         least |= {at: min(best[at], column.least or column.width) for at, column in chosen if column.is_id}
-    while len(chosen) > 2 and sum(least[at] + 1 for at, _ in chosen) > width:
-        droppable = max(range(len(chosen)), key=lambda place: (chosen[place][1].from_width, place))
-        del chosen[droppable]
+        least |= {at: min(best[at], max(needs[at], _first_word(column))) for at, column in chosen if column.is_whole}
+    named = {at: max(least[at], min(best[at], len(column.name))) for at, column in chosen}
+    while len(chosen) > 2:
+        last = max(range(len(chosen)), key=lambda place: (chosen[place][1].from_width, place))
+        is_luxury = needs is not None and chosen[last][1].from_width >= _LUXURY
+        if sum((named if is_luxury else least)[at] + 1 for at, _ in chosen) <= width:
+            break
+        del chosen[last]
     widths = [best[at] for at, _ in chosen]
-    slack = [best[at] - least[at] for at, _ in chosen]
-    while (left := width - sum(widths) - len(widths)) < 0 and any(slack):
-        widest = slack.index(max(slack))
-        widths[widest] -= 1
-        slack[widest] -= 1
+    for floor in (named, least):  # texts give way before heads do
+        slack = [cells - floor[at] for cells, (at, _) in zip(widths, chosen, strict=True)]
+        while sum(widths) + len(widths) > width and any(slack):
+            widest = slack.index(max(slack))
+            widths[widest] -= 1
+            slack[widest] -= 1
+    left = width - sum(widths) - len(widths)
     if left > 0 and needs is None:
         stretched = next((place for place, (_, column) in enumerate(chosen) if column.stretch), None)
         widths = [cells + (left if place == stretched else 0) for place, cells in enumerate(widths)]

@@ -34,7 +34,7 @@ class ExpectationsModel(RowsModel):
         Column("Wanted", 12, "the value that the scenario expects"),
         Column("Now", 12, "the value at this moment, or when it was decided"),
         Column("When", 13, "the moment for which it is expected", from_width=70),
-        Column("Decided", 8, "when it was met or broken; empty while it is open", from_width=84),
+        Column("Decided", 8, "when it was met or broken; empty while it is open", from_width=84, is_whole=True),
     )
     help_text = (
         "The scenario says with expect: what must be true at the end, at a time, or within a time. "

@@ -33,8 +33,8 @@ _FIRST = (
     Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
     Column("State", 9, "running or completed; the glyph shows the derived status", from_width=60),
     Column("Result", 8, "success or failure, once completed", least=7),
-    Column("Start time", 10, "when it last started", least=8),
-    Column("End time", 10, "when it ended", least=8),
+    Column("Start time", 10, "when it last started", least=8, is_whole=True),
+    Column("End time", 10, "when it ended", least=8, is_whole=True),
     Column("Exit code", 9, "exit code of the process; empty while it runs"),
 )
 _EXTRA = (
@@ -208,7 +208,14 @@ class PreparationModel(InstancesModel):
     columns = (
         *_FIRST,
         Column("Retries", 7, "runs repeated after a failure", from_width=62),
-        Column("Duration", 17, "end time minus start time, or time since the start", from_width=100, is_derived=True),
+        Column(
+            "Duration",
+            17,
+            "end time minus start time, or time since the start",
+            from_width=100,
+            is_derived=True,
+            is_whole=True,
+        ),
         *_EXTRA,
         Column("Last retry time", 15, "when it was last retried", is_extra=True),
         Column(
@@ -294,7 +301,14 @@ class ReleaseModel(InstancesModel):
     hook = Hook.RELEASE
     columns = (
         *_FIRST,
-        Column("Duration", 17, "end time minus start time, or time since the start", from_width=90, is_derived=True),
+        Column(
+            "Duration",
+            17,
+            "end time minus start time, or time since the start",
+            from_width=90,
+            is_derived=True,
+            is_whole=True,
+        ),
         *_EXTRA,
     )
 

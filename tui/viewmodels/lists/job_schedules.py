@@ -34,7 +34,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         Column("Job schedule", 16, "the schedule's id", stretch=True, is_id=True),
         Column("State", 11, "only an active schedule creates jobs"),
         Column("Interval", 11, "how often the schedule creates a job", from_width=90),
-        Column("Next run", 14, "when the next job is due"),
+        Column("Next run", 14, "when the next job is due", is_whole=True),
         Column("Jobs", 4, "number of jobs created", is_right=True),
         Column(
             "Missed",

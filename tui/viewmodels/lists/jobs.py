@@ -46,11 +46,15 @@ class JobsModel(NamedRowsModel["JobRow"]):
         Column("Pool", 12, "the pool's id", from_width=66, least=9, is_id=True, is_common=True),
         Column("Preparation", 12, "nodes that have prepared, of all that started; then the failures", least=11),
         Column(
-            "Tasks", 28, "completed tasks (full), running ones (shaded) and others, of all; then the failures", least=13
+            "Tasks",
+            28,
+            "completed tasks (full), running ones (shaded) and others, of all; then the failures",
+            least=13,
+            is_whole=True,
         ),
         Column("Release", 10, "nodes that have released, of all that will; then the failures", from_width=60, least=9),
-        Column("Ended", 8, "when it was completed", from_width=112),
-        Column("Started", 8, "when it started", is_extra=True),
+        Column("Ended", 8, "when it was completed", from_width=96, is_whole=True),
+        Column("Started", 8, "when it started", is_extra=True, is_whole=True),
         Column(
             "Max parallel tasks", 18, "limit of its running tasks; empty without a limit", is_extra=True, is_right=True
         ),

@@ -34,7 +34,7 @@ class NodesModel(RowsModel):
         Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
         Column("State", 20, "the service's state; all states are listed below", least=12),
         Column("Scheduling state", 16, "whether the node accepts new tasks", from_width=60, least=10, is_common=True),
-        Column("Running tasks", 13, "task slots in use, of all slots of the node", least=8),
+        Column("Running tasks", 13, "task slots in use, of all slots of the node", least=8, is_whole=True),
         Column(
             "Focus job",
             14,
@@ -43,8 +43,18 @@ class NodesModel(RowsModel):
             is_derived=True,
             least=11,
         ),
-        Column("Total tasks run", 15, "tasks that ended on this node", from_width=70, is_right=True, least=11),
-        Column("Age in state", 12, "time since the last change of state", from_width=104, is_derived=True),
+        Column(
+            "Total tasks run",
+            15,
+            "tasks that ended on this node",
+            from_width=70,
+            is_right=True,
+            least=11,
+            is_whole=True,
+        ),
+        Column(
+            "Age in state", 12, "time since the last change of state", from_width=104, is_derived=True, is_whole=True
+        ),
         Column("IP address", 11, "the node's address in its subnet", from_width=116),
         Column("Node ID", 24, "the service's id of the node", is_extra=True, is_id=True),
         Column("Total successful tasks", 22, "tasks that succeeded on this node", is_extra=True, is_right=True),

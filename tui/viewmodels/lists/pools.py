@@ -31,8 +31,8 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         Column("State", 9, "active or deleting", from_width=70, least=8, is_common=True),
         Column("Allocation state", 16, "steady, resizing or stopping", least=10),
         Column("Node size", 16, "the size of the virtual machines", from_width=64, least=11),
-        Column("Dedicated", 9, "current and target number of dedicated nodes"),
-        Column("Spot/low-priority", 17, "current and target number of Spot nodes", least=5),
+        Column("Dedicated", 9, "current and target number of dedicated nodes", is_whole=True),
+        Column("Spot/low-priority", 17, "current and target number of Spot nodes", least=5, is_whole=True),
         Column(
             "Node counts",
             20,
@@ -41,7 +41,14 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
             is_derived=True,
             least=11,
         ),
-        Column("Utilisation", 15, "task slots in use, of the slots of ready nodes", from_width=92, is_derived=True),
+        Column(
+            "Utilisation",
+            15,
+            "task slots in use, of the slots of ready nodes",
+            from_width=92,
+            is_derived=True,
+            is_whole=True,
+        ),
         Column(
             "Cost",
             9,
@@ -83,7 +90,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
             Span(f"{pool.current_dedicated:,}/{pool.target_dedicated:,}"),
             Span(f"{pool.current_spot:,}/{pool.target_spot:,}"),
             self._counts(pool),
-            Span(f"{blocks.utilisation(pool):>4} of {pool.usable_slots:,}", Role.DERIVED),
+            Span(_in_use(pool), Role.DERIVED),
             Span(blocks.cost(self.session, pool), Role.DERIVED),
             Span("on" if pool.auto_scale else "off"),
             Span(str(pool.slots)),
@@ -115,3 +122,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
 
     def empty(self) -> Sequence[str]:
         return (*self.session.none_yet("pool"), "ctrl+n creates one.")
+
+
+def _in_use(pool: PoolRow) -> str:
+    return f"{blocks.utilisation(pool):>4} of {pool.usable_slots:,}" if pool.usable_slots else "no slots"

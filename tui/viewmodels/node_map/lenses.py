@@ -14,6 +14,7 @@ from tui.viewmodels.text.styled import Role
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.views.pages.jobs import JobRow
     from engine.views.pages.nodes import NodePage
 
 
@@ -28,7 +29,6 @@ class Lens(Enum):
 
 
 LENSES = tuple(Lens)
-FIRST_LENS = Lens.PHASE
 
 _MOST = 9  # highest number of failures, or tenths of slots, in a digit
 _AGES_MS = (HOUR_MS, 15 * MINUTE_MS, 5 * MINUTE_MS, MINUTE_MS)
@@ -47,6 +47,11 @@ _FAILURES = (
 )
 # Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
 _OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
+
+
+def first_lens(job: JobRow | None) -> Lens:
+    """Return the lens until the user chooses one: a job without preparation has no phases that a node could be in."""
+    return Lens.PHASE if job is not None and job.phases.preparation.is_specified else Lens.STATE
 
 
 def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.views.pages.node_work import last_output
 from engine.views.pages.nodes import count_gone, gone_in
 from tui.viewmodels.node_map.layout import MOST_CARDS, Form, Layout, Needs, layout_for
-from tui.viewmodels.node_map.lenses import FIRST_LENS, LENSES, Lens, facts_of, glyph_for, rank_of, severity_of
+from tui.viewmodels.node_map.lenses import LENSES, Lens, facts_of, first_lens, glyph_for, rank_of, severity_of
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, Glyph, phase_glyph
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
@@ -29,7 +29,8 @@ class NodeMapModel:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.lens = FIRST_LENS
+        self._chosen: Lens | None = None  # by the user
+        self.lens = Lens.STATE  # at the last update
         self.only: Glyph | None = None  # the glyph that is not dimmed
         self.nodes: Sequence[int] = ()
         self.page: NodePage = session.nodes()
@@ -47,11 +48,11 @@ class NodeMapModel:
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices, for the settings file."""
-        return {} if self.lens is FIRST_LENS else {"lens": self.lens.value}
+        return {} if self._chosen is None else {"lens": self._chosen.value}
 
     def recall(self, values: Mapping[str, Any]) -> None:
         """Restore the user's choice of lens."""
-        self.lens = next((lens for lens in LENSES if lens.value == values.get("lens")), FIRST_LENS)
+        self._chosen = next((lens for lens in LENSES if lens.value == values.get("lens")), None)
 
     # -- what is shown -------------------------------------------------------------------------------------------
 
@@ -61,6 +62,7 @@ class NodeMapModel:
         if page.pool_id != self.page.pool_id:
             self.zooms.clear()
         self.page = page
+        self.lens = self._chosen or first_lens(self.session.job(self.session.job_id))
         nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, now_ms)
         positions: Sequence[int] = range(len(nodes))
         if self._left_out.get(page.pool_id):
@@ -112,7 +114,7 @@ class NodeMapModel:
 
     def look_through(self, lens: Lens) -> None:
         """Choose a lens."""
-        self.lens, self.only = lens, None
+        self._chosen, self.only = lens, None
         self.update()
 
     def next_lens(self) -> None:

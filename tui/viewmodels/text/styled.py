@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -57,7 +58,8 @@ class Span(NamedTuple):
 
 
 Line = tuple[Span, ...]
-_LEAST_TEXT = 10  # cells beside a label
+_LEAST_TEXT, _LEAST_NAME = 10, 8  # cells beside a label, and of an id that is cut
+_PART = re.compile(r"[a-z0-9](?=[A-Z])|[-_/.:=,&?]")  # the end of a part of a long word
 
 
 def line(*parts: Span | str) -> Line:
@@ -116,9 +118,21 @@ def squeeze(text: str, cells: int) -> str:
     return f"{text[: cells - 1 - tail]}…{text[-tail:]}"
 
 
-def heading(text: str, cells: int) -> str:
-    """Return the name of a column, cut to ``cells``. Between words it is cut without an ellipsis."""
-    return text[:cells] if text[cells : cells + 1] == " " else clip(text, cells)
+def squeezed(names: Sequence[str], cells: int) -> list[str]:
+    """Return ids, the longest ones cut in the middle, so that together they take at most ``cells`` if they can."""
+    sizes = [cell_len(name) for name in names]
+    while sum(sizes) > cells and max(sizes, default=0) > _LEAST_NAME:
+        sizes[sizes.index(max(sizes))] -= 1
+    return [squeeze(name, size) for name, size in zip(names, sizes, strict=True)]
+
+
+def heading(name: str, cells: int, sign: str = "") -> str:
+    """Return the name of a column with its ``sign`` in at most ``cells``: whole words of it if one has room."""
+    room = cells - len(sign)
+    if len(name) > room:
+        ends = [at for at, letter in enumerate(name) if letter in " /" and at <= room]
+        name = name[: ends[-1]] if ends else clip(name, room)
+    return name + sign
 
 
 def between(left: Line, right: Line, cells: int) -> Line:
@@ -198,7 +212,13 @@ def _pieces(word: str, cells: int) -> list[str]:
         return [word]
     if not word.isascii():
         return chop_cells(word, cells)
-    return [word[at : at + cells] for at in range(0, len(word), cells)]
+    found = []
+    while len(word) > cells:
+        parts = [each.end() for each in _PART.finditer(word, 0, cells + 1) if cells // 2 <= each.end() <= cells]
+        end = parts[-1] if parts else cells
+        found.append(word[:end])
+        word = word[end:]
+    return [*found, word]
 
 
 def labelled(label: Span, label_cells: int, text: str, cells: int) -> list[Line]:

@@ -59,8 +59,12 @@ class Canvas:
         if first >= last:
             return
         symbol, fill = self._glyphs.span(bar.glyph), self._glyphs.span(going_on(bar.glyph))
-        has_end = bar.ending is not None and end <= width
-        texts = self._texts(bar, last - first - (begin >= 0) - has_end, len(lines))
+        has_end = bar.end_ms is not None and end <= width
+        is_shared = has_end and columns.column_at(bar.end_ms or 0) < end  # another bar may begin in the last cell
+        taken = is_shared or (has_end and bar.ending is not None)
+        texts = self._texts(bar, last - first - (begin >= 0) - taken, len(lines))
+        if texts and bar.end_ms is not None:
+            symbol = fill  # the symbol of what goes on would say that it still does
         for at, number in enumerate(lines):
             cells = self.lines[number]
             cells[first:last] = [fill] * (last - first)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow
     from tui.viewmodels.session.session import Session
 
+_HOW_TO_ASK = ("  (w: why)", "")
+
 HELP = (
     "Simulated ends are exact as long as nothing is done by hand: the run has been played ahead. "
     "Estimates stand in for them in a large run.\n"
@@ -47,35 +49,35 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     """Return the ends of all phases, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
-    told = ends(session, job)
-    if wait_ms is None:
-        return between(told, (), cells)
-    said, hint = f"oldest wait {fmt.span(wait_ms)}", "  (w: why)"
-    has_room = width(told) + 1 + len(said + hint) <= cells
-    return between(told, line(Span(said + hint if has_room else said, Role.DERIVED)), cells)
+    waits = [""] if wait_ms is None else [f"oldest wait {fmt.span(wait_ms)}{hint}" for hint in _HOW_TO_ASK]
+    whole, brief = ends(session, job), ends(session, job, is_brief=True)
+    forms = *((whole, wait) for wait in waits), (brief, waits[-1]), (brief, "")
+    told, wait = next((form for form in forms if width(form[0]) + 1 + len(form[1]) <= cells), forms[-1])
+    return between(told, line(Span(wait, Role.DERIVED)) if wait else (), cells)
 
 
-def ends(session: Session, job: JobRow) -> Line:
-    """Return the ends of preparation, tasks and job, known or estimated."""
+def ends(session: Session, job: JobRow, *, is_brief: bool = False) -> Line:
+    """Return the ends of preparation, tasks and job, known or estimated; a brief text names only the phases."""
+    done, completed = ("", "") if is_brief else (" done", " completed")
     clock, forecast = session.clock, session.forecast()
     if job.end_ms is not None:
         after = fmt.span(job.end_ms - job.created_ms)
         return line(Span(f"Ended {clock(job.end_ms)}, {after} after it was added", glyph_of_job(job).role))
     known, estimated = [], []
     if forecast.prepared_ms is not None:
-        known.append(f"Preparation done {clock(forecast.prepared_ms)}")
+        known.append(f"Preparation{done} {clock(forecast.prepared_ms)}")
     if forecast.preparation_ms is not None:
         later = " or later" if forecast.more_preparations else ""
-        estimated.append(f"preparation done {clock(forecast.preparation_ms)}{later}")
+        estimated.append(f"preparation{done} {clock(forecast.preparation_ms)}{later}")
     if forecast.tasks_ms is not None:
-        estimated.append(f"tasks done {clock(forecast.tasks_ms)}")
+        estimated.append(f"tasks{done} {clock(forecast.tasks_ms)}")
     if forecast.job_ms is not None:
-        estimated.append(f"job completed {clock(forecast.job_ms)}")
+        estimated.append(f"job{completed} {clock(forecast.job_ms)}")
     if estimated:
         known.append(f"{'Simulated' if forecast.is_simulated else 'Estimated'}: {session.text(' · ').join(estimated)}")
     elif job.state is JobState.ACTIVE and job.phases.tasks.total and not forecast.is_simulated:
         runs = job.phases.tasks.running or job.phases.tasks.preparing
         known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
     if forecast.stays_active and job.state is JobState.ACTIVE:
-        known.append("the job stays active until it is terminated")
+        known.append("job stays active" if is_brief else "the job stays active until it is terminated")
     return line(Span("   ".join(known), Role.DERIVED))

@@ -8,7 +8,7 @@ from engine.base.terms import JobState
 from engine.views.pages.instances import HookStatus
 from tui.viewmodels.properties.pool import node_words, slot_words
 from tui.viewmodels.text.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS
-from tui.viewmodels.text.styled import Line, Role, Span, bar, between, cut, line, width
+from tui.viewmodels.text.styled import Line, Role, Span, bar, between, cut, line, squeezed, width
 from tui.viewmodels.watch.estimates import estimate_line, estimates
 
 if TYPE_CHECKING:
@@ -22,23 +22,29 @@ _SMALL = 72  # cells; narrower rails have short bars
 _SHORT_LABELS = ("Prep    ", "Tasks   ", "Release ")
 
 
-def title(session: Session) -> str:
-    """Return the heading: job, state, priority, pool."""
+def title(session: Session, cells: int) -> str:
+    """Return the heading: job, state, priority, pool; the names are shortened if they must be."""
     job = session.job(session.job_id)
     if job is None:
         return "no job"
-    pool = session.pool(session.pool_id)
-    words = [job.job_id, JOB[job.state].name]
+    about = [JOB[job.state].name]
     if job.terminate_reason:
-        words.append(job.terminate_reason)
+        about.append(job.terminate_reason)
     if job.priority:
-        words.append(f"priority {job.priority}")
+        about.append(f"priority {job.priority}")
+    names, words = [job.job_id], ["", *about]
+    pool = session.pool(session.pool_id)
     if pool is not None:
         allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
-        words.append(f"pool {pool.pool_id} {allocation} {node_words(pool)}")
+        names.append(pool.pool_id)
+        words.append(f"pool  {allocation} {node_words(pool)}")
         others = sum(session.is_unfinished(other) for other in pool.jobs if other != job.job_id)
         if others:
             words.append(f"{others} other {'job' if others == 1 else 'jobs'} here")
+    said = squeezed(names, cells - len(" · ".join(words)))
+    words[0] = said[0]
+    if len(said) > 1:
+        words[1 + len(about)] = words[1 + len(about)].replace("pool ", f"pool {said[1]}", 1)
     return session.text(" · ".join(words))
 
 

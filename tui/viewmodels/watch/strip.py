@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WIDE = 96  # cells; narrower strips have short labels and no bars of release
 _NAME_CELLS = (8, 30)
-_END_CELLS = (14, 8)
+_END_CELLS = (14, 8)  # at least, in a wide strip and in others
 _PROBLEM_CELLS = 6
 _RUNNING_TASK = TASK_GLYPHS[2]
 _COMPLETED = 3  # lines for completed jobs below the live ones
@@ -57,11 +57,11 @@ class JobStripModel:
         completed = len(self.job_ids) - self._live
         return self._live + (min(completed, _COMPLETED) if self._live else completed) + 1
 
-    def title(self, lines: int) -> str:
+    def title(self, lines: int, cells: int) -> str:
         """Return the number of jobs, those that are not visible among them; of a single job its state."""
         session = self.session
         if self.is_single:
-            return phase_rail.title(session)
+            return phase_rail.title(session, cells)
         completed = len(self.job_ids) - self._live
         words = [f"{number:,} {word}" for number, word in ((self._live, "live"), (completed, "completed")) if number]
         hidden = len(self.job_ids) - lines
@@ -81,7 +81,9 @@ class JobStripModel:
             return phase_rail.rail(self.session, cells, lines)
         rows = [self.session.progress(job_id) for job_id in self.job_ids[first : first + lines]]
         shown = [row for row in rows if row is not None]
-        found = [self._line(row, shown, cells) for row in shown]
+        ends = [self._end(row, is_wide=cells >= _WIDE) for row in shown]
+        end_cells = max([_END_CELLS[cells < _WIDE], *(len(end.text) for end in ends)])
+        found = [self._line(row, shown, cells, end, end_cells) for row, end in zip(shown, ends, strict=True)]
         job = self.session.job(self.session.job_id)
         if job is not None and len(self.job_ids) < lines:
             found.append((Span("  "), *estimate_line(self.session, job, cells - 2)))
@@ -89,8 +91,8 @@ class JobStripModel:
 
     # -- one line ------------------------------------------------------------------------------------------------
 
-    def _line(self, job: JobProgress, shown: list[JobProgress], cells: int) -> Line:
-        """Return a job's name, phases, end and problems."""
+    def _line(self, job: JobProgress, shown: list[JobProgress], cells: int, end: Span, end_cells: int) -> Line:
+        """Return a job's name, phases, problems, and its end in so many cells."""
         glyphs, is_wide = self.session.glyphs, cells >= _WIDE
         least, most = _NAME_CELLS
         name_cells = min(max(least, *(len(row.job_id) for row in shown)), most, max(least, cells // 5))
@@ -98,8 +100,6 @@ class JobStripModel:
         is_focus = job.job_id == self.session.job_id
         role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
         name = Span(fit(squeeze(self.session.text(job.job_id), name_cells), name_cells), role, is_underlined=is_focus)
-        end = self._end(job, is_wide=is_wide)
-        end_cells = _END_CELLS[0] if is_wide else _END_CELLS[1]
         count = job.problems or self.session.attention.problems(job.job_id)
         problems = f"{glyphs.bad}{count:,}" if count else ""
         tail = line(

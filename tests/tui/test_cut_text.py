@@ -1,0 +1,156 @@
+"""Names, times and numbers that say nothing once they are cut: where they have room they are whole."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
+from tests.tui.screen_text import after
+from tui.viewmodels.frame.header import Transport, breadcrumb
+from tui.viewmodels.lists.columns import Column, layout
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.node_map.lenses import Lens
+from tui.viewmodels.node_map.model import NodeMapModel
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.glyphs import GlyphSet
+from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.timeline.bars import Bar, Canvas
+from tui.viewmodels.timeline.columns import TimeColumns
+from tui.viewmodels.timeline.heights import Height
+from tui.viewmodels.timeline.rows import FAILED, NOTHING, RUNNING
+from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.watch.strip import JobStripModel
+
+DAY_S = 86_400
+ENDS = {"onAllTasksComplete": "terminatejob"}
+
+
+def test_without_preparation_the_map_begins_with_the_states_of_the_nodes():
+    for prep, lens in ((None, Lens.STATE), (a_line(10), Lens.PHASE)):
+        sim = simulation(a_job(tasks=3, **({"prep": prep} if prep else {})))
+        run_to(sim, seconds=READY_S + 5)
+        model = NodeMapModel(Session(sim))
+        model.update()
+        assert model.lens is lens
+        model.look_through(Lens.SLOTS)
+        model.update()
+        assert model.lens is Lens.SLOTS
+        assert model.remembered() == {"lens": "slots in use"}
+
+
+@pytest.mark.parametrize("cells", [76, 100, 116])
+def test_the_end_of_the_job_stands_whole_in_the_strip(cells):
+    sim = simulation(a_job(tasks=90, prep=a_line(5), release=a_line(5), **ENDS))
+    run_to(sim, seconds=READY_S + 400)
+    told = plain(phase_rail.rail(Session(sim), cells, 9)[-1])
+    assert re.search(r"job (completed )?\d\d:\d\d:\d\d", told)
+
+
+@pytest.mark.parametrize("cells", [76, 116])
+def test_an_end_on_another_day_stands_whole_beside_the_bars(cells):
+    sim = simulation(
+        a_job("first", tasks=[a_task(seconds=DAY_S)], **ENDS), a_job("second", tasks=[a_task(seconds=9)], **ENDS)
+    )
+    run_to(sim, seconds=READY_S + DAY_S + 60)
+    model = JobStripModel(Session(sim))
+    model.update()
+    lines = [plain(each) for each in model.lines(cells, 9, 0)][:2]
+    assert all(len(each) == cells for each in lines)
+    assert all(re.search(r"01-06 \d\d:\d\d:\d\d$", each) for each in lines)
+
+
+def test_long_names_leave_room_for_the_rest_of_a_title():
+    sim = simulation(a_job("j" * 40 + "-1", pool="p" * 40 + "-2"), pool=a_pool("p" * 40 + "-2", nodes=2))
+    run_to(sim, seconds=READY_S)
+    session = Session(sim)
+    title = phase_rail.title(session, 70)
+    assert len(title) == 70
+    assert all(each in title for each in ("-1 · active", "-2 steady 2/2 nodes"))
+    path = breadcrumb(session, "Preparation tasks", Transport(False, 1, False), 120)
+    assert width(path) == 120
+    assert all(each in plain(path) for each in ("-1 › Preparation tasks ", "-2 › "))
+
+
+def columns(*each):
+    return [Column("", 1), Column("Id", 8, stretch=True, is_id=True), *each]
+
+
+def test_values_stay_whole_while_their_heads_are_cut_to_a_word():
+    start, end = (Column(name, 8, is_whole=True) for name in ("Start time", "End time"))
+    found = layout(columns(start, end), 26, [1, 4, 6, 8])
+    assert [cells for _, cells in found[1:]] == [4, 9, 8]
+    found = layout(columns(start, Column("Exit code", 9, from_width=50)), 27, [1, 4, 14, 1])
+    assert found[2][1] >= 14
+    assert len(found) == 3
+
+
+def test_the_last_columns_give_way_before_the_heads_of_others_are_cut():
+    running = Column("Running tasks", 13, least=6)
+    assert layout(columns(running, Column("Address", 11, from_width=116)), 30, [1, 4, 6, 9])[-1] == (2, 16)
+    assert len(layout(columns(running, Column("Address", 11, from_width=90)), 30, [1, 4, 6, 9])) == 4
+
+
+def test_a_pool_without_nodes_has_no_slots():
+    sim = simulation(pool=a_pool(nodes=0))
+    run_to(sim, seconds=READY_S)
+    model = PoolsModel(Session(sim))
+    model.update()
+    assert "no slots" in [span.text for span in model.cells(model.key(0))]
+
+
+def test_large_numbers_of_nodes_stand_whole_in_the_list_of_pools():
+    sim = simulation(pool=a_pool(nodes=0, targetDedicatedNodes=10_000), account={"quotas": {"dedicatedCores": 90_000}})
+    run_to(sim, seconds=READY_S)
+    model = PoolsModel(Session(sim))
+    model.update()
+    texts = [span.text for span in model.cells(model.key(0))]
+    assert any("of 10,000" in text for text in texts)
+    found = dict(model.layout(100, [len(text) for text in texts]))
+    at = [column.name for column in model.columns].index("Dedicated")
+    assert texts[at] == "10,000/10,000"
+    assert found[at] >= len(texts[at])
+
+
+def test_no_head_is_cut_in_the_list_of_nodes_at_120_columns(session_at):
+    model = NodesModel(session_at(70))
+    needs = [1, 3, 22, 8, 6, 14, 2, 8, 9, *[0] * (len(model.columns) - 9)]
+    names = {at: len(column.name) for at, column in enumerate(model.columns)}
+    found = model.layout(98, needs)
+    assert all(cells >= names[at] for at, cells in found)
+    assert len(found) >= 7
+
+
+# --- bars of the timeline
+
+
+def bars_of(*bars, cells=40):
+    canvas, scale = Canvas(GlyphSet(ascii_only=False), [NOTHING] * cells, Height(1, 1, 0)), TimeColumns(0, cells, 1000)
+    for bar in bars:
+        canvas.draw(bar, scale, 0)
+    for bar in bars:
+        canvas.end(bar, scale, 0)
+    return "".join(span.text for span in canvas.spans(0))
+
+
+def test_a_bar_that_has_ended_does_not_begin_with_the_symbol_of_what_runs():
+    assert bars_of(Bar(0, None, RUNNING, "price-1")).startswith("◉price-1")
+    assert bars_of(Bar(0, 20_000, RUNNING, "price-1")).startswith("█price-1█")
+    assert bars_of(Bar(0, 20_000, RUNNING, "price-1", (), FAILED))[19] == "✗"
+    assert bars_of(Bar(0, 2_000, RUNNING, "price-1")).startswith("◉█ ")
+
+
+def test_the_end_of_a_name_is_not_covered_by_the_next_bar():
+    first, second = (
+        Bar(begin, end, RUNNING, f"nightly-risk:job-{at}", is_id=True)
+        for at, (begin, end) in enumerate(((0, 15_500), (15_500, None)))
+    )
+    assert "job-0" in bars_of(first, second)
+
+
+def test_the_reason_of_a_failure_is_broken_between_words(dashboard_at):
+    lines = after(dashboard_at(90_000, "one-pool-per-scheduled-job"), size=(80, 24))
+    assert any("AutoPoolCreationFailed" in line for line in lines)
+    assert not any(re.search(r"WithQuot\b|\bithQuota|WithQuotaRea\b", line) for line in lines)
