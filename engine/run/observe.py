@@ -58,9 +58,13 @@ def _latest_job(world: World, job_id: str | None) -> Job | None:
 
 def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
     """Return the cost of the pool's dedicated and Spot nodes so far in US dollars (ACC-10, VM-2)."""
+    return billed_usd(pool, *world.nodes.billed_in_all_ms(pool.nodes, now_ms))
+
+
+def billed_usd(pool: Pool, dedicated_ms: int, spot_ms: int) -> float:
+    """Return the price of so many milliseconds of the pool's dedicated and Spot nodes, in US dollars."""
     price = pool.size.price_usd(pool.os, dedicated=True) or 0.0
     spot_price = pool.size.price_usd(pool.os, dedicated=False) or 0.0
-    dedicated_ms, spot_ms = world.nodes.billed_in_all_ms(pool.nodes, now_ms)
     return dedicated_ms / HOUR_MS * price + spot_ms / HOUR_MS * spot_price
 
 

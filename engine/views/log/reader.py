@@ -121,15 +121,20 @@ def matching(
 
 def where(kinds: Sequence[bool], shapes: array[int], start: int) -> Iterator[int]:
     """Yield the places of the wanted shapes, found by their lowest bytes, which takes 5 ms for a million."""
-    table = bytearray(256)
-    for number, is_wanted in enumerate(kinds):
-        table[number & 255] |= is_wanted
-    flags = shapes.tobytes()[_LOWEST :: shapes.itemsize].translate(table)
+    flags = perhaps(kinds, shapes)
     at = flags.find(1)
     while at >= 0:
         if kinds[shapes[at]]:
             yield start + at
         at = flags.find(1, at + 1)
+
+
+def perhaps(kinds: Sequence[bool], shapes: array[int]) -> bytes:
+    """Return 1 for each wanted shape, and for others with the same lowest byte; 0 for the rest."""
+    table = bytearray(256)
+    for number, is_wanted in enumerate(kinds):
+        table[number & 255] |= is_wanted
+    return shapes.tobytes()[_LOWEST :: shapes.itemsize].translate(table)
 
 
 def numbers_of(column: array[int], value: int, start: int = 0, stop: int | None = None) -> Iterator[int]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from functools import cached_property
-from itertools import filterfalse
+from itertools import compress, filterfalse
 from typing import TYPE_CHECKING
 
+from engine.base.terms import TaskState
+from engine.events.log import LogSubject
 from engine.state.tasks import RUNNING
+from engine.views.log.reader import perhaps
 from engine.views.pages.bulk import LazyRows, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from engine import Simulation
+    from engine.events.log import Shape
 
 _MOST_CHANGES = 50_000  # with more new log entries it is cheaper to read all tasks
 
@@ -25,6 +29,7 @@ class RunningTasks:
         """Begin without tasks; ``update`` finds them."""
         self._simulation = simulation
         self._updated_at: tuple[int, int, Sequence[range]] = (-1, 0, ())
+        self._is_change: list[bool] = []  # by shape
         self.newest_first: list[int] = []  # in the order of their addition where they started together
 
     def update(self, ranges: Sequence[range]) -> None:
@@ -37,20 +42,32 @@ class RunningTasks:
             runs = (places(state[rows.start : rows.stop].tobytes(), RUNNING) for rows in ranges)
             self.newest_first = self._sorted(rows[at] for rows, found in zip(ranges, runs, strict=True) for at in found)
             return
-        # Every row number of an entry is taken for a task: checking one that is not costs little.
-        changed = set(log.row_a[since:])
+        changed = self._changed(since)
         if not changed:
             return
-        new = [task for rows in ranges for task in changed if task in rows and state[task] == RUNNING]
+        new = [task for task in changed if state[task] == RUNNING and any(task in rows for rows in ranges)]
         stay = list(filterfalse(changed.__contains__, self.newest_first))
         oldest_new_ms = min(map(started.__getitem__, new), default=self._simulation.end_ms + 1)
         mixed = bisect_right(stay, -oldest_new_ms, key=lambda task: -started[task])
         self.newest_first = self._sorted([*new, *stay[:mixed]]) + stay[mixed:]
 
+    def _changed(self, since: int) -> set[int]:
+        """Return the tasks that have started or stopped in the entries from a number on, and perhaps a few others."""
+        log = self._simulation.log
+        self._is_change.extend(map(_starts_or_stops, log.shapes[len(self._is_change) :]))
+        flags = perhaps(self._is_change, log.shape_of[since:])
+        return set(compress(log.row_a[since:], flags))
+
     def _sorted(self, found: Iterable[int]) -> list[int]:
         in_order = sorted(found)
         in_order.sort(key=self._simulation.world.tasks.started.__getitem__, reverse=True)
         return in_order
+
+
+def _starts_or_stops(shape: Shape) -> bool:
+    """Return whether an event says that a task begins or ceases to run."""
+    fields = dict(shape.fields)
+    return shape.subject is LogSubject.TASK and TaskState.RUNNING in (fields.get("from"), fields.get("to"))
 
 
 class TasksInOrder(LazyRows):

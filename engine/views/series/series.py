@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.run.observe import billed_usd
 from engine.state.tasks import RUNNING
 from engine.views.log.reader import Cuts
 from engine.views.series.buckets import Buckets
@@ -87,7 +88,14 @@ class RunSeries:
         self._moment = _NO_MOMENT
         self._until_ms = 0
         self._hour_left = 0  # entries that may be read at this moment
+        self._was_short = False  # of entries at the last moment
         self._found: dict[tuple[object, ...], object] = {}
+        self._found_at: tuple[object, ...] = ()
+
+    @property
+    def _most(self) -> int:
+        """The number of entries to read at once."""
+        return self._at_most if len(self._simulation.log) > 2 * self._at_most else _EVERYTHING
 
     def _new_hour(self) -> Buckets:
         return Buckets(self._simulation.log, self._counter, HOUR_MS // _HOUR_BUCKETS, _MOST_HOUR_BUCKETS)
@@ -132,8 +140,8 @@ class RunSeries:
         if moment == self._moment and length is None:
             return
         self._moment = moment
-        self._found.clear()
-        left = self._hour_left = self._at_most if len(simulation.log) > 2 * self._at_most else _EVERYTHING
+        self._was_short = self._hour_left <= 0
+        left = self._hour_left = self._most
         self._levels.update(left)
         self._all.widen(simulation.now_ms)
         while left > 0 and self._all.is_behind(simulation.now_ms):
@@ -142,6 +150,16 @@ class RunSeries:
         self._until_ms = min(
             self._levels.known_until_ms(simulation.now_ms), self._all.known_until_ms(simulation.now_ms)
         )
+        self._forget_series(length is not None)
+
+    def _forget_series(self, is_cut: bool) -> None:
+        """Forget the series of another moment, unless they have the same columns: these do not change any more."""
+        until_ms = self._until_ms
+        columns = tuple((until_ms - 1) // buckets.every_ms for buckets in (self._all, self._hour))
+        here = self._all.every_ms, *columns, until_ms <= HOUR_MS, self._simulation.jumps
+        if is_cut or self._was_short or here != self._found_at:
+            self._found.clear()
+        self._found_at = here
 
     def _update_hour(self, first: int) -> None:
         """Count the short buckets from ``first`` on."""
@@ -178,11 +196,16 @@ class RunSeries:
 
     def of_pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
         """Return the series of a pool, or of all pools, with at most so many columns; empty for an unknown pool."""
-        return self._once(("pool", pool_id, window, columns), lambda: self._pool(pool_id, window, columns))
+        pools = self._simulation.world.pools
+        pool = None if pool_id is None else pools.find(pool_id)
+        chosen = len(pools.rows), pool_id, pool.row if pool is not None else None
+        return self._once(("pool", *chosen, window, columns), lambda: self._pool(pool_id, window, columns))
 
     def of_job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
         """Return the series of a job, or of all jobs, with at most so many columns; empty for an unknown job."""
-        return self._once(("job", job_id, window, columns), lambda: self._job(job_id, window, columns))
+        job = None if job_id is None else self._simulation.world.jobs.find(job_id)
+        chosen = (job_id,) if job is None else (job.row, job.end_ms)
+        return self._once(("job", *chosen, window, columns), lambda: self._job(job_id, window, columns))
 
     def running_of_all(self, window: Window, columns: int) -> Sequence[float]:
         """Return the running tasks of all jobs in the columns of ``of_job``."""
@@ -209,13 +232,23 @@ class RunSeries:
         self._update()
         return sum(self._usd(pool, self._until_ms) for pool in self._simulation.world.pools.rows)
 
+    def usd_of_pool(self, pool_id: str) -> float | None:
+        """Return the cost of a pool's nodes so far in US dollars; None without such a pool, or while it is not read.
+
+        Only what decides on the cost is read, so that it is known sooner than the rest, whatever has happened.
+        """
+        simulation = self._simulation
+        pool, now_ms = simulation.world.pools.find(pool_id), simulation.now_ms
+        self._levels.update(self._most)
+        return self._usd(pool, now_ms) if pool is not None and self._levels.known_until_ms(now_ms) >= now_ms else None
+
     def costs_by_job(self) -> dict[str, float]:
         """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
 
         A slot costs its share of what the billed nodes of the pool cost on average at that time. The rest of a pool's
         cost is for nodes and slots without tasks.
         """
-        return self._once(("costs",), self._costs_by_job)
+        return self._once(("costs", self._until_ms), self._costs_by_job)
 
     def _pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
         buckets, axis = self._axis(window, columns)
@@ -269,10 +302,8 @@ class RunSeries:
         )
 
     def _usd(self, pool: Pool, when_ms: int) -> float:
-        levels, size = self._levels, pool.size
-        price, spot_price = (size.price_usd(pool.os, dedicated=is_dedicated) or 0.0 for is_dedicated in (True, False))
-        dedicated_ms, spot_ms = levels.dedicated[pool.row].area(when_ms), levels.spot[pool.row].area(when_ms)
-        return (dedicated_ms * price + spot_ms * spot_price) / HOUR_MS
+        levels, row = self._levels, pool.row
+        return billed_usd(pool, levels.dedicated[row].area(when_ms), levels.spot[row].area(when_ms))
 
     def _billed_ms(self, pool: Pool, when_ms: int) -> int:
         return self._levels.dedicated[pool.row].area(when_ms) + self._levels.spot[pool.row].area(when_ms)

@@ -38,6 +38,7 @@ class CurvesModel:
         """Show the pool and the job in focus."""
         self._session = session
         self.has_grounds = True
+        self._pictures = _Pictures()
         self._key: tuple[object, ...] = ()
         self._lines: list[Line] = []
 
@@ -119,7 +120,10 @@ class CurvesModel:
         for at, height in enumerate(heights):
             row = charts[at * columns : (at + 1) * columns]
             widths = _widths(cells, len(row))
-            drawn = [_drawn(chart, wide, height, label_cells, style) for chart, wide in zip(row, widths, strict=True)]
+            drawn = [
+                _drawn(chart, wide, height, label_cells, style, self._pictures)
+                for chart, wide in zip(row, widths, strict=True)
+            ]
             lines += _side_by_side(drawn, widths)
         if has_axis:
             widths = _widths(cells, len(charts) - (layers - 1) * columns)
@@ -168,11 +172,26 @@ def _top(chart: Chart) -> float:
     return nice_top(chart.top, is_count=chart.is_count)
 
 
-def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style) -> list[Line]:
+class _Pictures:
+    """The last picture of each chart: a chart has the same columns as before until one more is complete."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[object, ...], Sequence[Line]]] = {}
+
+    def of(self, chart: Chart, top: float, cells: int, rows: int, style: Style) -> Sequence[Line]:
+        """Return the plot of a chart, drawn again only if it differs from the last one with this title."""
+        wanted = chart.layers, chart.line, top, cells, rows, style
+        known = self._known.get(chart.title)
+        if known is None or known[0] != wanted:
+            known = self._known[chart.title] = wanted, plot(chart.layers, chart.line, top, cells, rows, style)
+        return known[1]
+
+
+def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, pictures: _Pictures) -> list[Line]:
     """Return a chart: a title with the values of now, and the plot with its scale on the left."""
     top = _top(chart)
     plot_cells = max(1, cells - label_cells - 1)
-    picture = plot(chart.layers, chart.line, top, plot_cells, rows - 1, style)
+    picture = pictures.of(chart, top, plot_cells, rows - 1, style)
     labels = {0: chart.label(top), rows - 2: "0"}
     middle = (rows - 2) / 2
     if rows >= _GOOD_ROWS and middle % 1 == 0 and not (chart.is_count and top / 2 % 1):

@@ -277,7 +277,8 @@ class Session:
 
     def cost_usd(self, pool_id: str) -> float:
         """Return the cost of a pool's nodes so far, in US dollars."""
-        return self._look_up(cost_of_pool, pool_id)
+        read = self.series.usd_of_pool(pool_id)
+        return self._look_up(cost_of_pool, pool_id) if read is None else read
 
     def blobs(self) -> list[StoredBlob]:
         """Return the blobs in storage, sorted by container and name."""

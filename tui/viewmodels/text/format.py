@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from engine.base.shortening import quoted
 from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_time, parse_duration, parse_utc
 
+_time = lru_cache(maxsize=4096)(format_time)  # a frame shows the times of the one before
 _CLASSIC_NODE = re.compile(r"(tvm)-\d+_(\d+)-.*")
 _NODE = re.compile(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
 _SECONDS = re.compile(r"\d+(\.\d+)?")
@@ -26,7 +28,7 @@ _MOMENTS = "write +5m, -30s, 10:42, PT5M, end or failure"
 
 def clock(start: datetime, ms: int | None) -> str:
     """Return the time of day, ``10:42:17``, with the date after the first day. Empty for None."""
-    return "" if ms is None else format_time(start, ms)
+    return "" if ms is None else _time(start, ms)
 
 
 def date_and_clock(start: datetime, ms: int) -> str:

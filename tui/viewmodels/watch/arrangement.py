@@ -90,17 +90,30 @@ def arrange(
         wishes: For each pane a function of its width and the height of the view; None hides the pane.
         previous: The arrangement that is shown, which stays unless another one is clearly better.
     """
-    asked = tuple(
-        (name, tuple(wishes[name](width // columns, height) for columns in (1, 2, 3)))
-        for name in _ORDER
-        if name in wishes
-    )
+    asked = tuple((name, _wishes_of(name, width, height, wishes[name])) for name in _ORDER if name in wishes)
     best, cost = _best(width, height, asked)
     if previous is not None and _may_stay(previous, best, dict(asked)):
         cost_now = _cost(previous, dict(asked))
         if cost_now <= cost + _KEPT_ROWS * width // best.columns:
             return previous
     return best
+
+
+def _column_counts(width: int) -> tuple[int, ...]:
+    """Return the numbers of columns that are tried, the best first."""
+    return (1,) if width < _WIDE else (2,) if width < _BROAD else (3, 2)
+
+
+def _wishes_of(
+    name: str, width: int, height: int, wish: Callable[[int, int], Wish | None]
+) -> tuple[Wish | None, Wish | None, Wish | None]:
+    """Return the wish of a pane in one column, in two, in three; only where it matters."""
+    found: list[Wish | None] = [None, None, None]
+    for columns in (1,) if name == STRIP else _column_counts(width):
+        asked = wish(width // columns, height)
+        # More than the height is the same to all: an arrangement is computed once however long the lists become.
+        found[columns - 1] = asked._replace(most=min(asked.most, max(height, asked.best))) if asked else None
+    return found[0], found[1], found[2]
 
 
 @lru_cache(maxsize=64)
@@ -110,7 +123,7 @@ def _best(width: int, height: int, asked: _Asked) -> tuple[Arrangement, int]:
     strip = wishes.get(STRIP, (None,))[0]
     top = 0 if strip is None else min(strip.best, max(strip.least, height // 4))
     found = []
-    for columns in (1,) if width < _WIDE else (2,) if width < _BROAD else (3, 2):
+    for columns in _column_counts(width):
         for template in _templates(columns, has_details=width >= _BROAD):
             regions = _placed(template, width, top, height - top, wishes)
             if len({region.x for region in regions.values()}) >= columns:
