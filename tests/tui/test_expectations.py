@@ -121,7 +121,8 @@ def test_one_that_will_be_broken_needs_attention_once_the_run_is_played_ahead():
     assert session.concerns() == []
     while session.ahead.advance(1_000):
         pass
-    assert [concern.text for concern in session.concerns()] == ["expectation 1 will be broken: job j"]
+    said = [concern.text for concern in session.concerns()]
+    assert said == ["expectation 1 will be broken: job j", "task late will fail: exit code 3 (simulated)"]
     sim.run_until(sim.end_ms)
     assert "expectation 1 is broken: job j" in [concern.text for concern in session.concerns()]
 

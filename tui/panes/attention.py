@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui.viewmodels.watch.arrangement import Wish
 from tui.viewmodels.watch.attention import AttentionModel
 from tui.widgets.choices import Choices
-from tui.widgets.messages import ShowSheet, ShowView
+from tui.widgets.messages import GoToTime, ShowSheet, ShowView
 from tui.widgets.redraw import set_title
 
 if TYPE_CHECKING:
@@ -64,8 +64,12 @@ class Attention(Choices):
         return Wish(min(lines, _LEAST_LINES), min(lines, _BEST_LINES), lines)
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Show the list with the items of the group; their job or pool gets the focus."""
+        """Show the list with the items of the group; their job or pool gets the focus. Go to what is coming."""
         message.stop()
+        concern = self._model.concerns[message.number]
+        if concern.is_coming:
+            self.post_message(GoToTime(concern.since_ms))
+            return
         there = self._model.destination(message.number)
         if there.is_sheet:
             self.post_message(ShowSheet(there.view))

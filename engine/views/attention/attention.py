@@ -11,6 +11,7 @@ from engine.views.attention.expectations import broken_expectations
 from engine.views.attention.hooks import hook_concerns
 from engine.views.attention.jobs import ended_concerns, stalled_concerns
 from engine.views.attention.pools import node_concerns, pool_concerns
+from engine.views.attention.retries import PreparationRetries
 from engine.views.attention.schedules import ScheduleConcerns
 from engine.views.attention.tasks import TaskFailures
 from engine.views.log.reader import LogReader, of_kind
@@ -37,6 +38,7 @@ class Attention:
         """Begin with nothing read."""
         self._simulation = simulation
         self._tasks = TaskFailures(simulation)
+        self._retries = PreparationRetries(simulation)
         self._schedules = ScheduleConcerns(simulation)
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
         self._of_nodes: tuple[object, list[Concern]] = (None, [])
@@ -91,6 +93,7 @@ class Attention:
         if known != self._of_nodes[0]:
             found = [
                 *hook_concerns(simulation, names_jobs=names_jobs),
+                *self._retries.concerns(names_jobs=names_jobs),
                 *node_concerns(simulation, names_pools=names_pools),
             ]
             self._of_nodes = known, found

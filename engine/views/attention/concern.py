@@ -44,11 +44,12 @@ class Concern(NamedTuple):
     schedules: tuple[str, ...] = ()
     state: NodeState | None = None  # of the nodes, where it is the trouble
     cause: str = ""  # of a failed process: its exit code or failure code
+    is_coming: bool = False  # it has not happened yet, but playing ahead has shown it; ``since_ms`` lies in the future
 
     @property
-    def order(self) -> tuple[int, int]:
-        """The sort key: the worst first, then the newest."""
-        return self.severity, -self.since_ms
+    def order(self) -> tuple[int, bool, int]:
+        """The sort key: the worst first, then the newest; then what is coming, the next first."""
+        return self.severity, self.is_coming, self.since_ms if self.is_coming else -self.since_ms
 
 
 def some(count: int, noun: str) -> str:

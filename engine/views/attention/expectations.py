@@ -22,13 +22,17 @@ def broken_expectations(simulation: Simulation) -> list[Concern]:
     return [_concern(row_of(simulation, judged), "is broken", Severity.FAILURE) for judged in broken]
 
 
-def foreseen(simulation: Simulation, at_end: Sequence[Outcome]) -> list[Concern]:
-    """Return the expectations that will be broken, as playing ahead has shown, without those that are decided."""
+def foreseen(simulation: Simulation, at_end: Sequence[Outcome], *, is_over: bool = False) -> list[Concern]:
+    """Return the expectations that will be broken, as playing ahead has shown, without those that are decided.
+
+    If the run ``is_over`` they are broken: only the end decides them.
+    """
     known = {judged.expected.index for judged in simulation.judgements(with_open=False)}
     both = zip(simulation.scenario.expect, at_end, strict=False)
     coming = [(one, outcome) for one, outcome in both if not outcome.met and one.index not in known]
     rows = [row_of(simulation, Judgement(one, outcome, None)) for one, outcome in coming]
-    return [_concern(row, "will be broken", Severity.SHORTAGE)._replace(since_ms=simulation.now_ms) for row in rows]
+    verb, severity = ("is broken", Severity.FAILURE) if is_over else ("will be broken", Severity.SHORTAGE)
+    return [_concern(row, verb, severity)._replace(since_ms=simulation.now_ms) for row in rows]
 
 
 def _concern(row: ExpectationRow, verb: str, severity: Severity) -> Concern:

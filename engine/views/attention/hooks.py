@@ -29,14 +29,14 @@ class _Group(NamedTuple):
     is_ineligible: bool  # no task of the job may come to them
 
 
-_Failure = tuple[Hook, str, int, int, bool]  # cause, job, row, and whether the node is ineligible
+HookFailure = tuple[Hook, str, int, int, bool]  # cause, job, instance, and whether the node is ineligible
 
 
 def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
     """Return the failures of preparation and release that last. The cost is that of the failures, not of the nodes."""
     instances = simulation.world.instances
     groups: dict[tuple[Hook, str], dict[int, list[tuple[int, bool]]]] = {}
-    for hook, cause, job, row, is_ineligible in _failures(simulation):
+    for hook, cause, job, row, is_ineligible in hook_failures(simulation):
         groups.setdefault((hook, cause), {}).setdefault(job, []).append((row, is_ineligible))
     found: list[Concern] = []
     for (hook, cause), jobs in groups.items():
@@ -55,7 +55,7 @@ def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
     return found
 
 
-def _failures(simulation: Simulation) -> Iterator[_Failure]:
+def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
     """Yield the runs that have failed and count still; successes keep no record of their end."""
     instances, jobs = simulation.world.instances, simulation.world.jobs
     for page in instances.sparse:

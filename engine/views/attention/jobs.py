@@ -36,16 +36,28 @@ _EFFECTS = {
 def ended_concerns(simulation: Simulation) -> list[Concern]:
     """Return the jobs that ended before their work was done, by reason."""
     groups: dict[tuple[str, bool], list[Job]] = {}
-    for job in simulation.world.jobs.present():
-        if job.state in (JobState.TERMINATING, JobState.COMPLETED):
-            reason = bad_end(job)
-            if reason or _has_run_nothing(job):
-                groups.setdefault((reason, _has_run_nothing(job)), []).append(job)
+    for job, reason in _bad_ends(simulation):
+        groups.setdefault((reason, _has_run_nothing(job)), []).append(job)
     found: list[Concern] = []
     for (reason, has_run_nothing), jobs in groups.items():
         apart = [[job] for job in jobs] if len(jobs) <= MOST_APART else [jobs]
         found += (_ended(reason, each, has_run_nothing=has_run_nothing) for each in apart)
     return found
+
+
+def ended_badly(simulation: Simulation) -> Iterator[tuple[Job, str]]:
+    """Yield the jobs that ended before their work was done, with the reason."""
+    for job, reason in _bad_ends(simulation):
+        yield job, reason or "no task has run"
+
+
+def _bad_ends(simulation: Simulation) -> Iterator[tuple[Job, str]]:
+    """Yield these jobs with the reason that the service states, if there is one."""
+    for job in simulation.world.jobs.present():
+        if job.state in (JobState.TERMINATING, JobState.COMPLETED):
+            reason = bad_end(job)
+            if reason or _has_run_nothing(job):
+                yield job, reason
 
 
 def _has_run_nothing(job: Job) -> bool:

@@ -14,14 +14,16 @@ from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import LazyRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine import Simulation
     from engine.events.log import Shape
     from engine.state.jobs import Job
 
-_ENDED_BY_USERS = ("TaskEnded", "JobBeingTerminated")
-_TERMINATED = ""  # the cause of tasks that a user terminated, or that ended with their job: no failure of theirs
+# The cause of tasks that a user terminated, or that ended with their job, begins so: they did not fail by themselves.
+_BY_USERS = ("TaskEnded", "JobBeingTerminated")
+_STOPPED = "stopped: "
+_WITH_JOB = "the job was ended"
 
 
 class FailedTasks(LazyRows):
@@ -38,6 +40,11 @@ class FailedTasks(LazyRows):
                 return self._rows[entries[at]]
             at -= length
         raise IndexError(at)
+
+    @property
+    def entries(self) -> Sequence[int]:
+        """The numbers of the entries, part by part."""
+        return [entry for entries, length in self._parts for entry in entries[:length]]
 
     @property
     def newest_entry(self) -> int:
@@ -67,19 +74,28 @@ class TaskFailures:
 
     def concerns(self, *, names_jobs: bool) -> list[Concern]:
         """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated."""
-        self._update()
-        by_cause: dict[str, list[_Group]] = {}
-        for row, groups in self._groups.items():
-            if row >= len(self._simulation.world.jobs):
-                continue
-            job = self._simulation.world.jobs[row]
-            for cause, tasks in self._of_job(job, groups).items() if job.state is not None and job.failed else ():
-                if cause != _TERMINATED:
-                    by_cause.setdefault(cause, []).append(_Group(job, tasks))
         found: list[Concern] = []
-        for cause, each in by_cause.items():
+        for cause, each in self._by_cause().items():
             apart = [[group] for group in each] if len(each) <= MOST_APART else [each]
             found += (self._concern(cause, groups, names_jobs=names_jobs) for groups in apart)
+        return found
+
+    def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:
+        """Yield cause, job and log entries of the failures that last, without tasks that a user stopped."""
+        for cause, groups in self._by_cause().items():
+            for group in groups if not cause.startswith(_STOPPED) else ():
+                yield cause, group.job, group.tasks.entries
+
+    def _by_cause(self) -> dict[str, list[_Group]]:
+        """Return the failures that last by cause, and for each cause by job."""
+        self._update()
+        found: dict[str, list[_Group]] = {}
+        jobs = self._simulation.world.jobs
+        for row, groups in self._groups.items():
+            job = jobs[row] if row < len(jobs) else None
+            if job is not None and job.state is not None and job.failed:
+                for cause, tasks in self._of_job(job, groups).items():
+                    found.setdefault(cause, []).append(_Group(job, tasks))
         return found
 
     def _update(self) -> None:
@@ -129,10 +145,11 @@ class TaskFailures:
         where = f" of {jobs[0]}" if len(jobs) == 1 else f" of {some(len(jobs), 'job')}"
         who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
         is_open = any(group.job.state is JobState.ACTIVE for group in groups)
+        is_meant = cause.startswith(_STOPPED)
         return Concern(
             "task",
-            Severity.FAILURE,
-            f"{who}{where if names_jobs else ''} failed: {cause}",
+            Severity.NOTICE if is_meant else Severity.FAILURE,
+            f"{who}{where if names_jobs else ''} {cause if is_meant else f'failed: {cause}'}",
             self._simulation.log.when[tasks.newest_entry],
             effect="" if len(jobs) == 1 else listed(jobs),
             remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
@@ -153,6 +170,6 @@ def _cause(shape: Shape) -> str:
     failure, exit_code = fields.get("failureInfo"), fields.get("exitCode")
     assert failure is None or isinstance(failure, FailureInfo)
     assert exit_code is None or isinstance(exit_code, int)
-    if failure is not None and failure.code in _ENDED_BY_USERS and failure.category == ErrorCategory.USER_ERROR:
-        return _TERMINATED
+    if failure is not None and failure.code in _BY_USERS and failure.category == ErrorCategory.USER_ERROR:
+        return _STOPPED + dict(failure.details).get("Message", _WITH_JOB)
     return cause_of(failure, exit_code)

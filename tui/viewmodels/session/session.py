@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
 from engine.run.ahead import Ahead, next_event_ms
 from engine.views.attention.attention import Attention
 from engine.views.attention.expectations import foreseen
+from engine.views.attention.foretold import Foretold
 from engine.views.estimates.forecast import Forecast, Forecaster
 from engine.views.estimates.simulated import EndsAhead
 from engine.views.pages.account import account_page
@@ -69,6 +70,7 @@ class Session:
         self.series = RunSeries(simulation, _SERIES_ENTRIES)
         self.window = Window.ALL  # that curves show
         self.attention = Attention(simulation)
+        self._foretold = Foretold(simulation, self.ahead)
         self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
         self.newest_ms = simulation.now_ms
         self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
@@ -328,7 +330,8 @@ class Session:
         """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""
         now, generation = self.attention.concerns(), self.ahead.generation
         if self._concerns[0] is not now or self._concerns[1] != generation:
-            coming = foreseen(self.simulation, self.ahead.expectations)
+            expected = foreseen(self.simulation, self.ahead.expectations, is_over=self.is_over)
+            coming = [*expected, *self._foretold.concerns()]
             every = sorted([*now, *coming], key=lambda concern: concern.order) if coming else now
             self._concerns = now, generation, every
         return self._concerns[2]

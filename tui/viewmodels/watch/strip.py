@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
+from engine.views.attention.concern import Severity
 from engine.views.pages.progress import jobs_worst_first
 from tui.viewmodels.text.glyphs import TASK_GLYPHS, job_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, bar, cut, fit, line, squeeze, width
@@ -100,16 +101,22 @@ class JobStripModel:
         is_focus = job.job_id == self.session.job_id
         role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
         name = Span(fit(squeeze(self.session.text(job.job_id), name_cells), name_cells), role, is_underlined=is_focus)
-        count = job.problems or self.session.attention.problems(job.job_id)
-        problems = f"{glyphs.bad}{count:,}" if count else ""
         tail = line(
-            Span(fit(problems, _PROBLEM_CELLS, right=True), Role.FAILED),
+            self._problems(job),
             " ",
             end._replace(text=fit(end.text, end_cells, right=True)),
         )
         head = line(glyphs.span(glyph), " ", name, "  ")
         room = cells - width(head) - width(tail)
         return (*head, *self._phases(job, room, is_wide=is_wide), *tail)
+
+    def _problems(self, job: JobProgress) -> Span:
+        """Return the number of failures, else of what is less bad, such as a preparation that is retried."""
+        attention = self.session.attention
+        count = job.problems or attention.problems(job.job_id)
+        has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
+        sign, role = (self.session.glyphs.bad, Role.FAILED) if has_failed else ("!", Role.TRANSITION)
+        return Span(fit(f"{sign}{count:,}" if count else "", _PROBLEM_CELLS, right=True), role)
 
     def _phases(self, job: JobProgress, cells: int, *, is_wide: bool) -> Line:
         """Return the bars of the phases that the job has; release once it begins. Tasks get what the others leave."""

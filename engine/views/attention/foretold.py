@@ -1,0 +1,156 @@
+"""Troubles that lie ahead: failures and missed occurrences that playing the run ahead has shown.
+
+The run at its end is read once; the moment that is shown then only decides which of them are still to come.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.views.attention.concern import Concern, ConcernKind, Severity, listed, some
+from engine.views.attention.hooks import hook_failures
+from engine.views.attention.jobs import ended_badly
+from engine.views.attention.tasks import TaskFailures
+from engine.views.log.reader import matching
+from engine.views.pages.instances import Hook
+from engine.views.pages.job_schedules import is_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine import Simulation
+    from engine.run.ahead import Ahead
+
+_MOST_OF_A_KIND = 3  # causes of one kind that are told; the next ones count
+
+
+class _Trouble(NamedTuple):
+    """One cause of trouble in one job or job schedule, with the moments at which it strikes, in ascending order."""
+
+    kind: ConcernKind
+    cause: str
+    owner: str  # the id of the job or job schedule
+    when_ms: Sequence[int]
+    item: str = ""  # the first task or node, where there is only one
+
+
+class Foretold:
+    """The concerns that are still to come, if the run has been played ahead to its end."""
+
+    def __init__(self, simulation: Simulation, ahead: Ahead) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._ahead = ahead
+        self._read_at = -1  # the generation of what was read
+        self._troubles: list[_Trouble] = []
+        self._names_jobs = False
+        self._moments: Sequence[int] = ()  # all moments at which something strikes
+        self._known: tuple[object, list[Concern]] = (None, [])
+
+    def concerns(self) -> list[Concern]:
+        """Return what will fail, end badly or be missed; nothing as long as that is not known."""
+        future = self._ahead.future
+        if future is None:
+            return []
+        if self._read_at != self._ahead.generation:
+            self._read_at = self._ahead.generation
+            self._troubles = sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0])
+            self._names_jobs = sum(1 for _ in future.world.jobs.present()) > 1
+            self._moments = sorted({when for trouble in self._troubles for when in trouble.when_ms})
+        now_ms = self._simulation.now_ms
+        key = self._read_at, bisect_right(self._moments, now_ms)
+        if self._known[0] != key:
+            self._known = key, self._coming(now_ms)
+        return self._known[1]
+
+    def _coming(self, now_ms: int) -> list[Concern]:
+        coming: dict[tuple[ConcernKind, str], list[tuple[_Trouble, Sequence[int]]]] = {}
+        for trouble in self._troubles:
+            at = bisect_right(trouble.when_ms, now_ms)
+            if at < len(trouble.when_ms):
+                coming.setdefault((trouble.kind, trouble.cause), []).append((trouble, trouble.when_ms[at:]))
+        told: dict[ConcernKind, int] = {}
+        found = []
+        for (kind, cause), each in coming.items():
+            told[kind] = told.get(kind, 0) + 1
+            if told[kind] <= _MOST_OF_A_KIND:
+                found.append(self._concern(kind, cause, each))
+        return found
+
+    def _concern(self, kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]]) -> Concern:
+        world = self._simulation.world
+        owners = [trouble.owner for trouble, _ in each]
+        is_schedule = kind == "job schedule"
+        effects = [listed(owners)] if len(owners) > 1 else []
+        return Concern(
+            kind,
+            Severity.SHORTAGE,
+            f"{self._text(kind, cause, each)} (simulated)",
+            min(moments[0] for _, moments in each),
+            effect="; ".join([*effects, _to_come(cause)] if is_schedule else effects),
+            jobs=tuple(each for each in owners if not is_schedule and world.jobs.find(each) is not None),
+            schedules=tuple(each for each in owners if is_schedule and world.job_schedules.find(each) is not None),
+            cause=cause,
+            is_coming=True,
+        )
+
+    def _text(self, kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]]) -> str:
+        """Return what will happen."""
+        count = sum(len(moments) for _, moments in each)
+        item = each[0][0].item if count == 1 else ""
+        noun = "job schedule" if kind == "job schedule" else "job"
+        owner = each[0][0].owner if len(each) == 1 else some(len(each), noun)
+        of = f" of {owner}" if self._names_jobs or len(each) > 1 else ""
+        match kind:
+            case "job schedule":
+                occurrences = "an occurrence" if count == 1 else f"{count:,} occurrences"
+                return f"{'job schedule ' if len(each) == 1 else ''}{owner} will miss {occurrences}"
+            case "job":
+                return f"{'job ' if len(each) == 1 else ''}{owner} will end: {cause}"
+            case "task":
+                return f"{f'task {item}' if item else some(count, 'task')}{of} will fail: {cause}"
+            case _:
+                return f"{kind} task{of} will fail on {item or some(count, 'node')}: {cause}"
+
+
+def _to_come(reason: str) -> str:
+    """Return the reason of a missed occurrence as one that lies ahead."""
+    return reason.replace(" was still ", " will still be ").replace(" was ", " will be ")
+
+
+def _troubles(future: Simulation) -> Iterator[_Trouble]:
+    """Yield all troubles of the run that is over."""
+    log, world = future.log, future.world
+    for cause, job, entries in TaskFailures(future).entries():
+        yield _Trouble(
+            "task",
+            cause,
+            job.id,
+            array("q", (log.when[at] for at in entries)),
+            world.tasks.task_id(log.row_a[entries[-1]]),
+        )
+    yield from _of_hooks(future)
+    for job, reason in ended_badly(future):
+        yield _Trouble("job", reason, job.id, [job.since_ms if job.end_ms is None else job.end_ms])
+    lost: dict[tuple[int, str], list[int]] = {}
+    for at in matching(log, is_loss):
+        reason = str(dict(log.shapes[log.shape_of[at]].fields)["reason"])
+        lost.setdefault((log.row_a[at], reason), []).append(log.when[at])
+    for (row, reason), moments in lost.items():
+        yield _Trouble("job schedule", reason, world.job_schedules[row].id, moments)
+
+
+def _of_hooks(future: Simulation) -> Iterator[_Trouble]:
+    """Yield the preparations and releases that fail for good."""
+    failures: dict[tuple[Hook, str, int], list[tuple[int, int]]] = {}
+    for hook, cause, job, row, _ in hook_failures(future):
+        instances = future.world.instances
+        ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
+        failures.setdefault((hook, cause, job), []).append((ends[row], instances.node[row]))
+    for (hook, cause, job), found in failures.items():
+        kind: ConcernKind = "preparation" if hook is Hook.PREPARATION else "release"
+        found.sort()
+        node = f"n{future.world.nodes[found[-1][1]].position}"
+        yield _Trouble(kind, cause, future.world.jobs[job].id, [when_ms for when_ms, _ in found], node)

@@ -1,0 +1,94 @@
+"""Preparation tasks that have failed and are being retried. They are no longer listed once an attempt succeeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import InstanceState
+from engine.state.nodes import GONE
+from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Severity, listed, some
+from engine.views.log.reader import LogReader, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.events.log import Shape
+    from engine.state.jobs import Job
+
+
+class PreparationRetries:
+    """Concerns about preparations that run again after a failure. Each entry of the log is read once."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._starts = LogReader(simulation, of_kind(_is_new_attempt))
+
+    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+        """Return a concern for each job with such preparations; one for all if there are many jobs."""
+        rows = self._rows()
+        if not rows:
+            return []
+        world = self._simulation.world
+        by_job: dict[int, list[int]] = {}
+        for row in rows:
+            by_job.setdefault(world.instances.job[row], []).append(row)
+        groups = [[world.jobs[job]] for job in by_job]
+        if len(groups) > MOST_APART:
+            groups = [[job for group in groups for job in group]]
+        return [
+            self._concern(jobs, [row for job in jobs for row in by_job[job.row]], names_jobs=names_jobs)
+            for jobs in groups
+        ]
+
+    def _rows(self) -> list[int]:
+        """Return the instances that run again now."""
+        log, world = self._simulation.log, self._simulation.world
+        instances = world.instances
+        started = {instances.row(log.row_a[at], log.row_b[at]) for at in self._starts.entries()}
+        return sorted(
+            row
+            for row in started
+            if row >= 0
+            and instances.prep_state[row] == InstanceState.RUNNING
+            and instances.prep_retries[row]
+            and world.nodes.state[instances.node[row]] != GONE
+        )
+
+    def _concern(self, jobs: Sequence[Job], rows: Sequence[int], *, names_jobs: bool) -> Concern:
+        world = self._simulation.world
+        instances = world.instances
+        nodes = [instances.node[row] for row in rows]
+        named = tuple(f"n{world.nodes[node].position}" for node in nodes[:MOST_NAMED])
+        on = f"node {named[0]}" if len(nodes) == 1 else some(len(nodes), "node")
+        of = f" of {jobs[0].id}" if len(jobs) == 1 else f" of {some(len(jobs), 'job')}"
+        names = tuple(job.id for job in jobs)
+        return Concern(
+            "preparation",
+            Severity.SHORTAGE,
+            f"preparation task{of if names_jobs else ''} failed on {on} and is retried",
+            max(instances.prep_start[row] for row in rows),
+            effect=self._attempt(jobs[0], rows) if len(jobs) == 1 else listed(names),
+            names=named if len(nodes) > 1 else (),
+            nodes=nodes,
+            jobs=names,
+        )
+
+    def _attempt(self, job: Job, rows: Sequence[int]) -> str:
+        """Return how many attempts are left, and what waits for them."""
+        prep = job.spec.job_preparation_task
+        assert prep is not None
+        most = prep.constraints.max_task_retry_count
+        attempt = max(self._simulation.world.instances.prep_retries[row] for row in rows) + 1
+        of_all = "" if most < 0 else f" of {most + 1:,}"
+        waits = "; tasks there wait for it (PREP-6)" if prep.wait_for_success else ""
+        return f"attempt {attempt:,}{of_all}{waits}"
+
+
+def _is_new_attempt(shape: Shape) -> bool:
+    """Return whether an event says that a preparation runs on a node where it has run before."""
+    fields = dict(shape.fields)
+    attempt = fields.get("attempt")
+    is_start = shape.event == "JobPreparationTaskStateChanged" and fields.get("to") is InstanceState.RUNNING
+    return is_start and isinstance(attempt, int) and attempt > 1
