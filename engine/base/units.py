@@ -1,4 +1,4 @@
-"""Conversion between whole milliseconds and ISO 8601 durations and UTC times.
+"""Conversion between whole milliseconds and ISO 8601 durations and UTC times, and the form of amounts of money.
 
 Simulated time is an integer number of milliseconds since the scenario's start. Every other form of it is derived
 here (GEN-4).
@@ -6,6 +6,7 @@ here (GEN-4).
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -16,6 +17,8 @@ SECOND_MS = 1_000
 MINUTE_MS = 60_000
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
+
+_MOST_DECIMALS = 5  # of an amount of money
 
 # The service's "no limit"; None inside the simulator (GEN-4).
 UNLIMITED_WIRE = "P10675199DT2H48M5.4775807S"
@@ -95,6 +98,13 @@ def format_utc(start: datetime, ms: int) -> str:
     second, fraction = divmod(ms + start.microsecond // 1000, SECOND_MS)
     text = _second(start.replace(microsecond=0) if start.microsecond else start, second)
     return f"{text}.{fraction:03d}".rstrip("0") + "Z" if fraction else text + "Z"
+
+
+def format_dollars(value: float) -> str:
+    """Return an amount in US dollars with cents, below ten cents with two digits: ``$1,234.50``, ``$0.064``."""
+    amount = abs(value)
+    decimals = min(_MOST_DECIMALS, max(2, 1 - math.floor(math.log10(amount)))) if amount else 2
+    return f"{'-' if value < 0 else ''}${amount:,.{decimals}f}"
 
 
 def format_time(start: datetime, ms: int) -> str:

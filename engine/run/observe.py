@@ -30,10 +30,10 @@ def observe(world: World, subject: ConditionSubject, wanted: Mapping[str, object
         case SubjectKind.RUN:
             facts = _run(world, wanted, now_ms)
         case SubjectKind.POOL:
-            pool = _latest_pool(world, subject.pool_id)
+            pool = world.pools.latest(subject.pool_id or "")
             facts = _pool(world, pool, now_ms) if pool is not None else _ABSENT
         case SubjectKind.JOB:
-            job = _latest_job(world, subject.job_id)
+            job = world.jobs.latest(subject.job_id or "")
             facts = _job(world, job) if job is not None else _ABSENT
         case SubjectKind.JOB_SCHEDULE:
             facts = _job_schedule(world, subject.job_schedule_id)
@@ -42,18 +42,6 @@ def observe(world: World, subject: ConditionSubject, wanted: Mapping[str, object
         case SubjectKind.NODE:
             facts = _node(world, subject, wanted, now_ms)
     return {name: facts.get(name) for name in wanted}
-
-
-def _latest_pool(world: World, pool_id: str | None) -> Pool | None:
-    """Return the pool with this id, or the last one that had it, for its cost and errors."""
-    wanted = (pool_id or "").lower()
-    return next((pool for pool in reversed(world.pools.rows) if pool.id.lower() == wanted), None)
-
-
-def _latest_job(world: World, job_id: str | None) -> Job | None:
-    """Return the job with this id, or the last one that had it, for the results of its tasks."""
-    wanted = (job_id or "").lower()
-    return world.jobs.find(wanted) or next((job for job in reversed(world.jobs.rows) if job.id.lower() == wanted), None)
 
 
 def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
@@ -142,8 +130,7 @@ def _job(world: World, job: Job) -> dict[str, object]:
 
 def _job_schedule(world: World, schedule_id: str | None) -> dict[str, object]:
     """Return the job schedule with this id, or the last one that had it."""
-    wanted = (schedule_id or "").lower()
-    schedule = next((one for one in reversed(world.job_schedules.rows) if one.id.lower() == wanted), None)
+    schedule = world.job_schedules.latest(schedule_id or "")
     if schedule is None:
         return _ABSENT
     return {"state": schedule.state.wire if schedule.state is not None else None, "jobs": schedule.jobs_made}
@@ -188,7 +175,7 @@ def _task(world: World, subject: ConditionSubject) -> dict[str, object]:
 
 
 def _node(world: World, subject: ConditionSubject, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
-    pool = _latest_pool(world, subject.pool_id)
+    pool = world.pools.latest(subject.pool_id or "")
     name = subject.node_id if subject.node_id is not None else subject.node_index
     if pool is None or name is None:
         return _ABSENT

@@ -35,6 +35,11 @@ class NamedRecords(Records[N], Generic[N]):
         row = self._by_id.get(name.lower())
         return self.rows[row] if row is not None else None
 
+    def latest(self, name: str) -> N | None:
+        """Return the record of this id, or the last deleted one that had it; None if there never was one."""
+        wanted = name.lower()
+        return self.find(wanted) or next((one for one in reversed(self.rows) if one.id.lower() == wanted), None)
+
     def present(self) -> Iterator[N]:
         """Return the records that have not been deleted."""
         return (record for record in self.rows if record.state is not None)

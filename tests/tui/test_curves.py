@@ -11,10 +11,11 @@ from engine import Simulation, load_scenario
 from engine.base.units import HOUR_MS
 from engine.views.series.series import Window
 from tui.panes.curves import Curves
-from tui.viewmodels.curves.charts import compact, dollars
+from tui.viewmodels.curves.charts import compact
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.curves.plot import Layer, Style, nice_top, plot, stretched
 from tui.viewmodels.session.session import Session
+from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Role, plain, width
 
 BLUE, GREY = Role.RUNNING, Role.QUIET
@@ -85,7 +86,7 @@ def test_numbers_are_short():
     assert [compact(value) for value in (0, 12, 0.25, 1234, 35_000, 1_200_000)] == [
         "0", "12", "0.25", "1,234", "35k", "1.2M",
     ]  # fmt: skip
-    assert [dollars(value) for value in (0, 0.016, 0.5, 12, 1234.5)] == [
+    assert [fmt.dollars(value) for value in (0, 0.016, 0.5, 12, 1234.5)] == [
         "$0.00", "$0.016", "$0.50", "$12.00", "$1,234.50",
     ]  # fmt: skip
 

@@ -82,7 +82,7 @@ def test_the_list_says_wanted_and_seen_broken_ones_first():
     cells = [[span.text.strip() for span in model.cells(model.key(at))] for at in range(model.count)]
     assert cells[0][1:] == ["job j", "tasks completed", "2", "1", "by 08:01:10", "08:01:10"]
     assert cells[1][1:] == ["job j", "tasks failed", "0", "1", "at the end", ""]
-    assert cells[3][1:4] == ["pool p", "cost", "at most 1.00 USD"]
+    assert cells[3][1:4] == ["pool p", "cost", "at most $1.00"]
 
 
 @pytest.mark.parametrize("cells", [30, 60, 120])

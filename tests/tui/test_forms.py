@@ -312,7 +312,7 @@ def test_a_form_says_what_is_wrong_below_the_field_and_what_the_field_is_for(das
         *("ctrl+s", look(seen)),
     )
     assert contains(seen[0], "Id *", "Id: letters, digits")
-    assert contains(seen[1], "VM size: such as standard_d2s_v3; 2 cores, 8 GiB, 0.096 USD an hour with Linux")
+    assert contains(seen[1], "VM size: such as standard_d2s_v3; 2 cores, 8 GiB, $0.096 an hour with Linux")
     assert contains(seen[2], "↑ '2x' must be a whole number")
     assert not contains(seen[3], "↑ is required")
     assert contains(seen[4], "↑ is required")

@@ -21,7 +21,7 @@ def night(session_at):
 
 
 def test_the_jobs_strip_counts_live_nodes_and_their_slots(night):
-    assert "steady 5/9 nodes, 4 preempted" in phase_rail.title(night)
+    assert "steady 5/9 nodes, 4 preempted" in phase_rail.title(night, 120)
     assert "slots 5/5 in use, 100%" in phase_rail.pool_words(night, has_pool=False)
 
 

@@ -1,10 +1,11 @@
-"""The ends of a job and of its phases as they were when the run had been played ahead to its end."""
+"""The ends of jobs and the cost of the run as they were when the run had been played ahead to its end."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState
+from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.tasks import COMPLETED, GONE
 from engine.views.estimates.forecast import Forecast
 from engine.views.pages.bulk import places, values
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.run.ahead import Ahead
     from engine.state.jobs import Job
+
+
+_ALL = -1  # as a row: all pools
 
 
 class JobEnds(NamedTuple):
@@ -56,6 +60,40 @@ class EndsAhead:
             self._known.clear()
         if row not in self._known:
             self._known[row] = _ends(future, future.world.jobs[row])
+        return self._known[row]
+
+
+class CostsAhead:
+    """The cost of the run and of its pools at the end, in US dollars, read from the future once for each pool."""
+
+    def __init__(self, present: Simulation, ahead: Ahead) -> None:
+        """Read from what has been played ahead of a simulation: both number their pools alike."""
+        self._present = present
+        self._ahead = ahead
+        self._generation = -1
+        self._known: dict[int, float] = {}
+
+    def of_run(self) -> float | None:
+        """Return the cost of all pools; None while it is not known."""
+        return self._of(_ALL)
+
+    def of_pool(self, pool_id: str) -> float | None:
+        """Return the cost of a pool that is there now, or was; None while it is not known."""
+        pool = self._present.world.pools.latest(pool_id)
+        return None if pool is None else self._of(pool.row)
+
+    def _of(self, row: int) -> float | None:
+        future = self._ahead.future
+        if future is None:
+            return None
+        if self._generation != self._ahead.generation:
+            self._generation = self._ahead.generation
+            self._known.clear()
+        if row not in self._known:
+            world, end_ms = future.world, future.now_ms
+            self._known[row] = (
+                cost_usd(world, end_ms) if row == _ALL else pool_cost_usd(world, world.pools[row], end_ms)
+            )
         return self._known[row]
 
 

@@ -36,7 +36,7 @@ def _active(job: JobRow, pool: PoolRow | None, busy: int) -> str:
     if busy:
         return f"{some(busy, 'task')} to end"
     if tasks.active:
-        if pool is None:
+        if pool is None or pool.state is None:
             return f"pool {job.pool_id}"
         return "free slots for its tasks" if pool.nodes else "nodes"
     ends_itself = job.on_all_tasks_complete == "terminatejob"

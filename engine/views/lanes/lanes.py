@@ -300,7 +300,7 @@ class Lanes:
 
     def in_pool(self, pool_id: str) -> PoolCounts:
         """Return the nodes, running tasks and preparing nodes of a pool over time."""
-        pool = self._simulation.world.pools.find(pool_id)
+        pool = self._simulation.world.pools.latest(pool_id)
         return self.totals.of_pool[-1 if pool is None else pool.row]
 
     def tasks_at(self, node: int, when_ms: int) -> list[int]:

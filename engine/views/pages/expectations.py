@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import quoted
-from engine.base.units import format_duration, format_time
+from engine.base.units import format_dollars, format_duration, format_time
 from engine.scenario.expect import matches
 from engine.specs.conditions import Bounds, SubjectKind, Verbatim
 
@@ -173,7 +173,7 @@ def _value(name: str, value: object) -> str:
     if name == "makespan":
         return format_duration(round(value * 1000))
     if name == "cost":
-        return f"{value:,.2f} USD"
+        return format_dollars(value)
     return f"{value:,}"
 
 

@@ -44,7 +44,7 @@ class HookStatus(Enum):
     RUNNING = auto()
     SUPERSEDED = auto()  # has a record, but the preparation runs again before the next task here
     SUCCEEDED = auto()
-    GONE = auto()  # the record is kept, the node has left its pool
+    GONE = auto()  # the node has left its pool: preparation has to run elsewhere, or was interrupted
     WILL_RUN = auto()  # release only: owed, at the end of the job or once the node is ready
     SKIPPED = auto()  # release only: the job has ended and no release was due here
     NOT_NEEDED = auto()  # no record, and none is due
@@ -86,10 +86,13 @@ class HookFailure(NamedTuple):
 
 
 def prep_status(state: int, flags: int, *, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
-    """Return the status of the preparation on a node from its record and flags; ``is_over``: the job has ended."""
+    """Return the status of the preparation on a node from its record and flags.
+
+    Once the job has ended (``is_over``) the result counts, also on nodes that have left since.
+    """
     if state == ABSENT:
         return HookStatus.NOT_NEEDED
-    if is_gone:
+    if is_gone and not (is_over and state == InstanceState.COMPLETED):
         return HookStatus.GONE
     if state == InstanceState.RUNNING:
         return HookStatus.RUNNING  # the table has no column for retries
@@ -103,10 +106,8 @@ def release_status(
 ) -> HookStatus:
     """Return the status of release on a node; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
     if state != ABSENT and not flags & PrepFlag.RELEASE_OWED:
-        if is_gone:
-            return HookStatus.GONE
         if state == InstanceState.RUNNING:
-            return HookStatus.RUNNING
+            return HookStatus.GONE if is_gone else HookStatus.RUNNING
         return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
     if is_ending and flags & PrepFlag.RELEASE_OWED:
         return HookStatus.WILL_RUN

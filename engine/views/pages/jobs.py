@@ -15,6 +15,8 @@ from engine.views.pages.bulk import count_bits, places, values
 from engine.views.pages.phases import Phases, phases_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine import Simulation
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec, StartTask
@@ -68,10 +70,10 @@ class NetworkRow(NamedTuple):
 
 
 class PoolRow(NamedTuple):
-    """A pool as the service shows it. Times are ms since the start."""
+    """A pool as the service shows it, or showed it last. Times are ms since the start."""
 
     pool_id: str
-    state: PoolState | None
+    state: PoolState | None  # None: it has been deleted
     allocation: AllocationState | None
     allocation_since_ms: int
     vm_size: str
@@ -86,6 +88,7 @@ class PoolRow(NamedTuple):
     fill: str
     auto_scale: bool
     created_ms: int
+    gone_ms: int | None  # when it was deleted
     resize_errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, values
     jobs: tuple[str, ...]
     start_task: StartTask | None
@@ -125,6 +128,18 @@ def pool_ids(simulation: Simulation) -> list[str]:
     return [pool.id for pool in simulation.world.pools.present()]
 
 
+def deleted_pool_ids(simulation: Simulation) -> list[str]:
+    """Return the ids of deleted pools that no other pool has by now, oldest first, each once."""
+    pools = simulation.world.pools
+    gone = dict.fromkeys(pool.id for pool in pools.rows if pool.state is None)
+    return [pool_id for pool_id in gone if pools.find(pool_id) is None]
+
+
+def has_had_several_pools(simulation: Simulation) -> bool:
+    """Return whether there was more than one pool, so that the cost of one is not that of the run."""
+    return len(simulation.world.pools.rows) > 1
+
+
 def row_of_job(simulation: Simulation, job_id: str) -> int | None:
     """Return the row number of the job with this id; None while there is none."""
     job = simulation.world.jobs.find(job_id)
@@ -144,9 +159,12 @@ def is_unfinished(simulation: Simulation, job_id: str) -> bool:
 
 
 def pool_of_job(simulation: Simulation, job_id: str) -> str:
-    """Return the id of the pool of a job; empty where there is none."""
+    """Return the id of the pool on which a job runs or ran, which may be deleted; empty where there never was one."""
     job = simulation.world.jobs.find(job_id)
-    return simulation.world.pools[job.pool].id if job is not None and job.pool >= 0 else ""
+    if job is None:
+        return ""
+    pool = simulation.world.pools[job.pool] if job.pool >= 0 else simulation.world.pools.latest(job.pool_id)
+    return "" if pool is None else pool.id
 
 
 def job_row(simulation: Simulation, preparation: InstancePage, release: InstancePage) -> JobRow | None:
@@ -177,11 +195,12 @@ def job_row(simulation: Simulation, preparation: InstancePage, release: Instance
 
 
 def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
-    """Return one pool's row; None while there is no pool of this id."""
+    """Return the row of the pool of this id, or of the last deleted one; None if there never was one."""
     world = simulation.world
-    pool = world.pools.find(pool_id)
+    pool = world.pools.latest(pool_id)
     if pool is None:
         return None
+    is_there = pool.state is not None
     states = bytes(values(world.nodes.state, pool.nodes))
     counts = {NodeState(state): states.count(state) for state in sorted(set(states) - {GONE})}
     free_slots = values(world.nodes.free, pool.nodes)
@@ -193,13 +212,13 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
     return PoolRow(
         pool_id=pool.id,
         state=pool.state,
-        allocation=pool.allocation,
+        allocation=pool.allocation if is_there else None,
         allocation_since_ms=pool.allocation_since_ms,
         vm_size=pool.spec.vm_size,
         current_dedicated=dedicated,
-        target_dedicated=pool.target_dedicated,
+        target_dedicated=pool.target_dedicated if is_there else 0,
         current_spot=there.count(1) - dedicated,
-        target_spot=pool.target_spot,
+        target_spot=pool.target_spot if is_there else 0,
         node_counts=tuple(counts.items()),
         slots=pool.slots,
         used_slots=used_slots,
@@ -207,13 +226,19 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         fill=pool.fill.value,
         auto_scale=pool.auto_scale,
         created_ms=pool.created_ms,
+        gone_ms=pool.gone_ms,
         resize_errors=tuple((error.code, error.message, error.values) for error in pool.resize_errors),
-        jobs=tuple(job.id for job in world.jobs_of(pool)),
+        jobs=tuple(job.id for job in (world.jobs_of(pool) if is_there else _jobs_that_ran(world, pool))),
         start_task=pool.spec.start_task,
         is_upgrading=bool(pool.upgrade),
         network=_network(world, pool),
         spec=pool.spec,
     )
+
+
+def _jobs_that_ran(world: World, pool: Pool) -> Iterator[Job]:
+    """Yield the jobs that had a pool which is gone."""
+    return (job for job in world.jobs.present() if job.pool_id.lower() == pool.id.lower())
 
 
 def _network(world: World, pool: Pool) -> NetworkRow | None:
@@ -247,6 +272,6 @@ def usd_an_hour(simulation: Simulation) -> float:
 
 
 def cost_of_pool(simulation: Simulation, pool_id: str) -> float:
-    """Return the cost of a pool's nodes so far in US dollars (ACC-10); 0 while there is no pool of this id."""
-    pool = simulation.world.pools.find(pool_id)
+    """Return the cost of a pool's nodes so far in US dollars (ACC-10), also of a deleted one; 0 without any."""
+    pool = simulation.world.pools.latest(pool_id)
     return 0.0 if pool is None else pool_cost_usd(simulation.world, pool, simulation.now_ms)

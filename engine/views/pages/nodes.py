@@ -111,7 +111,7 @@ class NodePage:
     """The nodes of one pool; the job in focus decides what they show of preparation and release."""
 
     def __init__(self, simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage) -> None:
-        """List a pool; the page is empty while there is no pool of this id."""
+        """List a pool; the page is empty if there never was a pool of this id."""
         self._simulation = simulation
         self.pool_id = pool_id
         self._prep, self._release = preparation, release
@@ -124,7 +124,7 @@ class NodePage:
 
     def nodes(self) -> Sequence[int]:
         """Return all nodes that the pool ever had, in the order in which they appeared."""
-        pool = self._simulation.world.pools.find(self.pool_id)
+        pool = self._simulation.world.pools.latest(self.pool_id)
         return () if pool is None else pool.nodes
 
     def order(self) -> Sequence[int]:
@@ -153,7 +153,7 @@ class NodePage:
 
     def slots(self) -> int:
         """Return the task slots of a node of this pool; 1 while there is no pool."""
-        pool = self._simulation.world.pools.find(self.pool_id)
+        pool = self._simulation.world.pools.latest(self.pool_id)
         return 1 if pool is None else pool.slots
 
     def all_hooks(self) -> bytes:

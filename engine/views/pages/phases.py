@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.state.jobs import Job
-    from engine.views.pages.instances import HookStatus, InstancePage
+    from engine.views.pages.instances import InstancePage
     from engine.world.world import World
 
 
@@ -26,6 +27,16 @@ class HookCounts:
     def __getitem__(self, status: HookStatus) -> int:
         """Return the number of nodes with this status."""
         return self.by_status.get(status, 0)
+
+    @property
+    def ran(self) -> int:
+        """The number of nodes where it has run to its end, failed or not."""
+        return self[HookStatus.SUCCEEDED] + self[HookStatus.FAILED]
+
+    @property
+    def due(self) -> int:
+        """The number of nodes where it has run, runs or will: neither those that left before nor those without need."""
+        return self.total - self[HookStatus.GONE] - self[HookStatus.SKIPPED]
 
     @property
     def total(self) -> int:

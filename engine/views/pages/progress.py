@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class NodeCounts(NamedTuple):
     """The nodes on which a job prepares, or releases."""
 
-    done: int
+    done: int  # without the failures
     running: int
     failed: int
     total: int
@@ -83,9 +83,8 @@ def _problems(job: Job) -> int:
 def _preparation(simulation: Simulation, job: Job) -> NodeCounts:
     if job.state is JobState.COMPLETED:  # its marks on the nodes have been cleared
         counts = InstancePage(simulation, job.id, Hook.PREPARATION).counts()
-        failed = counts.get(HookStatus.FAILED, 0)
-        total = sum(counts.values())
-        return NodeCounts(total - failed, 0, failed, total)
+        done, failed = counts.get(HookStatus.SUCCEEDED, 0), counts.get(HookStatus.FAILED, 0)
+        return NodeCounts(done, 0, failed, done + failed)
     world = simulation.world
     rows = world.instances.rows_of_job(job.row)
     running = bytes(values(world.instances.prep_state, rows)).count(InstanceState.RUNNING)

@@ -232,15 +232,18 @@ class RunSeries:
         self._update()
         return sum(self._usd(pool, self._until_ms) for pool in self._simulation.world.pools.rows)
 
-    def usd_of_pool(self, pool_id: str) -> float | None:
-        """Return the cost of a pool's nodes so far in US dollars; None without such a pool, or while it is not read.
+    def usd_now(self, pool_id: str | None) -> float | None:
+        """Return the cost of the nodes of a pool, or of all, so far in US dollars; None while it is not read.
 
         Only what decides on the cost is read, so that it is known sooner than the rest, whatever has happened.
         """
-        simulation = self._simulation
-        pool, now_ms = simulation.world.pools.find(pool_id), simulation.now_ms
+        pools, now_ms = self._simulation.world.pools, self._simulation.now_ms
         self._levels.update(self._most)
-        return self._usd(pool, now_ms) if pool is not None and self._levels.known_until_ms(now_ms) >= now_ms else None
+        if self._levels.known_until_ms(now_ms) < now_ms:
+            return None
+        found = None if pool_id is None else pools.latest(pool_id)
+        chosen = pools.rows if pool_id is None else [] if found is None else [found]
+        return sum(self._usd(pool, now_ms) for pool in chosen)
 
     def costs_by_job(self) -> dict[str, float]:
         """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
@@ -253,7 +256,7 @@ class RunSeries:
     def _pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
         buckets, axis = self._axis(window, columns)
         world = self._simulation.world
-        pool = None if pool_id is None else world.pools.find(pool_id)
+        pool = None if pool_id is None else world.pools.latest(pool_id)
         if pool_id is not None and pool is None:
             return PoolSeries(Axis(0, ()), (), (), (), (), (), (), ())
         chosen = world.pools.rows if pool is None else [pool]
@@ -264,7 +267,7 @@ class RunSeries:
             for measure in (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
         )
         ends = [edge * axis.every_ms for edge in axis.edges[1:]]
-        targets = [[self._levels.target[each.row].at(end_ms) for end_ms in ends] for each in chosen]
+        targets = [[self._target(each, end_ms) for end_ms in ends] for each in chosen]
         return PoolSeries(
             axis,
             running,
@@ -300,6 +303,10 @@ class RunSeries:
             level_means(axis, level),
             [level.area(edge * axis.every_ms) / SECOND_MS for edge in axis.edges[1:]],
         )
+
+    def _target(self, pool: Pool, when_ms: int) -> int:
+        is_gone = pool.gone_ms is not None and pool.gone_ms <= when_ms
+        return 0 if is_gone else self._levels.target[pool.row].at(when_ms)
 
     def _usd(self, pool: Pool, when_ms: int) -> float:
         levels, row = self._levels, pool.row

@@ -24,6 +24,7 @@ from tui.viewmodels.actions.fields import (
     yes_no_options,
     yes_or_no,
 )
+from tui.viewmodels.text import format as fmt
 
 
 def about_size(name: str) -> str:
@@ -32,7 +33,7 @@ def about_size(name: str) -> str:
     if size is None:
         return ""
     usd = size.price_usd(OsFamily.LINUX, dedicated=True)
-    price = f", {usd:,.3f} USD an hour with Linux" if usd else ""
+    price = f", {fmt.dollars(usd)} an hour with Linux" if usd else ""
     return f"{size.cores} core{'s' if size.cores != 1 else ''}, {size.memory_gib:g} GiB{price}"
 
 

@@ -57,7 +57,7 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
             return None if one is None else ActionTarget(one.schedule_id, {"jobScheduleId": one.schedule_id}, one)
         case "pool":
             pool = session.pool(str(item.key))
-            if pool is None:
+            if pool is None or pool.state is None:
                 return None
             scale = scale_page(session.simulation, pool.pool_id)
             row = PoolTarget(pool, None if scale is None else scale.interval_ms, core_quotas(session.simulation))

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import SECOND_MS
 from engine.views.pages.instances import HookStatus
+from engine.views.pages.jobs import has_had_several_pools
 from engine.views.series.changes import Measure, kind_of_node
 from tui.viewmodels.curves.plot import Layer
+from tui.viewmodels.session.costs import cost_by_the_end
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Role
 
@@ -58,36 +60,47 @@ def compact(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value % 1 == 0 else f"{value:.3g}"
 
 
-def dollars(value: float) -> str:
-    """Return an amount in US dollars."""
-    return f"${value:,.2f}" if value >= 0.095 or not value else f"${value:.2g}"
-
-
 def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> list[Chart]:
-    """Return the charts of a pool and a job on it, the most important first; either may be empty."""
-    found: list[Chart] = []
+    """Return the charts of a pool and a job on it, the most important first.
+
+    Those of all pools stand in for a pool, and those of all jobs for a job, if there is none.
+    """
     if session.pool(pool_id) is not None:
-        found += _of_pool(session, pool_id, window, columns)
+        nodes = _nodes_of_pool(session, pool_id, window, columns)
+    else:
+        nodes = _nodes_of_all(session, window, columns)
     if session.job(job_id) is not None:
-        found[1:1] = _of_job(session, job_id, window, columns)
-    return found or _of_the_run(session, window, columns)
+        tasks = _of_job(session, job_id, window, columns)
+    else:
+        tasks = [] if session.pool(pool_id) is not None else _of_all_jobs(session, window, columns)
+    cost = _cost(session, pool_id, window, columns)
+    return [*nodes, *tasks, *cost]
 
 
-def _of_the_run(session: Session, window: Window, columns: int) -> list[Chart]:
-    """Return the charts of all pools and jobs that there were, once they have been deleted."""
-    nodes, tasks = session.series.of_pool(None, window, columns), session.series.of_job(None, window, columns)
-    if not any(nodes.usd):
+def _of_all_jobs(session: Session, window: Window, columns: int) -> list[Chart]:
+    """Return the charts of all jobs that there were, once they have been deleted."""
+    tasks = session.series.of_job(None, window, columns)
+    if not any(tasks.running) and not any(tasks.waiting):
         return []
-    layers = _node_layers(nodes)
-    present = [Reading("0", layer.name, number) for number, layer in enumerate(layers) if any(layer.values)]
     running, waiting = Layer("running", Role.RUNNING, tasks.running), Layer("waiting", Role.OFF, tasks.waiting)
-    cost = Layer("so far", Role.KEY, nodes.usd)
     return [
-        Chart("Nodes of all pools", nodes.axis, layers, None, present, True, compact),
         Chart("Running tasks", tasks.axis, (running,), None, [Reading("0", "running", 0)], True, compact),
         Chart("Waiting tasks", tasks.axis, (waiting,), None, [Reading("0", "waiting", 0)], True, compact),
-        Chart("Cost", nodes.axis, (cost,), None, [Reading(dollars(session.series.usd()), "so far", 0)], False, dollars),
     ]
+
+
+def _nodes_of_all(session: Session, window: Window, columns: int) -> list[Chart]:
+    """Return the chart of the nodes of all pools, deleted ones included."""
+    values = session.series.of_pool(None, window, columns)
+    layers = _node_layers(values)
+    if not any(map(any, (layer.values for layer in layers))):
+        return []
+    latest = [
+        Reading(compact(round(layer.values[-1])), layer.name, number)
+        for number, layer in enumerate(layers)
+        if any(layer.values)
+    ]
+    return [Chart("Nodes of all pools", values.axis, layers, None, latest, True, compact)]
 
 
 def _node_layers(values: PoolSeries) -> tuple[Layer, ...]:
@@ -99,7 +112,7 @@ def _node_layers(values: PoolSeries) -> tuple[Layer, ...]:
     )
 
 
-def _of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
+def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
     values, pool = session.series.of_pool(pool_id, window, columns), session.pool(pool_id)
     assert pool is not None
     kinds = dict.fromkeys(Measure, 0)
@@ -113,14 +126,32 @@ def _of_pool(session: Session, pool_id: str, window: Window, columns: int) -> li
         if kinds[kind] or any(layer.values)
     ]
     target = pool.target_dedicated + pool.target_spot
-    readings.append(Reading(f"{target:,}", "target", -1))
-    now_usd = session.cost_usd(pool_id)
-    an_hour = values.usd_an_hour[-1] if values.usd_an_hour else 0.0
-    money = [Reading(dollars(now_usd), "so far", 0), Reading(dollars(an_hour), "an hour")]
-    return [
-        Chart("Nodes", values.axis, layers, Layer("target", Role.STRONG, values.target), readings, True, compact),
-        Chart("Cost", values.axis, (Layer("so far", Role.KEY, values.usd),), None, money, False, dollars),
-    ]
+    readings.append(Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1))
+    return [Chart("Nodes", values.axis, layers, Layer("target", Role.STRONG, values.target), readings, True, compact)]
+
+
+def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
+    """Return the chart of the cost of a pool on top of that of the other pools, or of all pools without one."""
+    has_pool = session.pool(pool_id) is not None
+    has_others = has_pool and has_had_several_pools(session.simulation)
+    whole = session.series.of_pool(None if has_others or not has_pool else pool_id, window, columns)
+    if not has_pool and not any(whole.usd):
+        return []
+    in_all, later = session.cost_usd(), cost_by_the_end(session)
+    layers, told = [Layer("so far", Role.KEY, whole.usd)], [Reading(fmt.dollars(in_all), "so far", 0)]
+    if has_others:
+        own, own_usd = session.series.of_pool(pool_id, window, columns).usd, session.cost_usd(pool_id)
+        others = [max(0.0, all_ - one) for all_, one in zip(whole.usd, own, strict=True)]
+        layers = [Layer("this pool", Role.KEY, own), Layer("other pools", Role.OFF, others)]
+        told = [
+            Reading(fmt.dollars(own_usd), "this pool", 0),
+            Reading(fmt.dollars(max(0.0, in_all - own_usd)), "other pools", 1),
+        ]
+    if later is not None:
+        told.append(Reading(fmt.dollars(later), "by the end"))
+    if whole.usd_an_hour and whole.usd_an_hour[-1]:
+        told.append(Reading(fmt.dollars(whole.usd_an_hour[-1]), "an hour"))
+    return [Chart("Cost", whole.axis, layers, None, told, False, fmt.dollars)]
 
 
 def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.views.pages.jobs import pool_of_job
 from tui.viewmodels.curves.charts import charts_of
 from tui.viewmodels.curves.plot import Style, nice_top, plot, stretched
-from tui.viewmodels.text.styled import Line, Role, Span, cut, fit, width
+from tui.viewmodels.text.styled import Line, Role, Span, cut, fit, squeeze, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ _GOOD_ROWS = 6
 _GAP = 2  # cells between charts side by side
 _LEAST_PLOT = 8  # cells
 _SCALE_CELLS = 5  # of most scales, beside a plot
+_MOST_NAME = 24  # cells of an id in the title
 _NAME_CELLS, _SPARK_READING = 15, 18
 
 
@@ -45,8 +47,11 @@ class CurvesModel:
     @property
     def title(self) -> str:
         """The title of the pane: the job and pool whose curves it shows."""
-        named = " on ".join(each for each in (self._session.job_id, self._session.pool_id) if each)
-        return self._session.text(f"Curves: {named}" if named else "Curves")
+        session = self._session
+        ran_here = pool_of_job(session.simulation, session.job_id) == session.pool_id
+        names = [squeeze(each, _MOST_NAME) for each in (session.job_id, session.pool_id) if each]
+        named = (" on " if ran_here else " and ").join(names)
+        return session.text(f"Curves: {named}" if named else "Curves")
 
     @property
     def subtitle(self) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.jobs import row_of_job
 from engine.views.pages.statistics import JobStatistics
-from tui.viewmodels.curves.charts import dollars
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, beside, cut, line, link, squeeze
 
@@ -94,15 +93,15 @@ def _costs(session: Session, job_id: str, cells: int) -> list[Line]:
     rows: list[_Row] = []
     for each in shown:
         role = Role.KEY if each == job_id else Role.OFF
-        rows.append((link(squeeze(each, room), ItemRef("job", each)), costs[each], dollars(costs[each]), role))
+        rows.append((link(squeeze(each, room), ItemRef("job", each)), costs[each], fmt.dollars(costs[each]), role))
     others = [each for each in in_order if each not in shown]
     if others:
         usd = sum(costs[each] for each in others)
-        rows.append((Span(f"{len(others):,} more jobs", Role.DIM), usd, dollars(usd), Role.OFF))
+        rows.append((Span(f"{len(others):,} more jobs", Role.DIM), usd, fmt.dollars(usd), Role.OFF))
     in_all = session.series.usd()
     rest = max(0.0, in_all - sum(costs.values()))
-    rows.append((Span("no task on the slot", Role.DIM), rest, dollars(rest), Role.QUIET))
-    note = f"{dollars(in_all)} in all; a job pays for the slots of its tasks"
+    rows.append((Span("no task on the slot", Role.DIM), rest, fmt.dollars(rest), Role.QUIET))
+    note = f"{fmt.dollars(in_all)} in all; a job pays for the slots of its tasks"
     return _bars("Cost by job", note, rows if in_all else [], "No cost yet.", session.glyphs, cells)
 
 

@@ -85,7 +85,7 @@ def _table(session: Session, one: Recording, one_ms: int, other: Recording, othe
         rows.append(_span_row(session, f"{job} completed", left.completed_ms.get(job), right.completed_ms.get(job)))
     rows.append(_number_row("node hours", left_use.hours, right_use.hours, decimals=2))
     if left_use.usd or right_use.usd:
-        rows.append(_number_row("cost in USD", left_use.usd, right_use.usd, decimals=2))
+        rows.append(_money_row("cost", left_use.usd, right_use.usd))
     return rows
 
 
@@ -101,6 +101,11 @@ def _number_row(label: str, here: float, there: float, *, decimals: int = 0) -> 
         return _Row(label, *texts)
     percent = f"{difference / there:+,.0%}" if there else ""
     return _Row(label, *texts, f"{difference:+,.{decimals}f}", percent)
+
+
+def _money_row(label: str, here: float, there: float) -> _Row:
+    row, change = _number_row(label, here, there, decimals=2), fmt.more_dollars(here - there)
+    return row._replace(here=fmt.dollars(here), there=fmt.dollars(there), difference=change if row.difference else "")
 
 
 def _span_row(session: Session, label: str, here_ms: int | None, there_ms: int | None) -> _Row:

@@ -49,13 +49,13 @@ def _run(session: Session, found: Summary) -> Section:
         f" to {fmt.date_and_clock(found.start, found.end_ms)}, {fmt.span(found.end_ms)} in all. {end}",
         f"{tasks.succeeded:,} of {fmt.counted(tasks.total, 'task')} succeeded, {tasks.failed:,} failed,"
         f" {tasks.active:,} are not completed.",
-        f"The nodes cost ${found.cost_usd:,.2f}. {fmt.counted(found.events, 'event')} were logged.",
+        f"The nodes cost {fmt.dollars(found.cost_usd)}. {fmt.counted(found.events, 'event')} were logged.",
     ]
     return Section("Run", [scenario.description.strip(), *sentences] if scenario.description else sentences)
 
 
 def _pools(found: Summary) -> Section:
-    heads = ("Pool", "VM size", "State", "Nodes", "Node hours", "Cost in USD", "Resize errors")
+    heads = ("Pool", "VM size", "State", "Nodes", "Node hours", "Cost", "Resize errors")
     rows = [
         (
             pool.pool_id,
@@ -63,7 +63,7 @@ def _pools(found: Summary) -> Section:
             pool.state,
             f"{pool.nodes:,}",
             f"{pool.node_hours:,.2f}",
-            f"{pool.cost_usd:,.2f}",
+            fmt.dollars(pool.cost_usd),
             ", ".join(pool.resize_errors),
         )
         for pool in found.pools

@@ -128,9 +128,9 @@ class JobsModel(NamedRowsModel["JobRow"]):
     def _phase(self, counts: HookCounts) -> Span:
         if not counts.is_specified:
             return Span("none", Role.DIM)
-        done, failed = counts[HookStatus.SUCCEEDED] + counts[HookStatus.FAILED], counts[HookStatus.FAILED]
+        failed = counts[HookStatus.FAILED]
         sign = f" {self.session.glyphs.bad}{failed:,}" if failed else ""
-        return Span(f"{done:,}/{counts.total:,}{sign}", Role.FAILED if failed else Role.PLAIN)
+        return Span(f"{counts.ran:,}/{counts.due:,}{sign}", Role.FAILED if failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
         job = self._row(key)

@@ -149,9 +149,9 @@ class NodesModel(RowsModel):
 
     def empty(self) -> Sequence[str]:
         if not self.session.pool_id:
-            return self.session.none_yet("pool")
+            return self.session.no_pool()
         pool = self.session.pool(self.session.pool_id)
-        if pool is None:
+        if pool is None or pool.state is None:
             return (f"Pool {self.session.pool_id} was deleted.",)
         target = pool.target_dedicated + pool.target_spot
         if pool.allocation is not AllocationState.STEADY:

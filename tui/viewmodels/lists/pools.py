@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.autoscale import scale_page
-from engine.views.pages.jobs import pool_ids
+from engine.views.pages.jobs import deleted_pool_ids, pool_ids
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import pool as blocks
+from tui.viewmodels.session.costs import cost_words
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import NODE, pool_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
@@ -16,19 +17,25 @@ from tui.viewmodels.text.styled import Line, Role, Span, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine import Simulation
     from engine.views.pages.jobs import PoolRow
 
 
+def _all_ids(simulation: Simulation) -> list[str]:
+    return [*pool_ids(simulation), *deleted_pool_ids(simulation)]
+
+
 class PoolsModel(NamedRowsModel["PoolRow"]):
-    """Pools, oldest first."""
+    """Pools, oldest first, then those that have been deleted."""
 
     title = "Pools"
     kind = "pool"
-    ids = staticmethod(pool_ids)
+    own_order = "age, oldest first; deleted ones last"
+    ids = staticmethod(_all_ids)
     columns = (
         Column("", 1),
         Column("Pool", 11, "the pool's id", stretch=True, is_id=True),
-        Column("State", 9, "active or deleting", from_width=70, least=8, is_common=True),
+        Column("State", 9, "active, deleting or deleted", from_width=70, least=8, is_common=True),
         Column("Allocation state", 16, "steady, resizing or stopping", least=10),
         Column("Node size", 16, "the size of the virtual machines", from_width=64, least=11),
         Column("Dedicated", 9, "current and target number of dedicated nodes", is_whole=True),
@@ -68,7 +75,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
     help_text = (
         "Dedicated and Spot show current and target numbers of nodes; preempted and deallocated ones do not count. "
         "Node counts is derived: the glyph and the number of each state. "
-        "Utilisation is the share in use of the slots of ready nodes.\n"
+        "Utilisation is the share in use of the slots of ready nodes. Deleted pools keep their cost.\n"
         "Enter puts a pool in focus and opens its page. 3 lists its nodes.\n"
         "S shows a pool's autoscale: formula, evaluations, and an editor."
     )
@@ -78,13 +85,15 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
 
     def cells(self, key: int) -> tuple[Span, ...]:
         pool = self._row(key)
+        if pool.state is None:
+            return self._deleted(pool)
         glyph = pool_glyph(pool.state, pool.allocation)
         allocation = pool.allocation.wire if pool.allocation is not None else ""
         sign = f" {self.session.glyphs.bad}" if pool.resize_errors else ""
         return (
             self.session.glyphs.span(glyph),
             Span(pool.pool_id, Role.STRONG if pool.pool_id == self.session.pool_id else Role.PLAIN),
-            Span(pool.state.wire if pool.state is not None else "deleted"),
+            Span(pool.state.wire),
             Span(allocation + sign, Role.FAILED if sign else glyph.role),
             Span(pool.vm_size),
             Span(f"{pool.current_dedicated:,}/{pool.target_dedicated:,}"),
@@ -99,6 +108,24 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
             Span(", ".join(pool.jobs), Role.DERIVED),
         )
 
+    def _deleted(self, pool: PoolRow) -> tuple[Span, ...]:
+        """Return the cells of a deleted pool: what it was and what its nodes have cost."""
+        known = {
+            "Pool": Span(pool.pool_id, Role.STRONG if pool.pool_id == self.session.pool_id else Role.DIM),
+            "State": Span("deleted", Role.DIM),
+            "Node size": Span(pool.vm_size, Role.DIM),
+            "Cost": Span(blocks.cost(self.session, pool), Role.DERIVED),
+            "Resize errors": Span(", ".join(code for code, *_ in pool.resize_errors), Role.DIM),
+            "Jobs": Span(", ".join(pool.jobs), Role.DERIVED),
+        }
+        sign = self.session.glyphs.span(pool_glyph(None, None))
+        return (sign, *(known.get(column.name, Span("")) for column in self.columns[1:]))
+
+    def summary(self) -> Line:
+        """Return what all pools cost, deleted ones included."""
+        words = cost_words(self.session)
+        return line(Span(f"{words[:1].upper()}{words[1:]}", Role.DERIVED)) if words else ()
+
     def _counts(self, pool: PoolRow) -> Span:
         """Return glyph and number of each state, failures first: they show where the column is cut."""
         counts = [(NODE[state], number) for state, number in pool.node_counts]
@@ -109,6 +136,8 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
 
     def sentence(self, key: int) -> Line:
         pool = self._row(key)
+        if pool.state is None:
+            return line(Span(f"{pool.pool_id} was deleted; it cost {blocks.cost(self.session, pool)}", Role.DERIVED))
         states = ", ".join(f"{number:,} {NODE[state].name}" for state, number in pool.node_counts)
         page = scale_page(self.session.simulation, pool.pool_id)
         again = f", evaluated at {self.session.clock(page.next_ms)} (S)" if page is not None else ""

@@ -242,10 +242,12 @@ class NodeMapModel:
     def empty(self) -> Sequence[str]:
         """Say why there are no cells."""
         if not self.session.pool_id:
-            return self.session.none_yet("pool")
+            return self.session.no_pool()
         if self._left_out.get(self.session.pool_id):
             return ("All its nodes have left and are hidden.", "D shows them again.")
         pool = self.session.pool(self.session.pool_id)
+        if pool is not None and pool.state is None:
+            return (f"Pool {self.session.pool_id} was deleted. It had no nodes.",)
         if pool is not None and not pool.target_dedicated + pool.target_spot:
             return ("The pool has no nodes: its target is 0.",)
         return (f"Pool {self.session.pool_id} has no nodes yet.",)

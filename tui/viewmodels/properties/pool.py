@@ -8,6 +8,7 @@ from engine.base.node_states import UNBILLED
 from engine.views.pages.autoscale import scale_page
 from tui.viewmodels.properties.machine import hardware, operating_system
 from tui.viewmodels.properties.resources import pool_blocks
+from tui.viewmodels.session.costs import cost_by_the_end
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, error_blocks, row
 from tui.viewmodels.text.glyphs import NODE
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def cost(session: Session, pool: PoolRow) -> str:
     """Return the cost of the pool's nodes so far."""
-    return f"${session.cost_usd(pool.pool_id):,.2f}"
+    return fmt.dollars(session.cost_usd(pool.pool_id))
 
 
 def utilisation(pool: PoolRow) -> str:
@@ -48,7 +49,7 @@ def overview(session: Session, pool: PoolRow, start_task: Sequence[Block] = ()) 
     """Return all blocks of a pool; those of the start task are on a tab of their own on the detail page."""
     return [
         general(session, pool),
-        scale(pool),
+        *([] if pool.state is None else [scale(pool)]),
         operating_system(pool.spec, session.simulation.scenario.start),
         *chance(session),
         *autoscale(session, pool),
@@ -63,20 +64,27 @@ def overview(session: Session, pool: PoolRow, start_task: Sequence[Block] = ()) 
 
 def general(session: Session, pool: PoolRow) -> Block:
     """Return states, size and settings."""
+    used = f"{pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable slot')}"
+    if pool.state is None or pool.allocation is None:
+        state, now = [row("State", "deleted"), row("Deleted", session.clock(pool.gone_ms))], []
+    else:
+        state = [row("State", pool.state.wire), row("Allocation state", pool.allocation.wire)]
+        state.append(row("Since", session.clock(pool.allocation_since_ms)))
+        now = [row("Utilisation", used, Role.DERIVED)]
+    later = cost_by_the_end(session, pool.pool_id)
     return Block(
         "General",
         (
             row("ID", pool.pool_id),
-            row("State", pool.state.wire if pool.state is not None else None),
-            row("Allocation state", pool.allocation.wire if pool.allocation is not None else None),
-            row("Since", session.clock(pool.allocation_since_ms)),
+            *state,
             row("Node size", pool.vm_size),
             *hardware(pool.vm_size),
             row("Task slots per node", pool.slots),
             row("Scheduling policy", pool.fill),
             row("Created", session.clock(pool.created_ms)),
-            row("Utilisation", f"{pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable slot')}", Role.DERIVED),
+            *now,
             row("Cost so far", cost(session, pool), Role.DERIVED),
+            *([row("Cost by the end", fmt.dollars(later), Role.DERIVED)] if later is not None else []),
         ),
     )
 

@@ -10,13 +10,14 @@ from engine.views.attention.attention import Attention
 from engine.views.attention.expectations import foreseen
 from engine.views.attention.foretold import Foretold
 from engine.views.estimates.forecast import Forecast, Forecaster
-from engine.views.estimates.simulated import EndsAhead
+from engine.views.estimates.simulated import CostsAhead, EndsAhead
 from engine.views.pages.account import account_page
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
 from engine.views.pages.job_schedules import last_job_like, schedule_row
 from engine.views.pages.jobs import (
     cost_of_pool,
+    cost_of_run,
     has_preparation,
     is_unfinished,
     job_ids,
@@ -64,6 +65,7 @@ class Session:
         self.simulation = simulation
         self.ahead = Ahead(simulation)
         self._ends_ahead = EndsAhead(simulation, self.ahead)
+        self.costs_ahead = CostsAhead(simulation, self.ahead)
         self.glyphs = GlyphSet(ascii_only=ascii_only)
         self.time_format = "clock"  # or "elapsed", "relative"
         self.events = EventPage(simulation)
@@ -205,14 +207,21 @@ class Session:
         here = [job for job in jobs if pool_of_job(self.simulation, job) == self._pool_id] if self._pool_id else jobs
         found = [job for job in here if self.is_unfinished(job)] or here or jobs
         prepared = (job for job in found if has_preparation(self.simulation, job))
-        return last_job_like(self.simulation, next(prepared, next(iter(found), "")))
+        first = next(prepared, next(iter(found), ""))
+        newest = last_job_like(self.simulation, first)
+        return newest if not self._pool_id or newest in found else first
 
     @property
     def pool_id(self) -> str:
-        """The pool in focus: the chosen one, else that of the job in focus. Empty if there is none."""
+        """The pool in focus: the chosen one, else that of the job in focus, which may be deleted.
+
+        Without a job it is the first pool. It is empty if the job has no pool, or there is none.
+        """
         if self._pool_id:
             return self._pool_id
-        return pool_of_job(self.simulation, self.job_id) or next(iter(pool_ids(self.simulation)), "")
+        if self.job_id:
+            return pool_of_job(self.simulation, self.job_id)
+        return next(iter(pool_ids(self.simulation)), "")
 
     def focus_job(self, job_id: str) -> None:
         """Put the job and its pool in focus."""
@@ -274,13 +283,15 @@ class Session:
         return is_unfinished(self.simulation, job_id)
 
     def pool(self, pool_id: str) -> PoolRow | None:
-        """Return a pool's row, or None if it does not exist."""
+        """Return a pool's row, also of a deleted one, which has no state; None if there never was one."""
         return self._look_up(pool_row, pool_id)
 
-    def cost_usd(self, pool_id: str) -> float:
-        """Return the cost of a pool's nodes so far, in US dollars."""
-        read = self.series.usd_of_pool(pool_id)
-        return self._look_up(cost_of_pool, pool_id) if read is None else read
+    def cost_usd(self, pool_id: str | None = None) -> float:
+        """Return the cost of the nodes of a pool, or of all pools, so far, in US dollars."""
+        read = self.series.usd_now(pool_id)
+        if read is not None:
+            return read
+        return self._look_up(cost_of_run) if pool_id is None else self._look_up(cost_of_pool, pool_id)
 
     def blobs(self) -> list[StoredBlob]:
         """Return the blobs in storage, sorted by container and name."""
@@ -352,6 +363,12 @@ class Session:
         if self.simulation.finished and not self.is_past:
             return f"There was no {noun}.", "The run is over: nothing more will come."
         return f"There is no {noun} yet.", "Press space to run, or . for one event."
+
+    def no_pool(self) -> tuple[str, str]:
+        """Say why no pool is in focus."""
+        if self.job_id and pool_ids(self.simulation):
+            return f"Job {self.job_id} has no pool.", "P chooses a pool."
+        return self.none_yet("pool")
 
     @property
     def options(self) -> Options:

@@ -8,7 +8,16 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from engine.base.shortening import quoted
-from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_time, parse_duration, parse_utc
+from engine.base.units import (
+    DAY_MS,
+    HOUR_MS,
+    MINUTE_MS,
+    SECOND_MS,
+    format_dollars,
+    format_time,
+    parse_duration,
+    parse_utc,
+)
 
 _time = lru_cache(maxsize=4096)(format_time)  # a frame shows the times of the one before
 _CLASSIC_NODE = re.compile(r"(tvm)-\d+_(\d+)-.*")
@@ -78,6 +87,16 @@ def size(count: int) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.1f} {unit}" if unit != "B" and value < 99.95 else f"{value:.0f} {unit}"
+
+
+def dollars(value: float) -> str:
+    """Return an amount in US dollars: ``$12.50``, ``$0.064``."""
+    return format_dollars(value)
+
+
+def more_dollars(value: float) -> str:
+    """Return a difference in US dollars: ``+$12.50``, ``-$0.064``."""
+    return f"{'+' if value >= 0 else ''}{format_dollars(value)}"
 
 
 def optional(value: object) -> str:

@@ -201,7 +201,7 @@ _ALLOCATION = {
     AllocationState.STOPPING: _STOPPING,
 }
 
-POOL_GLYPHS = (*_ALLOCATION.values(), _DELETING)
+POOL_GLYPHS = (*_ALLOCATION.values(), _DELETING, _GONE)
 
 EXPECTATION: dict[ExpectationState, Glyph] = {
     ExpectationState.BROKEN: _FAILED._replace(name="broken"),
@@ -254,6 +254,8 @@ def glyph_of_job(job: JobRow) -> Glyph:
 
 def pool_glyph(state: PoolState | None, allocation: AllocationState | None) -> Glyph:
     """Return the glyph of a pool."""
+    if state is None:
+        return _GONE
     if state is not PoolState.ACTIVE or allocation is None:
         return _DELETING
     return _ALLOCATION[allocation]

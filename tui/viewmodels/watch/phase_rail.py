@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 from engine.base.terms import JobState
 from engine.views.pages.instances import HookStatus
 from tui.viewmodels.properties.pool import node_words, slot_words
+from tui.viewmodels.session.costs import cost_words, pool_cost_words
 from tui.viewmodels.text.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS
-from tui.viewmodels.text.styled import Line, Role, Span, bar, between, cut, line, squeezed, width
+from tui.viewmodels.text.styled import Line, Role, Span, bar, between, cut, line, squeeze, squeezed, width
 from tui.viewmodels.watch.estimates import estimate_line, estimates
 
 if TYPE_CHECKING:
-    from engine.views.pages.jobs import JobRow
+    from engine.views.pages.jobs import JobRow, PoolRow
     from engine.views.pages.phases import HookCounts, Phases, TaskCounts
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.glyphs import Glyph, GlyphSet
 
 _LABELS = ("Preparation tasks  ", "Tasks              ", "Release tasks      ")
+_MOST_NAME = 24  # cells of the id of a pool
 _SMALL = 72  # cells; narrower rails have short bars
 _SHORT_LABELS = ("Prep    ", "Tasks   ", "Release ")
 
@@ -35,9 +37,8 @@ def title(session: Session, cells: int) -> str:
     names, words = [job.job_id], ["", *about]
     pool = session.pool(session.pool_id)
     if pool is not None:
-        allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
         names.append(pool.pool_id)
-        words.append(f"pool  {allocation} {node_words(pool)}")
+        words.append(f"pool  {_size_words(pool)}")
         others = sum(session.is_unfinished(other) for other in pool.jobs if other != job.job_id)
         if others:
             words.append(f"{others} other {'job' if others == 1 else 'jobs'} here")
@@ -49,18 +50,19 @@ def title(session: Session, cells: int) -> str:
 
 
 def pool_words(session: Session, *, has_pool: bool) -> list[str]:
-    """Return what the pool in focus does: its size if ``has_pool``, the use of its slots, its cost, its autoscale."""
+    """Return what the pool in focus does, its size if ``has_pool``, and what it and the run cost."""
     pool = session.pool(session.pool_id)
     if pool is None:
-        return []
-    words = [slot_words(pool)]
-    if has_pool:
-        allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
-        words.insert(0, f"pool {pool.pool_id} {allocation}, {node_words(pool)}")
-    cost = session.cost_usd(pool.pool_id)
-    if cost:
-        words.append(f"USD {cost:,.2f}")
-    return [*filter(None, words), f"autoscale {'on' if pool.auto_scale else 'off'}"]
+        return [words] if (words := cost_words(session)) else []
+    found = [f"pool {squeeze(pool.pool_id, _MOST_NAME)} {_size_words(pool)}"] if has_pool else []
+    found += [slot_words(pool), cost_words(session), pool_cost_words(session, pool.pool_id)]
+    if pool.state is not None:
+        found.append(f"autoscale {'on' if pool.auto_scale else 'off'}")
+    return [*filter(None, found)]
+
+
+def _size_words(pool: PoolRow) -> str:
+    return "deleted" if pool.allocation is None else f"{pool.allocation.wire} {node_words(pool)}"
 
 
 def rail(session: Session, cells: int, lines: int) -> list[Line]:
@@ -162,7 +164,7 @@ def _preparation_text(phases: Phases, glyphs: GlyphSet, is_narrow: bool) -> Line
 
 def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool, *, is_live: bool) -> Line:
     if not counts.total:
-        return line(Span("no tasks yet", Role.DIM))
+        return line(Span("no tasks yet" if is_live else "no tasks", Role.DIM))
     active, preparing, running, succeeded, failed, *_ = TASK_GLYPHS
     spans = [
         *_counted(glyphs, succeeded, counts.succeeded),

@@ -132,7 +132,8 @@ class JobStripModel:
             label = "release " if is_wide else "R "
             release = _of_nodes(label, job.release, glyphs, quarter, Role.RELEASING)
         room = cells - width(preparation) - width(release)
-        return (*preparation, *_of_tasks("tasks " if is_wide else "T ", job.tasks, glyphs, room), *release)
+        tasks = _of_tasks("tasks " if is_wide else "T ", job.tasks, glyphs, room, is_live=job.is_live)
+        return (*preparation, *tasks, *release)
 
     def _end(self, job: JobProgress, *, is_wide: bool) -> Span:
         clock = self.session.clock
@@ -146,9 +147,10 @@ class JobStripModel:
 
 
 def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role) -> Line:
-    """Return a bar of nodes with its label and ``done/total`` in exactly ``cells``."""
-    said = f" {counts.done:,}/{counts.total:,}" if counts.total else ""
-    bar_cells = max(3, cells - len(label) - len(said) - 2)
+    """Return a bar of nodes with its label, ``done/total`` and failed ones, in exactly ``cells``."""
+    said = f" {counts.done + counts.failed:,}/{counts.total:,}" if counts.total else ""
+    failed = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
+    bar_cells = max(3, cells - len(label) - len(said + failed) - 2)
     rest = counts.total - counts.done - counts.running - counts.failed
     parts = (
         (counts.done, Role.OK, glyphs.meter),
@@ -157,13 +159,13 @@ def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role
         (rest, Role.QUIET, glyphs.meter_rest),
     )
     drawn = bar(parts, bar_cells) or (Span(glyphs.meter_rest * bar_cells, Role.OFF),)
-    return _filled((Span(label, Role.DIM), *drawn, Span(said)), cells)
+    return _filled((Span(label, Role.DIM), *drawn, Span(said), Span(failed, Role.FAILED)), cells)
 
 
-def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int) -> Line:
+def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int, *, is_live: bool) -> Line:
     """Return the bar of tasks with its label, ``done/total``, running and failed ones, in exactly ``cells``."""
     done = counts.succeeded + counts.failed
-    said: Line = (Span(f" {done:,}/{counts.total:,}" if counts.total else " none yet"),)
+    said: Line = (Span(f" {done:,}/{counts.total:,}" if counts.total else " none yet" if is_live else " none"),)
     if counts.running:
         said = (*said, Span(f" {glyphs.of(_RUNNING_TASK)}{counts.running:,}", _RUNNING_TASK.role))
     if counts.failed:

@@ -1,0 +1,152 @@
+"""Money: one amount has one form everywhere, deleted pools count, and the cost by the end is known."""
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.base.units import HOUR_MS, MINUTE_MS
+from engine.run.observe import cost_usd
+from tui.viewmodels.curves.charts import charts_of
+from tui.viewmodels.curves.curves import CurvesModel
+from tui.viewmodels.detail_pages.pool import PoolDetailModel
+from tui.viewmodels.lists.instances import PreparationModel
+from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.session.costs import cost_by_the_end, cost_words
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.watch.strip import JobStripModel
+
+AUTO_POOLS, NIGHT = "one-pool-per-scheduled-job", "spot-night-run"
+
+
+def run_of(name, ms=None):
+    """A run, taken to a moment, or to its end."""
+    simulation = Simulation(load_scenario(name))
+    if ms is not None:
+        simulation.run_until(ms)
+        return simulation
+    while simulation.advance(simulation.end_ms):
+        pass
+    simulation.finish()
+    return simulation
+
+
+def session_of(name, ms=None):
+    simulation = run_of(name, ms)
+    session = Session(simulation)
+    session.update()
+    return session
+
+
+def played_ahead(session):
+    while session.ahead.advance(4096):
+        pass
+    session.update()
+    return session
+
+
+@pytest.fixture(scope="module")
+def at_the_end():
+    return session_of(AUTO_POOLS)
+
+
+def column(model, name):
+    model.update()
+    at = model.column_names.index(name)
+    return {model.identity_of(model.key(row)): model.text_of(model.key(row), at).strip() for row in range(model.count)}
+
+
+def test_an_amount_has_one_form():
+    assert [fmt.dollars(usd) for usd in (0, 0.0644, 0.02, 0.3, 1234.5, -0.0644)] == [
+        "$0.00", "$0.064", "$0.020", "$0.30", "$1,234.50", "-$0.064",
+    ]  # fmt: skip
+    assert [fmt.more_dollars(usd) for usd in (0.3, -0.136)] == ["+$0.30", "-$0.14"]
+
+
+def test_the_cost_of_the_run_has_that_of_deleted_pools(at_the_end):
+    usd = cost_usd(at_the_end.simulation.world, at_the_end.now_ms)
+    assert usd == pytest.approx(0.2066, abs=1e-4)
+    assert at_the_end.cost_usd() == pytest.approx(usd)
+    assert cost_words(at_the_end) == "all pools $0.21"
+    assert "all pools $0.21" in JobStripModel(at_the_end).subtitle(100)
+
+
+def test_deleted_pools_stand_at_the_end_of_the_list_with_their_cost_and_jobs(at_the_end):
+    states, costs = column(PoolsModel(at_the_end), "State"), column(PoolsModel(at_the_end), "Cost")
+    assert list(states.values()) == ["active", *["deleted"] * 5]
+    assert sum(float(usd.lstrip("$")) for usd in costs.values()) == pytest.approx(0.2066, abs=0.01)
+    jobs = column(PoolsModel(at_the_end), "Jobs")
+    assert "hourly:job-4" in jobs.values()
+    assert plain(PoolsModel(at_the_end).summary()) == "All pools $0.21"
+
+
+def test_the_pool_of_a_job_stays_that_on_which_it_ran_once_it_is_deleted(at_the_end):
+    at_the_end.focus_job("hourly:job-4")
+    assert at_the_end.pool_id == at_the_end.job("hourly:job-4").pool_id
+    assert at_the_end.pool_id.startswith("fresh-")
+    title = CurvesModel(at_the_end).title
+    assert title.startswith("Curves: hourly:job-4 on fresh-")
+    nodes, *_, cost = charts_of(at_the_end, at_the_end.pool_id, "hourly:job-4", at_the_end.window, 40)
+    assert nodes.top > 0
+    assert [reading.name for reading in cost.readings] == ["this pool", "other pools"]
+    assert cost.readings[0].text == "$0.018"
+    assert len(at_the_end.nodes().nodes()) == 1
+
+
+def test_a_job_whose_pool_could_not_be_made_has_no_pool(at_the_end):
+    at_the_end.focus_job("hourly:job-3")
+    assert at_the_end.pool_id == ""
+    model = NodesModel(at_the_end)
+    model.update()
+    assert model.nothing_shown() == ("Job hourly:job-3 has no pool.", "P chooses a pool.")
+    found = charts_of(at_the_end, "", "hourly:job-3", at_the_end.window, 40)
+    assert found[0].title == "Nodes of all pools"
+    assert found[-1].readings[0].text == "$0.21"
+    strip = JobStripModel(at_the_end)
+    strip.update()
+    row = next(plain(each) for each in strip.lines(120, 12, 0) if "hourly:job-3" in plain(each))
+    assert "none yet" not in row
+
+
+def test_the_page_of_a_deleted_pool_shows_the_job_that_ran_there(at_the_end):
+    pool_id = at_the_end.job("hourly:job-1").pool_id
+    at_the_end.focus_pool(pool_id)
+    assert at_the_end.job_id == "hourly:job-1"
+    model = PoolDetailModel(at_the_end, ItemRef("pool", pool_id))
+    assert model.exists
+    text = "\n".join(plain(each) for each in model.lines(1, 100))
+    assert "deleted" in text
+    at_the_end.focus = "", ""
+
+
+def test_the_list_of_jobs_and_the_strip_count_the_same_nodes(at_the_end):
+    jobs = JobsModel(at_the_end)
+    preparation, release = column(jobs, "Preparation"), column(jobs, "Release")
+    for job_id in ("hourly:job-1", "hourly:job-2", "hourly:job-4"):
+        progress = at_the_end.progress(job_id)
+        assert (progress.preparation.done, progress.preparation.total) == (1, 1)
+        assert (preparation[job_id], release[job_id]) == ("1/1", "1/1")
+
+
+def test_preparation_on_a_node_that_left_after_the_job_has_its_result(at_the_end):
+    at_the_end.focus_job("hourly:job-4")
+    model = PreparationModel(at_the_end)
+    model.update()
+    assert next(span.text for span in model.cells(model.key(0))) == at_the_end.glyphs.good
+
+
+def test_the_cost_by_the_end_is_that_of_the_run_at_its_end():
+    session = played_ahead(session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS))
+    later = cost_by_the_end(session)
+    whole = run_of(NIGHT)
+    assert later == pytest.approx(cost_usd(whole.world, whole.now_ms))
+    assert cost_words(session) == f"{fmt.dollars(session.cost_usd())} so far, {fmt.dollars(later)} by the end"
+    *_, cost = charts_of(session, session.pool_id, session.job_id, session.window, 40)
+    assert (fmt.dollars(later), "by the end") in [reading[:2] for reading in cost.readings]
+
+
+def test_the_cost_by_the_end_is_not_told_before_it_is_known_nor_at_the_end(at_the_end):
+    assert cost_by_the_end(session_of(NIGHT, HOUR_MS)) is None
+    assert cost_by_the_end(at_the_end) is None
