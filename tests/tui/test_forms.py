@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 from click.testing import CliRunner
+from textual import events
+from textual.screen import Screen
 from textual.widgets import TextArea
 
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
+from tests.tui.test_keys import drive, tried_out
 from tui.cli.commands import cli
 from tui.dialogs.action_form import ActionForm
+from tui.dialogs.form_inputs import FormInputs
 from tui.viewmodels.actions.menu import action_for_new, actions_for
 from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
@@ -341,6 +345,30 @@ def test_a_user_of_a_node_may_have_an_ssh_key(session_at):
     session.update()
     change = act(session, ItemRef("node", 0), "Change a user account of n0")
     assert change.defaults["name"] == "operator"
+
+
+def test_fast_typing_is_read_when_it_pauses_and_never_lays_out_the_screen(dashboard_at, monkeypatch):
+    app, reads, layouts = dashboard_at(LATER_S), [], []
+    text = "fetchmarketdata"
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("4", "ctrl+n", *["down"] * 4)
+            await tried_out(app)
+            read, lay_out = FormInputs.read, Screen._refresh_layout
+            monkeypatch.setattr(FormInputs, "read", lambda self: reads.append(1) or read(self))
+            monkeypatch.setattr(Screen, "_refresh_layout", lambda *how: layouts.append(1) or lay_out(*how))
+            for letter in text:
+                app.post_message(events.Key(letter, letter))
+            while app.keyboard.is_busy or app.focused.value != text:
+                await asyncio.sleep(0.001)
+            typed_layouts = len(layouts)
+            await tried_out(app)
+            assert contains(text_of(app), text)
+            return typed_layouts
+
+    assert asyncio.run(run()) == 0
+    assert len(reads) < len(text) // 2
 
 
 def test_what_is_recorded_is_short_until_it_is_asked_for(dashboard_at):

@@ -12,6 +12,7 @@ from textual.actions import parse
 from engine import Simulation, load_scenario
 from tests.tui.screen_text import after, contains, messages_of, text_of
 from tui.app.commands import palette_entries
+from tui.dialogs.action_form import ActionForm
 from tui.viewmodels.frame.tabs import TABS
 from tui.widgets.table import Table
 
@@ -24,6 +25,12 @@ async def arrived(app):
         await asyncio.sleep(0.001)
 
 
+async def tried_out(app):
+    """Wait until what is typed into a form has been read and tried out."""
+    while isinstance(app.screen, ActionForm) and app.screen.is_behind:
+        await asyncio.sleep(0.001)
+
+
 def drive(app, *steps, size=(120, 40)):
     """Press keys, and look with functions in between."""
 
@@ -32,6 +39,7 @@ def drive(app, *steps, size=(120, 40)):
             await pilot.pause()
             for step in steps:
                 if callable(step):
+                    await tried_out(app)
                     step(app)
                 else:
                     await pilot.press(step)

@@ -134,7 +134,7 @@ class Dashboard(App[None]):
         """Show a message in a line of the screen on top until the next key, and keep it for the list of messages."""
         said = Message(message, severity, self.session.now_ms)
         self.messages.append(said)
-        line = next(iter(self.screen.query(MessageLine)), None)
+        line = self._message_line
         if line is None:
             line = MessageLine(self.session)
             self.screen.mount(line)
@@ -146,7 +146,14 @@ class Dashboard(App[None]):
 
     def _close_message(self) -> bool:
         """Hide the line with a message; return whether it was visible."""
-        return any(line.close() for line in self.screen.query(MessageLine))
+        line = self._message_line
+        return line is not None and line.close()
+
+    @property
+    def _message_line(self) -> MessageLine | None:
+        """The line with messages of the screen on top; None before its first message."""
+        # A query would search the whole screen at each key.
+        return next((each for each in self.screen.children if isinstance(each, MessageLine)), None)
 
     def _has_only_the_message_to_close(self) -> bool:
         """Return True unless Escape has more to do than to close a message: leave an input, a dialog, or a seek."""
@@ -157,6 +164,11 @@ class Dashboard(App[None]):
     def yielder(self) -> Yielder:
         """The yielder of all work that is done in slices."""
         return self.main_screen.playback.pacer.yielder
+
+    @property
+    def has_keys_waiting(self) -> bool:
+        """True while keys are to be handled after the present one."""
+        return self.keyboard.holds_any
 
     def on_mount(self) -> None:
         keymap = self.main_screen.keymap

@@ -46,6 +46,11 @@ class Keyboard:
         """True while a key is being handled or held back."""
         return self._handling is not None
 
+    @property
+    def holds_any(self) -> bool:
+        """True while keys are held back."""
+        return bool(self._held)
+
     async def _handle(self) -> None:
         rounds, before = 0, self._receivers()
         while rounds < _ROUNDS:

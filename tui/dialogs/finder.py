@@ -11,6 +11,7 @@ from textual.widgets import Input
 from tui.dialogs.modal import Frame, Modal
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
+from tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 
 ResultT = TypeVar("ResultT")
 _FRAME_LINES = 6  # the border, the input, the line below it, and a line of the main screen above and below
-
-
-class _Typed(Input):
-    """An input without a blinking cursor."""
-
-    cursor_blink = False
 
 
 class Finder(Modal[ResultT]):
@@ -50,7 +45,7 @@ class Finder(Modal[ResultT]):
 
     def compose(self) -> ComposeResult:
         with Frame(self._title, "enter go  esc close", id="finder"):
-            yield _Typed(self._initial, id="typed", compact=True, placeholder=self._hint, select_on_focus=False)
+            yield TextField(self._initial, id="typed", placeholder=self._hint)
             yield LinesView(id="found")
             choices = Choices(self._pointer, id="choices")
             choices.can_focus = False

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Input
 
 from tui.viewmodels.text.styled import Role, Span, line, wrapped
 from tui.widgets.cursor import CursorView
 from tui.widgets.lines import LinesView, strip_of
+from tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +31,6 @@ _DEFAULT = "default"  # the text of the option that leaves the property out
 def _placeholder(hint: str) -> str:
     """Return the first part of a hint. In parentheses it is no value, even without colours."""
     return f"({hint.partition(';')[0]})" if hint else ""
-
-
-class TextField(Input):
-    """An input without a blinking cursor."""
-
-    cursor_blink = False
 
 
 class OptionField(CursorView):
@@ -115,9 +109,7 @@ class FieldRow(Vertical):
         self.entry: TextField | OptionField = (
             OptionField(value, options, glyphs, id=identity)
             if options
-            else TextField(
-                value, id=identity, compact=True, placeholder=_placeholder(field.hint), select_on_focus=False
-            )
+            else TextField(value, id=identity, placeholder=_placeholder(field.hint))
         )
         self._label = LinesView(classes="label")
         self._problem = LinesView(classes="problem")

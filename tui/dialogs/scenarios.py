@@ -12,6 +12,7 @@ from tui.dialogs.modal import Frame, Modal
 from tui.viewmodels.sheets.scenarios import ScenarioEntry, entry_line, offered, preview
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
+from tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -36,7 +37,7 @@ class ScenarioPicker(Modal[str | None]):
 
     def compose(self) -> ComposeResult:
         with Frame("Open a scenario", "type to filter, or a path  enter opens  esc close", id="scenarios"):
-            yield Input(placeholder="part of a name, or a path such as ./mine.yaml", compact=True, id="wanted")
+            yield TextField(placeholder="part of a name, or a path such as ./mine.yaml", id="wanted")
             with Horizontal():
                 choices = Choices(self._glyphs.cursor, id="offered")
                 choices.always_points = True

@@ -93,7 +93,9 @@ class ViewScreen(Screen[None]):
 
     def end_introduction(self) -> None:
         """Remove the introduction, if it is shown."""
-        self.query(Introduction).remove()
+        for child in self.children:  # a query would search the whole screen at each key
+            if isinstance(child, Introduction):
+                child.remove()
 
     # -- views ---------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from textual.widgets import Input
 from tui.viewmodels.frame.header import hints
 from tui.viewmodels.text.styled import Role, Span, cut, width
 from tui.widgets.lines import LinesView
+from tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import Line
 
 
-class _PromptInput(Input):
+class _PromptInput(TextField):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "leave", show=False, id="prompt.leave"),
         Binding("tab", "complete", "complete", show=False, id="prompt.complete"),
@@ -51,8 +52,7 @@ class Prompt(Vertical):
         yield offer
         with Horizontal(id="question"):
             yield LinesView(id="hints")
-            entry = _PromptInput(id="entry", compact=True, select_on_focus=False)
-            entry.cursor_blink = False
+            entry = _PromptInput(id="entry")
             entry.display = False
             yield entry
 
