@@ -11,6 +11,7 @@ from tui.panes.job_strip import JobStrip
 from tui.panes.node_map import NodeMapPane
 from tui.panes.pinned import Pinned
 from tui.panes.view import View
+from tui.viewmodels.events.brief_lines import brief_lines
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
@@ -164,7 +165,8 @@ class Watch(View):
         if not recent.size.height:
             return
         first = max(0, self._events.count - recent.size.height)
-        recent.show([self._events.one_line(self._events.key(at)) for at in reversed(range(first, self._events.count))])
+        keys = map(self._events.key, reversed(range(first, self._events.count)))
+        recent.show(brief_lines(self._events, keys, recent.size.width))
 
     def _update_details(self) -> None:
         """Show the details of the item under the cursor, on a wide screen."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _SIDE_BY_SIDE_FROM, _THREE_FROM = 76, 168  # cells
-_CHARTS = 5  # beside that of preparation
+_CHARTS = 5  # before the first drawing
 _CHART_ROWS = 4  # at least: a title and three rows of plot
 _GOOD_ROWS = 6
 _GAP = 2  # cells between charts side by side
@@ -41,6 +41,7 @@ class CurvesModel:
         self._session = session
         self.has_grounds = True
         self._pictures = _Pictures()
+        self._count = _CHARTS  # drawn last
         self._key: tuple[object, ...] = ()
         self._lines: list[Line] = []
 
@@ -68,12 +69,7 @@ class CurvesModel:
 
     def best_rows(self, cells: int) -> int:
         """Return the rows in which all charts are well drawn, in a room of this width."""
-        return -(-(_CHARTS + self._has_preparation) // _columns(cells)) * _GOOD_ROWS + 1
-
-    @property
-    def _has_preparation(self) -> bool:
-        job = self._session.job(self._session.job_id)
-        return job is not None and job.phases.preparation.is_specified
+        return -(-self._count // _columns(cells)) * _GOOD_ROWS + 1
 
     @property
     def is_behind(self) -> bool:
@@ -106,6 +102,8 @@ class CurvesModel:
         )
         if not charts:
             return [(Span("There is no pool and no job yet.", Role.DIM),)]
+        charts = [chart for chart in charts if chart.top] or charts  # an empty one would take room for nothing
+        self._count = len(charts)
         style = Style(session.glyphs.ascii_only, self.has_grounds)
         if rows < _CHART_ROWS:
             return _sparklines(charts, cells, rows, columns, style)

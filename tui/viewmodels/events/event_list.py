@@ -17,7 +17,7 @@ from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties.rest_fields import words
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, row
-from tui.viewmodels.text.styled import ItemRef, Kind, Line, Role, Span, fit, line
+from tui.viewmodels.text.styled import ItemRef, Kind, Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # A filter looks at the newest entries only; there may be millions.
 _FILTERED = 20_000
-_KIND_CELLS, _EVENT_CELLS = 11, 28  # of an event in one line
 
 _KINDS = {
     "PoolStateChanged": "pool",
@@ -205,13 +204,6 @@ class EventsModel(RowsModel):
     def sentence(self, key: int) -> Line:
         """Return an entry in words, for screens without room for its details."""
         return line(*self.cells(key)[2:3])
-
-    def one_line(self, key: int) -> Line:
-        """Return an entry in one line, for the Watch view."""
-        time, kind, said, entity, job, _ = self.cells(key)
-        words = kind._replace(text=fit(kind.text, _KIND_CELLS)), said._replace(text=fit(said.text, _EVENT_CELLS))
-        of_job = (" ", job) if job.text and self.session.has_several_jobs else ()
-        return line(time, " ", words[0], " ", words[1], " ", entity, *of_job)
 
     def _entity(self, event: EventRow) -> str:
         if event.tasks > 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import NodeState
 from engine.views.pages.instances import Hook, HookStatus
 from engine.views.pages.node_work import hooks_on, last_output, tasks_on
+from tui.viewmodels.node_map.layout import FRAMED_LINES
 from tui.viewmodels.node_map.lenses import Lens
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, TASK, hook_glyph
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from engine.views.pages.nodes import NodeRow
     from tui.viewmodels.node_map.model import NodeMapModel
 
-_FRAMED_LINES, _FRAMED_CELLS = 5, 30  # smaller cards have no frame
+_FRAMED_CELLS = 30  # narrower cards have no frame
 _MOST_SLOT_CELLS = 8
 _BAR_FROM, _WORDS_FROM, _MOST_BAR = 24, 34, 20  # cells of a task's line with a bar and with words, and of the bar
 _STATE_FROM, _STATE_CELLS = 44, 12  # cells of a line with the name of the state, and of the name
@@ -40,7 +41,7 @@ class Cards:
         """Return the lines of a node's card, with a frame if there is room for one."""
         model = self._model
         row = model.page.row(model.nodes[index])
-        is_framed = lines >= _FRAMED_LINES and cells >= _FRAMED_CELLS
+        is_framed = lines >= FRAMED_LINES and cells >= _FRAMED_CELLS
         head, room = self._head(index, row, cells - 6 if is_framed else cells, is_cursor=is_cursor), lines - 1
         inner = cells - 4 if is_framed else cells - 2
         body = [cut(each, inner) for each in self._body(row, inner, room - is_framed)]
@@ -128,20 +129,22 @@ class Cards:
     def _task(self, task: TaskOnNode, cells: int, others: int = 0) -> Line:
         """Return a task's symbol and name, how long it has run, how far it is, and the number of ``others``."""
         glyphs = self._model.session.glyphs
-        right = self._progress(task, cells)
-        if others > 0:
-            right = line(*right, Span(f" +{others:,}", Role.STRONG))
-        name = self._name(task, cells - 2 - width(right))
+        more = line(Span(f" +{others:,}", Role.STRONG)) if others > 0 else ()
+        for has_bar in (True, False):  # a whole name says more than a bar
+            right = (*self._progress(task, cells, has_bar=has_bar), *more)
+            name = self._name(task, cells - 2 - width(right))
+            if "…" not in name:
+                break
         return between(line(glyphs.span(TASK[task.state]), f" {name}"), right, cells)
 
-    def _progress(self, task: TaskOnNode, cells: int) -> Line:
+    def _progress(self, task: TaskOnNode, cells: int, *, has_bar: bool) -> Line:
         """Return how long a task has run, and as a bar how far it is if its end is known and there is room."""
         session, glyphs = self._model.session, self._model.session.glyphs
         if task.start_ms is None:
             return line(Span(" waits for preparation" if cells >= _WORDS_FROM else "", Role.DIM))
         so_far_ms = session.now_ms - task.start_ms
         ran = Span(f" {fmt.short_span(so_far_ms)}")
-        if task.planned_ms is None or cells < _BAR_FROM:
+        if task.planned_ms is None or cells < _BAR_FROM or not has_bar:
             return line(ran)
         bar_cells = min(_MOST_BAR, cells // 4)
         full = min(bar_cells, round(so_far_ms * bar_cells / max(1, task.planned_ms - task.start_ms)))
@@ -161,7 +164,7 @@ class Cards:
         session = self._model.session
         glyph = hook_glyph(hook.hook, hook.status)
         parts = [Span(f"{_HOOK_NAMES[hook.hook]} ", Role.DIM), session.glyphs.span(glyph)]
-        if hook.start_ms is not None:
+        if hook.start_ms is not None and hook.status is not HookStatus.SUPERSEDED:
             until_ms = session.now_ms if hook.end_ms is None else hook.end_ms
             parts.append(Span(f" {fmt.short_span(until_ms - hook.start_ms)}"))
         if hook.end_ms is None and hook.planned_ms is not None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _CARD_CELLS, _CARD_BEST_CELLS = 26, 48  # narrowest card, and the width from which on it gains nothing
-_CARD_LINES = 3  # lowest card
+_CARD_LINES, FRAMED_LINES = 3, 5  # lowest card, and lowest card with a frame
 MOST_CARDS = 32
 _LINE_CELLS, _LINE_BEST_CELLS = 26, 64
 _GAP = 2  # cells between cards, and between columns of lines
@@ -95,7 +95,7 @@ def _cards(count: int, cells: int, lines: int, needs: Needs) -> Layout | None:
     for columns in range(1, min(count, MOST_CARDS) + 1) if count <= MOST_CARDS else ():
         width = (cells + _GAP) // columns - _GAP
         height = min(lines // -(-count // columns), needs.card_most)
-        if width < _CARD_CELLS or height < _CARD_LINES:
+        if width < _CARD_CELLS or height < min(_CARD_LINES, needs.card):
             continue
         shown = min(height, needs.card) * min(width, _CARD_BEST_CELLS)
         if shown > most:

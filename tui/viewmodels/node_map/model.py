@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.views.pages.node_work import last_output
 from engine.views.pages.nodes import count_gone, gone_in
-from tui.viewmodels.node_map.layout import MOST_CARDS, Form, Layout, Needs, layout_for
+from tui.viewmodels.node_map.layout import FRAMED_LINES, MOST_CARDS, Form, Layout, Needs, layout_for
 from tui.viewmodels.node_map.lenses import LENSES, Lens, facts_of, first_lens, glyph_for, rank_of, severity_of
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, Glyph, phase_glyph
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _MOST_TASKS = 4  # on a card
-_FRAME_LINES = 2  # of a card; the upper one names the node
 _OUTPUT_LINES, _MOST_OUTPUT_LINES = 2, 6  # on a card: wished, and at most
 
 
@@ -144,7 +143,8 @@ class NodeMapModel:
         tasks = min(self.page.slots(), _MOST_TASKS)
         job = self.session.job(self.session.job_id)
         phases = () if job is None else (job.phases.preparation, job.phases.release)
-        card = _FRAME_LINES + tasks + any(phase.is_specified for phase in phases)
+        told = 1 + tasks + any(phase.is_specified for phase in phases)
+        card = told + (len(self.nodes) > 1 or told >= FRAMED_LINES)  # a line of space or frame
         last = self._positions[-1] if self._positions else 0
         least, most = (_OUTPUT_LINES, _MOST_OUTPUT_LINES) if self.has_output() else (0, 0)
         return Needs(card + least, card + most, len(f"n{last}"))

@@ -1,0 +1,88 @@
+"""Room that says something: no pane keeps lines for what it does not have."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation
+from tui.app.dashboard import Dashboard
+from tui.panes.node_map import NodeMapPane
+from tui.viewmodels.curves.curves import CurvesModel
+from tui.viewmodels.events.brief_lines import brief_lines
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.node_map.cards import Cards
+from tui.viewmodels.node_map.model import NodeMapModel
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.styled import plain, width
+
+
+@pytest.fixture
+def one_task():
+    """A node with one slot, on which the only task of its job runs for long."""
+    sim = simulation(a_job(tasks=[a_task("the-whole-book", 90_000)]))
+    run_to(sim, seconds=READY_S + 30)
+    return sim
+
+
+def test_a_chart_without_any_value_gives_its_room_to_the_others(one_task):
+    model = CurvesModel(Session(one_task))
+    text = "\n".join(plain(each) for each in model.lines(60, 26))
+    assert all(title in text for title in ("Nodes", "Running tasks", "Cost"))
+    assert "Tasks completed a minute" not in text
+    assert len(model.lines(60, 26)) == 26
+    assert model.best_rows(60) < 30
+
+
+def test_the_pane_of_a_single_node_is_as_high_as_what_it_says(one_task):
+    async def run():
+        async with Dashboard(one_task, plays=False).run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            return pilot.app.query_one(NodeMapPane).wish(60, 30)
+
+    assert asyncio.run(run()).best <= 6
+
+
+def test_the_whole_name_of_a_task_stands_on_a_narrow_card_in_place_of_its_bar(one_task):
+    model = NodeMapModel(Session(one_task))
+    model.update()
+    narrow, wide = (plain(Cards(model).card(0, cells, 3, is_cursor=False)[1]) for cells in (30, 60))
+    assert "the-whole-book" in narrow
+    assert "─" not in narrow
+    assert "─" in wide
+
+
+@pytest.mark.parametrize("cells", [40, 52, 90])
+def test_the_newest_events_keep_their_ids_where_they_are_cut(cells):
+    sim = simulation(
+        a_job("night", tasks=[a_task("task-one", 90_000), a_task("task-two", 5)]),
+        pool=a_pool(nodes=2, taskSlotsPerNode=1),
+    )
+    run_to(sim, seconds=READY_S + 90_100)
+    model = EventsModel(Session(sim))
+    model.update()
+    lines = [plain(each) for each in brief_lines(model, [model.key(at) for at in range(model.count)], cells)]
+    assert all(width(each) <= cells for each in brief_lines(model, map(model.key, range(model.count)), cells))
+    of_tasks = [line for line in lines if " task " in line]
+    assert of_tasks
+    assert all(re.search(r"task-|tasks", line) for line in of_tasks), of_tasks
+    assert any(line.rstrip().endswith((" n0", " n1")) for line in lines)
+    starts = {line.index(":") for line in lines}
+    assert len(starts) == 1  # times stand below one another, with a date or without
+
+
+def test_the_pane_with_the_focus_differs_from_the_others_without_colour(one_task):
+    async def run(*, ascii_only):
+        app = Dashboard(one_task, plays=False)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            app.screen.set_class(ascii_only, "-ascii")
+            await pilot.pause()
+            pane, other = app.query_one("#map-pane").styles, app.query_one("#strip").styles
+            return [(each.border_top[0], str(each.border_title_style)) for each in (pane, other)]
+
+    for ascii_only in (False, True):
+        focused, other = asyncio.run(run(ascii_only=ascii_only))
+        assert focused != other
