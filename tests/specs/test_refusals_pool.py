@@ -5,7 +5,6 @@ import pytest
 from engine.base.terms import OsFamily
 from engine.specs.account import Account
 from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluatePoolAutoScale, RemoveNodes, ResizePool
-from engine.specs.images import IMAGES
 from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate
 from engine.specs.refusals.pool import (
     PoolSetting,
@@ -16,7 +15,6 @@ from engine.specs.refusals.pool import (
     remove_nodes_refusals,
     resize_refusals,
 )
-from engine.specs.subnets import SimulateNetwork
 
 ACCOUNT = Account.from_wire(
     {
@@ -62,6 +60,11 @@ def refused(**properties):
 
 def linux(**properties):
     return {"virtualMachineConfiguration": UBUNTU | properties}
+
+
+def cloud_service(os_version="*", **properties):
+    configuration = {"osFamily": "5", "osVersion": os_version}
+    return {"vmSize": "small", "cloudServiceConfiguration": configuration} | properties
 
 
 def nat_pools(*changes):
@@ -277,86 +280,6 @@ def test_file_13_a_mount_is_of_one_kind():
     ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "place"),
-    [
-        ([{"name": "-a"}], "0.name"),
-        ([{"backendPort": 29876}], "0.backendPort"),
-        ([{"backendPort": 0}], "0.backendPort"),
-        ([{"frontendPortRangeStart": 0}], "0.frontendPortRangeStart"),
-        ([{"frontendPortRangeStart": 49_990, "frontendPortRangeEnd": 50_050}], "0.frontendPortRangeStart"),
-        ([{"frontendPortRangeEnd": 1038}], "0.frontendPortRangeEnd"),
-        (
-            [{}, {"backendPort": 23, "frontendPortRangeStart": 2000, "frontendPortRangeEnd": 2100}],
-            "1.name",
-        ),
-        (
-            [{}, {"name": "b", "frontendPortRangeStart": 2000, "frontendPortRangeEnd": 2100}],
-            "1.backendPort",
-        ),
-        ([{}, {"name": "b", "backendPort": 23}], "1.frontendPortRangeStart"),
-        (
-            [{"networkSecurityGroupRules": [{"priority": 149, "access": "allow", "sourceAddressPrefix": "*"}]}],
-            "0.networkSecurityGroupRules.0.priority",
-        ),
-        (
-            [{"networkSecurityGroupRules": [{"priority": 150, "access": "deny", "sourceAddressPrefix": "*"}] * 2}],
-            "0.networkSecurityGroupRules.1.priority",
-        ),
-    ],
-)
-def test_net_1_inbound_endpoints(changes, place):
-    path = f"networkConfiguration.endpointConfiguration.inboundNATPools.{place}"
-    assert refused(**nat_pools(*changes)) == [("InvalidPropertyValue", path)]
-
-
-def test_net_1_the_smallest_range_has_forty_ports():
-    assert refused(**nat_pools({"frontendPortRangeEnd": 1039})) == []
-
-
-def test_acc_5_five_endpoints_and_25_rules():
-    ranges = [{"frontendPortRangeStart": 100 * k, "frontendPortRangeEnd": 100 * k + 50} for k in range(1, 7)]
-    many = [{"name": f"n{k}", "backendPort": k} | ports for k, ports in enumerate(ranges, 1)]
-    place = "networkConfiguration.endpointConfiguration.inboundNATPools"
-    assert refused(**nat_pools(*many[:5])) == []
-    assert refused(**nat_pools(*many)) == [("InvalidPropertyValue", place)]
-    rules = [{"priority": 150 + k, "access": "allow", "sourceAddressPrefix": "*"} for k in range(26)]
-    assert refused(**nat_pools({"networkSecurityGroupRules": rules[:25]})) == []
-    assert refused(**nat_pools({"networkSecurityGroupRules": rules})) == [("InvalidPropertyValue", place)]
-
-
-def test_net_1_addresses_of_ones_own_are_named():
-    def addresses(**properties):
-        return {"networkConfiguration": {"publicIPAddressConfiguration": properties}}
-
-    place = "networkConfiguration.publicIPAddressConfiguration.ipAddressIds"
-    assert refused(**addresses(provision="userManaged", ipAddressIds=["/a"])) == []
-    assert refused(**addresses(provision="usermanaged")) == [("MissingRequiredProperty", place)]
-    assert refused(**addresses(ipAddressIds=["/a"])) == [("InvalidPropertyValue", place)]
-    many = addresses(provision="usermanaged", ipAddressIds=["/a"]) | {"targetDedicatedNodes": 101}
-    assert refused(**many) == []  # the resize falls short
-
-
-@pytest.mark.parametrize(
-    ("settings", "is_refused"),
-    [
-        ({"location": "westus"}, True),
-        ({"location": "West Europe"}, False),
-        ({"roleAssignment": False}, True),
-        ({"freeAddresses": 0, "blocked": True}, False),
-    ],
-)
-def test_net_2_the_vnet_is_in_the_region_and_batch_may_use_it(settings, is_refused):
-    pool = PoolSpec.from_wire(A_POOL | {"networkConfiguration": {"subnetId": f"{VNET}/corp/subnets/Batch"}})
-    networks = (("*/corp/subnets/batch", SimulateNetwork.from_wire(settings)),)
-    place = ("InvalidPropertyValue", "networkConfiguration.subnetId")
-    assert found(pool_refusals(pool, ACCOUNT, PoolSetting(networks=networks))) == ([place] if is_refused else [])
-    update = PoolUpdate.from_wire({"networkConfiguration": {"subnetId": f"{VNET}/corp/subnets/batch".lower()}})
-    alone = PoolSpec.from_wire(A_POOL)
-    refusals = pool_update_refusals(changes(update), alone, ACCOUNT, PoolSetting(networks=networks))
-    assert found(refusals) == ([place] if is_refused else [])
-
-
 def test_pool_14_an_update_is_looked_at_with_the_rest_of_the_pool():
     pool = PoolSpec.from_wire(A_POOL | {"displayName": "x" * 2000})
     update = PoolUpdate.from_wire({"taskSlotsPerNode": 16})
@@ -420,120 +343,3 @@ def test_gen_10_the_value_of_a_property_deep_in_a_body():
     assert values["PropertyValue"] == "b" * 39 + "..." + "b" * 38
     spec = PoolSpec.from_wire({"id": "p", "vmSize": "standard_d2s_v3"})
     assert list(pool_refusals(spec, ACCOUNT)[0].error(spec).values) == ["PropertyName", "Reason"]
-
-
-# -- images ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("image", IMAGES, ids=lambda image: f"{image.publisher} {image.offer} {image.sku}")
-def test_pool_26_a_known_image_takes_its_node_agent_and_no_other(image):
-    reference = {"publisher": image.publisher.upper(), "offer": image.offer.lower(), "sku": image.sku.swapcase()}
-
-    def body(agent):
-        return {"virtualMachineConfiguration": {"imageReference": reference, "nodeAgentSKUId": agent}}
-
-    agent = image.node_agent_sku_id
-    assert refused(**body(agent)) == refused(**body(agent.upper())) == []
-    place = ("InvalidPropertyValue", "virtualMachineConfiguration.nodeAgentSKUId")
-    for other in sorted({each.node_agent_sku_id for each in IMAGES} - {agent} | {"batch.node.vms 7"}):
-        is_example = (image.offer, image.sku, other) == ("ubuntu-24_04-lts", "server", "batch.node.ubuntu 20.04")
-        assert refused(**body(other)) == ([] if is_example else [place])
-
-
-def test_pool_26_the_refusal_names_both_agents():
-    spec = PoolSpec.from_wire(A_POOL | linux(nodeAgentSKUId="batch.node.ubuntu 22.04"))
-    (refusal,) = pool_refusals(spec, ACCOUNT)
-    assert refusal.error(spec).values == {
-        "PropertyName": "virtualMachineConfiguration.nodeAgentSKUId",
-        "PropertyValue": "batch.node.ubuntu 22.04",
-        "Reason": "is 'batch.node.ubuntu 22.04', must be 'batch.node.ubuntu 24.04' for the image"
-        " Canonical ubuntu-24_04-lts server",
-    }
-
-
-@pytest.mark.parametrize(
-    "reference",
-    [
-        {"publisher": "Canonical", "offer": "ubuntu-26_04-lts", "sku": "server"},
-        {"publisher": "contoso", "offer": "WindowsServer", "sku": "2022-datacenter"},
-        {"virtualMachineImageId": "/subscriptions/1/resourceGroups/g/providers/Microsoft.Compute/images/i"},
-        {"virtualMachineImageId": "anything"},
-        {"sharedGalleryImageId": "/sharedGalleries/g/images/i"},
-        {"communityGalleryImageId": "/communityGalleries/g/images/i"},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("agent", ["batch.node.ubuntu 24.04", "batch.node.windows amd64", "batch.node.vms 7"])
-def test_pool_26_other_images_are_accepted_with_any_agent(reference, agent):
-    assert refused(**linux(imageReference=reference, nodeAgentSKUId=agent)) == []
-
-
-# -- cloud services --------------------------------------------------------------------------------------------------
-
-
-def cloud_service(os_version="*", **properties):
-    configuration = {"osFamily": "5", "osVersion": os_version}
-    return {"vmSize": "small", "cloudServiceConfiguration": configuration} | properties
-
-
-@pytest.mark.parametrize(
-    ("pool", "code", "place"),
-    [
-        (cloud_service(targetLowPriorityNodes=1), "InvalidPropertyValue", "targetLowPriorityNodes"),
-        (cloud_service(vmSize="standard_d2s_v3"), "InvalidPropertyValue", "vmSize"),
-        (cloud_service("6.3"), "OSVersionNotFound", "cloudServiceConfiguration.osVersion"),
-        (cloud_service("newest"), "OSVersionNotFound", "cloudServiceConfiguration.osVersion"),
-        (cloud_service(upgradePolicy={"mode": "manual"}), "InvalidPropertyValue", "upgradePolicy"),
-        (
-            cloud_service(networkConfiguration={"publicIPAddressConfiguration": {"provision": "batchmanaged"}}),
-            "InvalidPropertyValue",
-            "networkConfiguration.publicIPAddressConfiguration",
-        ),
-        (
-            cloud_service(networkConfiguration={"endpointConfiguration": {"inboundNATPools": []}}),
-            "InvalidPropertyValue",
-            "networkConfiguration.endpointConfiguration",
-        ),
-    ],
-)
-def test_pool_27_what_cloud_services_do_not_have(pool, code, place):
-    assert refused(**pool) == [(code, place)]
-
-
-def test_pool_27_what_cloud_services_have():
-    assert refused(**cloud_service(targetLowPriorityNodes=0)) == refused(**cloud_service("5.20")) == []
-    assert refused(**cloud_service("WA-GUEST-OS-5.20_201806-01", vmSize="Standard_D2_v3")) == []
-    resize = ResizePool(pool_id="p", target_dedicated_nodes=1, target_low_priority_nodes=2)
-    assert resize_refusals(resize, OsFamily.WINDOWS) == []
-    assert found(resize_refusals(resize, OsFamily.CLOUD_SERVICE)) == [
-        ("InvalidPropertyValue", "targetLowPriorityNodes")
-    ]
-
-
-# -- subnets ---------------------------------------------------------------------------------------------------------
-
-CLASSIC = f"{VNET}/corp/subnets/batch".replace("Microsoft.Network", "Microsoft.ClassicNetwork")
-
-
-@pytest.mark.parametrize(
-    ("subnet", "in_machines", "in_cloud_services"),
-    [
-        (f"{VNET}/corp/subnets/batch", True, True),
-        (f"{VNET}/corp/subnets/batch".upper(), True, True),
-        (CLASSIC, False, True),
-        (CLASSIC.lower(), False, True),
-        ("batch", False, False),
-        ("", False, False),
-        ("/subnets/batch", False, False),
-        (f"{VNET}/corp", False, False),
-        (f"{VNET}/corp/subnets/", False, False),
-        (f"{VNET}/corp/subnets/a/b", False, False),
-        (f"https://management.azure.com{VNET}/corp/subnets/batch", False, False),
-        (f"{VNET}/corp/subnets/batch".replace("Network/", "Compute/"), False, False),
-    ],
-)
-def test_net_9_a_subnet_is_named_by_its_resource_id(subnet, in_machines, in_cloud_services):
-    network = {"networkConfiguration": {"subnetId": subnet}}
-    place = ("InvalidPropertyValue", "networkConfiguration.subnetId")
-    assert refused(**network) == refused(**linux(), **network) == ([] if in_machines else [place])
-    assert refused(**cloud_service(**network)) == ([] if in_cloud_services else [place])

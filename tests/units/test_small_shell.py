@@ -2,68 +2,22 @@ from __future__ import annotations
 
 import shlex
 import time
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.base.environment import NodeFacts, TaskFacts, TaskKind, variables
-from engine.base.node_files import NodeFiles
-from engine.base.paths import NodeRoot, task_directory, working_directory
 from engine.base.terms import OsFamily
 from engine.executors.shell.language.command_line import parse
-from engine.executors.shell.programs.catalogue import SimulatedOutput
 from engine.executors.shell.small_shell import (
     duration_ms,
     is_found,
-    leaves_nothing,
-    run,
-    sleeps_by_chance,
-    syntax_error,
     understands,
     unreadable,
 )
+from tests.units.conftest import DIRECTORY, WD, Machine
 
 LINUX, WINDOWS = OsFamily.LINUX, OsFamily.WINDOWS
-DIRECTORY = task_directory("risk", "task001")
-WD = working_directory(DIRECTORY)
-
-
-class Outcome(NamedTuple):
-    exit_code: int
-    stdout: str
-    stderr: str
-    found: bool
-
-
-class Machine:
-    """A node with the environment of one task, on which lines run one after the other."""
-
-    def __init__(self, os, **settings):
-        self.os = os
-        self.root = NodeRoot.of(os)
-        node = NodeFacts("contoso", "https://contoso.example", "shared", "tvm-1", self.root)
-        task = TaskFacts(TaskKind.TASK, DIRECTORY, "task001", "risk")
-        self.env = variables(node, task, task_settings=settings)
-        self.files = NodeFiles()
-
-    def run(self, line, exit_code=None, stdout="", stderr=""):
-        result = run(line, self.root, self.env, self.files, WD, SimulatedOutput(exit_code, stdout, stderr))
-        return Outcome(*result[:4])
-
-    def texts(self):
-        return {key: text for key in self.files.walk() if (text := self.files.read(key)) is not None}
-
-
-@pytest.fixture
-def linux():
-    return Machine(LINUX, GREETING="hello  world", EMPTY="")
-
-
-@pytest.fixture
-def windows():
-    return Machine(WINDOWS, GREETING="hello  world")
 
 
 def sh(script):
@@ -72,131 +26,6 @@ def sh(script):
 
 def cmd(script):
     return f"cmd /c {script}"
-
-
-# --- without a shell ------------------------------------------------------------------------------------------------
-
-
-def test_task_4_nothing_is_expanded_or_redirected_outside_a_shell(linux):
-    assert linux.run("echo $GREETING > x && ls %GREETING% * ;").stdout == "$GREETING > x && ls %GREETING% * ;\n"
-    assert linux.texts() == {}
-
-
-SCRIPT = '#!/bin/sh\necho "$0 $# $1"; pwd > here; exit 4\n'
-
-
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ("./run.sh a b", "./run.sh"),
-        ("/bin/sh run.sh a b", "run.sh"),
-        (sh("chmod +x run.sh && ./run.sh a b"), "./run.sh"),
-        (sh("sh $PWD/run.sh a b"), "/mnt/batch/tasks/workitems/risk/job-1/task001/wd/run.sh"),
-        ("/mnt/batch/tasks/workitems/risk/job-1/task001/wd/run.sh a b", None),
-    ],
-)
-def test_task_4_and_node_1_a_script_on_the_node_is_run_by_its_path_or_by_a_shell(linux, line, name):
-    linux.files.write(f"{WD}/run.sh", SCRIPT)
-    assert linux.run(line).stdout == f"{name or line.split()[0]} 2 a\n"
-    assert linux.run(line).exit_code == 4
-    assert linux.files.read(f"{WD}/here") == linux.root.native(WD) + "\n"
-    assert not leaves_nothing(line, LINUX)
-
-
-def test_task_4_the_first_line_of_a_script_names_its_shell_and_its_options(linux):
-    linux.files.write(f"{WD}/run.sh", "#!/usr/bin/env bash\nset -o pipefail; false | true; echo $?\n")
-    assert linux.run("./run.sh").stdout == "1\n"
-    linux.files.write(f"{WD}/run.sh", "#!/bin/sh -e\nfalse\necho never\n")
-    assert linux.run("./run.sh") == (1, "", "", True)
-
-
-@pytest.mark.parametrize("text", ["#!/usr/bin/python3\nprint(1)\n", "\x7fELF", ""])
-def test_task_4_other_files_are_programs_like_any_other(linux, text):
-    linux.files.write(f"{WD}/price.sh", text)
-    assert linux.run("./price.sh", 3, "out") == (3, "out", "", True)
-
-
-BATCH = "@echo off\r\nrem comment\r\nset WHO=%2\r\necho %1 %WHO% %~dp0 100%%> out.txt\r\n{}\r\necho end\r\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "code", "stdout"),
-    [
-        ("exit /b 3", 3, ""),
-        ("type none\r\nexit /b %ERRORLEVEL%", 1, ""),
-        ("price %*", 0, "101\nend\n"),
-        ("@echo %0", 0, "D:\\batch\\tasks\\workitems\\risk\\job-1\\task001\\wd\\run.bat\nend\n"),
-    ],
-)
-@pytest.mark.parametrize("call", ["run.bat a b", cmd("run.bat a b"), cmd(r".\run.bat a b")])
-def test_task_4_and_node_1_a_batch_file_on_the_node_is_run_line_by_line(windows, call, line, code, stdout):
-    windows.files.write(f"{WD}/run.bat", BATCH.format(line))
-    ran = windows.run(call, stdout="101\n")
-    assert (ran.exit_code, ran.stdout) == (code, stdout)
-    assert windows.files.read(f"{WD}/out.txt") == f"a b {windows.root.native(WD)}\\ 100%\n"
-    assert not leaves_nothing(call, WINDOWS)
-
-
-@pytest.mark.parametrize("text", ["if exist a echo b\r\n", "for %%i in (1 2) do echo %%i\r\n", ""])
-def test_task_4_a_batch_file_beyond_the_grammar_is_a_program_like_any_other(windows, text):
-    windows.files.write(f"{WD}/run.cmd", text)
-    assert windows.run("run.cmd", 3, "out") == (3, "out", "", True)
-
-
-NODE_1 = {
-    OsFamily.LINUX: ["/usr/local/bin/price --deal 1", "python3 price.py", "./price", "/bin/bash price.sh"],
-    OsFamily.WINDOWS: ["price.exe /deal 1", "price.cmd", "cmd /c price.bat", "powershell.exe -File price.ps1"],
-}
-
-
-@pytest.mark.parametrize(("os", "line"), [(os, line) for os, lines in NODE_1.items() for line in lines])
-def test_node_1_any_program_of_the_operating_system_can_be_run(os, line):
-    assert Machine(os).run(line, 3, "out", "err") == (3, "out", "err", True)
-
-
-@pytest.mark.parametrize("line", ["price --deal 1 > out.txt", "/bin/sh run.sh", "powershell -c ls > x", "bash"])
-@pytest.mark.parametrize("os", OsFamily)
-def test_task_4_an_unknown_program_exists_and_does_what_simulate_says(os, line):
-    machine = Machine(os)
-    assert machine.run(line, 3, "out", "err") == (3, "out", "err", True)
-    assert machine.run(line) == (0, "", "", True)
-    assert machine.texts() == {}
-    assert not understands(line, os)
-
-
-@pytest.mark.parametrize(
-    ("line", "os", "found"),
-    [
-        ("cd /tmp", LINUX, False),
-        ("export A=1", LINUX, False),
-        ("echo hi", LINUX, True),
-        ("/bin/echo hi", LINUX, True),
-        ("", LINUX, False),
-        ("echo hi", WINDOWS, False),
-        ("DEL x", OsFamily.CLOUD_SERVICE, False),
-        ("cd /tmp", WINDOWS, False),
-        ("export A=1", WINDOWS, True),
-        ("timeout /t 1", WINDOWS, True),
-        ("cmd /c cd x", WINDOWS, True),
-        ("sh -c 'cd x'", LINUX, True),
-        ("  ", WINDOWS, False),
-    ],
-)
-def test_task_4_built_ins_are_no_programs(line, os, found):
-    assert is_found(line, os) is found
-    assert Machine(os).run(line).found is found
-
-
-def test_linux_programs_run_without_a_shell(linux):
-    assert linux.run("mkdir -p 'a b'").exit_code == 0
-    assert linux.run("touch 'a b/x'").exit_code == 0
-    assert linux.run("ls 'a b'").stdout == "x\n"
-
-
-def test_a_shell_of_the_other_system_is_only_a_program(linux, windows):
-    assert linux.run("cmd /c echo hi > x", stdout="simulated").stdout == "simulated"
-    assert windows.run("/bin/sh -c 'echo hi > x'", stdout="simulated").stdout == "simulated"
-    assert linux.texts() == windows.texts() == {}
 
 
 # --- the sample -----------------------------------------------------------------------------------------------------
@@ -511,154 +340,6 @@ def test_no_expansion_outside_a_shell(words):
     printed = [word for word in words if word not in ("-e", "-rf")]
     assert machine.run(" ".join(["echo", *printed])).stdout == " ".join(printed) + "\n"
     assert machine.texts() == {}
-
-
-# --- bounds and hostile scripts -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        ("while true; do :; done", "100,000 steps"),
-        ("until false; do :; done", "100,000 steps"),
-        ("while true; do echo y; done", "steps"),
-        ("x=y; while true; do x=$x$x; done", "characters"),
-        ("echo a > f; while true; do cat f f > g; cat g g > f; done", "characters of output"),
-        ("seq 1 100000000", "steps"),
-        ("printf %999999999d 1", "characters"),
-        ("set -- a b; while :; do set -- $@ $@; done", "steps"),
-        ("f() { f; }; f", "calls itself"),
-        ("f() { g; }; g() { (f); }; f", "calls itself"),
-        ("; ".join(f"f{number}() {{ f{number + 1}; }}" for number in range(200)) + "; f0", "inside each other"),
-        ('e=\'eval "$e"\'; eval "$e"', "inside each other"),
-        ("touch a b c d; while true; do ls > /dev/null; echo * > x; done", "steps"),
-    ],
-)
-def test_task_23_a_script_ends_at_its_bounds(linux, script, reason):
-    line = f"/bin/sh -c {shlex.quote(script)}"
-    before = time.perf_counter()
-    result = linux.run(line)
-    assert time.perf_counter() - before < 5
-    assert result.exit_code == 1
-    assert reason in result.stderr.splitlines()[-1]
-    assert unreadable(line, LINUX) is None
-
-
-def test_task_23_a_stated_exit_code_wins_over_the_bounds(linux):
-    assert linux.run(sh("while true; do :; done"), exit_code=0).exit_code == 0
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        *("(" * 5_000, "$(" * 5_000, "{ " * 5_000, "${x:-" * 5_000, "$((" * 5_000, '"$(' * 5_000),
-        "if true; then " * 5_000,
-        "echo $(" * 5_000 + ")" * 5_000,
-        "(" * 5_000 + "echo a" + ")" * 5_000,
-        "case x in x) " * 3_000,
-    ],
-    ids=lambda script: script[:20],
-)
-def test_task_23_a_script_that_is_nested_too_deeply_ends_with_exit_code_1(linux, script):
-    line = f"/bin/sh -c {shlex.quote(script)}"
-    result = linux.run(line)
-    assert result == (1, "", "sh: stopped at more than 40 levels of a script inside each other\n", True)
-    assert unreadable(line, LINUX) is None
-    assert syntax_error(line, LINUX) is None
-
-
-@pytest.mark.parametrize("script", ["f() " * 5_000, "`" * 5_001], ids=lambda script: script[:20])
-def test_task_25_what_has_no_end_is_refused_with_a_sentence(linux, script):
-    line = f"/bin/sh -c {shlex.quote(script)}"
-    result = linux.run(line)
-    assert result.exit_code == 2
-    assert "Syntax error" in result.stderr
-    assert syntax_error(line, LINUX)
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        "echo $((" + "(" * 5_000 + "1" + ")" * 5_000 + "))",
-        "echo $((" + "-" * 5_000 + "1))",
-        "echo $((" + "1?" * 5_000 + "1))",
-        "test " + "\\( " * 5_000 + "a" + " \\)" * 5_000,
-        "test " + "! " * 5_000 + "a",
-        "echo a | grep -E '" + "(" * 5_000 + "a" + ")" * 5_000 + "'",
-        "echo " + "a" * 2_000 + " | grep -E '(a*)*b'",
-        "echo " + "a" * 2_000 + " | grep '.*.*.*.*.*.*.*b'",
-        "case " + "a" * 2_000 + " in " + "*a" * 200 + "*b) echo x;; esac",
-        "x=" + "a" * 20_000 + "; echo ${x%%*b*c} ${x##*b*c} | wc -c",
-        "eval eval eval eval eval echo '$$'",
-        "! " * 5_000 + "true",
-        "a | " * 5_000 + "a",
-        "; ".join(["true"] * 5_000),
-        "echo a && " * 5_000 + "echo b",
-    ],
-    ids=lambda script: script[:20],
-)
-def test_task_23_hostile_scripts_end_soon(linux, script):
-    before = time.perf_counter()
-    linux.run(f"/bin/sh -c {shlex.quote(script)}")
-    assert time.perf_counter() - before < 5
-
-
-@pytest.mark.parametrize(
-    ("script", "stdout", "complaint"),
-    [
-        ("echo a\necho b\nif", "a\nb\n", "sh: 3: Syntax error"),
-        ("echo a; fi", "", 'sh: 1: Syntax error: "fi" unexpected'),
-        ("echo 'open", "", "Unterminated quoted string"),
-        ("if true; then echo a", "", "end of file unexpected"),
-    ],
-)
-def test_task_25_a_syntax_error_ends_the_script_with_2(linux, script, stdout, complaint):
-    line = f"/bin/sh -c {shlex.quote(script)}"
-    result = linux.run(line)
-    assert (result.exit_code, result.stdout) == (2, stdout)
-    assert complaint in result.stderr
-    assert syntax_error(line, LINUX) is not None
-    assert unreadable(line, LINUX) is None
-
-
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        ("echo a\nif [[ a ]]; then b; fi", "line 2, column 4: [[ ... ]]"),
-        ("a=(1 2)", "an array"),
-        ("select x in a; do b; done", "select"),
-        ("diff <(a) <(b)", "process substitution"),
-        ("declare -A x", "the command declare"),
-        ("echo ${x//a/b}", "in the form of bash"),
-        ("for ((i=0;i<3;i++)); do a; done", "for (( ... ))"),
-        ("cat <<< x", "<<<"),
-        ("((i++))", "(( ... ))"),
-        ("x+=1", "an array or +="),
-    ],
-)
-@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
-def test_task_25_a_construct_of_bash_is_unreadable(shell, script, reason):
-    found = unreadable(f"{shell} -c {shlex.quote(script)}", LINUX)
-    assert found is not None
-    assert reason in found
-    assert found.startswith("line ")
-
-
-@pytest.mark.parametrize(
-    ("line", "by_chance"),
-    [
-        (sh("sleep 3; echo a; sleep 4"), False),
-        (sh("for i in 1 2; do sleep 3; done"), True),
-        (sh("sleep $N"), True),
-        (sh("false && sleep 3"), True),
-        (sh("exit; sleep 3"), True),
-        (sh("echo asleep"), False),
-        (sh("while true; do work; sleep 3; done"), False),
-        ("sleep 3", False),
-    ],
-)
-def test_task_24_sleeping_may_depend_on_the_run(line, by_chance):
-    assert sleeps_by_chance(line, LINUX) is by_chance
 
 
 ARGUMENTS = st.lists(st.sampled_from([*"ab '\"\\ \t\n$", "\\\\", "''", "é"]), max_size=14).map("".join)

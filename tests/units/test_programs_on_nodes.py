@@ -1,0 +1,136 @@
+"""Tests of command lines outside a shell: programs, scripts and batch files on the node."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.base.terms import OsFamily
+from engine.executors.shell.small_shell import (
+    is_found,
+    leaves_nothing,
+    understands,
+)
+from tests.units.conftest import WD, Machine
+from tests.units.test_small_shell import LINUX, WINDOWS, cmd, sh
+
+
+def test_task_4_nothing_is_expanded_or_redirected_outside_a_shell(linux):
+    assert linux.run("echo $GREETING > x && ls %GREETING% * ;").stdout == "$GREETING > x && ls %GREETING% * ;\n"
+    assert linux.texts() == {}
+
+
+SCRIPT = '#!/bin/sh\necho "$0 $# $1"; pwd > here; exit 4\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("./run.sh a b", "./run.sh"),
+        ("/bin/sh run.sh a b", "run.sh"),
+        (sh("chmod +x run.sh && ./run.sh a b"), "./run.sh"),
+        (sh("sh $PWD/run.sh a b"), "/mnt/batch/tasks/workitems/risk/job-1/task001/wd/run.sh"),
+        ("/mnt/batch/tasks/workitems/risk/job-1/task001/wd/run.sh a b", None),
+    ],
+)
+def test_task_4_and_node_1_a_script_on_the_node_is_run_by_its_path_or_by_a_shell(linux, line, name):
+    linux.files.write(f"{WD}/run.sh", SCRIPT)
+    assert linux.run(line).stdout == f"{name or line.split()[0]} 2 a\n"
+    assert linux.run(line).exit_code == 4
+    assert linux.files.read(f"{WD}/here") == linux.root.native(WD) + "\n"
+    assert not leaves_nothing(line, LINUX)
+
+
+def test_task_4_the_first_line_of_a_script_names_its_shell_and_its_options(linux):
+    linux.files.write(f"{WD}/run.sh", "#!/usr/bin/env bash\nset -o pipefail; false | true; echo $?\n")
+    assert linux.run("./run.sh").stdout == "1\n"
+    linux.files.write(f"{WD}/run.sh", "#!/bin/sh -e\nfalse\necho never\n")
+    assert linux.run("./run.sh") == (1, "", "", True)
+
+
+@pytest.mark.parametrize("text", ["#!/usr/bin/python3\nprint(1)\n", "\x7fELF", ""])
+def test_task_4_other_files_are_programs_like_any_other(linux, text):
+    linux.files.write(f"{WD}/price.sh", text)
+    assert linux.run("./price.sh", 3, "out") == (3, "out", "", True)
+
+
+BATCH = "@echo off\r\nrem comment\r\nset WHO=%2\r\necho %1 %WHO% %~dp0 100%%> out.txt\r\n{}\r\necho end\r\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "stdout"),
+    [
+        ("exit /b 3", 3, ""),
+        ("type none\r\nexit /b %ERRORLEVEL%", 1, ""),
+        ("price %*", 0, "101\nend\n"),
+        ("@echo %0", 0, "D:\\batch\\tasks\\workitems\\risk\\job-1\\task001\\wd\\run.bat\nend\n"),
+    ],
+)
+@pytest.mark.parametrize("call", ["run.bat a b", cmd("run.bat a b"), cmd(r".\run.bat a b")])
+def test_task_4_and_node_1_a_batch_file_on_the_node_is_run_line_by_line(windows, call, line, code, stdout):
+    windows.files.write(f"{WD}/run.bat", BATCH.format(line))
+    ran = windows.run(call, stdout="101\n")
+    assert (ran.exit_code, ran.stdout) == (code, stdout)
+    assert windows.files.read(f"{WD}/out.txt") == f"a b {windows.root.native(WD)}\\ 100%\n"
+    assert not leaves_nothing(call, WINDOWS)
+
+
+@pytest.mark.parametrize("text", ["if exist a echo b\r\n", "for %%i in (1 2) do echo %%i\r\n", ""])
+def test_task_4_a_batch_file_beyond_the_grammar_is_a_program_like_any_other(windows, text):
+    windows.files.write(f"{WD}/run.cmd", text)
+    assert windows.run("run.cmd", 3, "out") == (3, "out", "", True)
+
+
+NODE_1 = {
+    OsFamily.LINUX: ["/usr/local/bin/price --deal 1", "python3 price.py", "./price", "/bin/bash price.sh"],
+    OsFamily.WINDOWS: ["price.exe /deal 1", "price.cmd", "cmd /c price.bat", "powershell.exe -File price.ps1"],
+}
+
+
+@pytest.mark.parametrize(("os", "line"), [(os, line) for os, lines in NODE_1.items() for line in lines])
+def test_node_1_any_program_of_the_operating_system_can_be_run(os, line):
+    assert Machine(os).run(line, 3, "out", "err") == (3, "out", "err", True)
+
+
+@pytest.mark.parametrize("line", ["price --deal 1 > out.txt", "/bin/sh run.sh", "powershell -c ls > x", "bash"])
+@pytest.mark.parametrize("os", OsFamily)
+def test_task_4_an_unknown_program_exists_and_does_what_simulate_says(os, line):
+    machine = Machine(os)
+    assert machine.run(line, 3, "out", "err") == (3, "out", "err", True)
+    assert machine.run(line) == (0, "", "", True)
+    assert machine.texts() == {}
+    assert not understands(line, os)
+
+
+@pytest.mark.parametrize(
+    ("line", "os", "found"),
+    [
+        ("cd /tmp", LINUX, False),
+        ("export A=1", LINUX, False),
+        ("echo hi", LINUX, True),
+        ("/bin/echo hi", LINUX, True),
+        ("", LINUX, False),
+        ("echo hi", WINDOWS, False),
+        ("DEL x", OsFamily.CLOUD_SERVICE, False),
+        ("cd /tmp", WINDOWS, False),
+        ("export A=1", WINDOWS, True),
+        ("timeout /t 1", WINDOWS, True),
+        ("cmd /c cd x", WINDOWS, True),
+        ("sh -c 'cd x'", LINUX, True),
+        ("  ", WINDOWS, False),
+    ],
+)
+def test_task_4_built_ins_are_no_programs(line, os, found):
+    assert is_found(line, os) is found
+    assert Machine(os).run(line).found is found
+
+
+def test_linux_programs_run_without_a_shell(linux):
+    assert linux.run("mkdir -p 'a b'").exit_code == 0
+    assert linux.run("touch 'a b/x'").exit_code == 0
+    assert linux.run("ls 'a b'").stdout == "x\n"
+
+
+def test_a_shell_of_the_other_system_is_only_a_program(linux, windows):
+    assert linux.run("cmd /c echo hi > x", stdout="simulated").stdout == "simulated"
+    assert windows.run("/bin/sh -c 'echo hi > x'", stdout="simulated").stdout == "simulated"
+    assert linux.texts() == windows.texts() == {}
