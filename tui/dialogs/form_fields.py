@@ -127,11 +127,12 @@ class FieldRow(Vertical):
         role = Role.STRONG if self.entry.has_focus else Role.DIM
         self._label.show([line(Span(self._glyphs.text(self._field.label), role), mark)])
 
-    def show_problem(self, problem: str, cells: int) -> None:
-        """Show a mistake below the field; nothing if it is empty."""
-        sign = "^ " if self._glyphs.ascii_only else "↑ "
+    def show_problem(self, problem: str, cells: int, *, is_warning: bool) -> None:
+        """Show a mistake or a warning below the field; nothing if it is empty."""
+        role = Role.TRANSITION if is_warning else Role.FAILED
+        sign = "! " if is_warning else "^ " if self._glyphs.ascii_only else "↑ "
         texts = wrapped(problem, max(20, cells - LABEL_CELLS - 3)) if problem else []
         indents = [sign, *["  "] * len(texts)]
-        self._problem.show([line(Span(f"{i}{each}", Role.FAILED)) for i, each in zip(indents, texts, strict=False)])
+        self._problem.show([line(Span(f"{i}{each}", role)) for i, each in zip(indents, texts, strict=False)])
         self._problem.styles.height = max(1, len(texts))
         self._problem.display = bool(texts)

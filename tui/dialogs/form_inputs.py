@@ -184,15 +184,20 @@ class FormInputs(Vertical):
     # -- drawing -------------------------------------------------------------------------------------------------
 
     def show(self, result: FormResult, *, shows_missing: bool) -> None:
-        """Show each mistake below its field, those of empty fields only if ``shows_missing``, and the choices."""
+        """Show each mistake below its field, those of empty fields only if ``shows_missing``, and the choices.
+
+        Where there is no mistake a warning is shown.
+        """
         cells = self.query_one("#fields").size.width - 2
         found: dict[str, str] = {}
+        warned = {each.name: each.message for each in reversed(result.warnings)}
         for each in (*result.mistakes, *result.refusals):
             is_missing = each.name in self._rows and not self._rows[each.name].entry.value.strip()
             if shows_missing or not is_missing:
                 found.setdefault(each.name, each.message)
         for name, row in self._rows.items():
-            row.show_problem(self._session.text(found.get(name, "")), cells)
+            said = self._session.text(found.get(name) or warned.get(name, ""))
+            row.show_problem(said, cells, is_warning=name not in found)
         self._show_choices()
 
     def show_labels(self) -> None:

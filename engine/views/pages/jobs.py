@@ -128,6 +128,11 @@ def pool_ids(simulation: Simulation) -> list[str]:
     return [pool.id for pool in simulation.world.pools.present()]
 
 
+def users_pool_ids(simulation: Simulation) -> list[str]:
+    """Return the pools that a user has created, oldest first: no auto pools, which live no longer than a job."""
+    return [pool.id for pool in simulation.world.pools.present() if pool.auto_job < 0 and pool.auto_schedule < 0]
+
+
 def deleted_pool_ids(simulation: Simulation) -> list[str]:
     """Return the ids of deleted pools that no other pool has by now, oldest first, each once."""
     pools = simulation.world.pools

@@ -27,11 +27,16 @@ class Better(NamedTuple):
     why: str
 
 
+Caution = tuple[str, str]
+"""A property of a body, and a sentence about what it probably should not be."""
+
+
 class Document(NamedTuple):
     """The body of a command, which a form shows in part and an editor as a whole.
 
     ``start`` is the body to begin with. Of a body that changes something only the properties that differ from it are
     sent if ``is_patch``. ``unfold`` puts a body into the form whose properties the fields name, ``fold`` back.
+    ``cautions`` returns what the service accepts in a body, though it is probably not meant.
     """
 
     start: Body
@@ -39,6 +44,7 @@ class Document(NamedTuple):
     unfold: Callable[[Body], Body] = lambda body: body
     fold: Callable[[Body], Body] = lambda body: body
     account: AccountInForce | None = None  # for what the service would refuse in a pool
+    cautions: Callable[[Body], Sequence[Caution]] = lambda _: ()
 
 
 def _always(_row: object, _texts: Mapping[str, str]) -> bool:

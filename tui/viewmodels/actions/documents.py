@@ -16,6 +16,7 @@ from engine.views.pages.creation import (
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
 from tui.viewmodels.actions.action import Document
+from tui.viewmodels.actions.cautions import cautions_about_job, pool_for_jobs
 from tui.viewmodels.actions.fields import with_property
 from tui.viewmodels.actions.many_tasks import COUNT, EACH, fold_tasks, unfold_tasks
 
@@ -97,9 +98,15 @@ def new_pool(session: Session, beginning: Body | None = None) -> Document:
 def new_job(session: Session, pool_id: str = "") -> Document:
     """Return the body of a new job in this pool, else in the one in focus."""
     _, jobs, schedules = taken_ids(session)
-    pool = pool_id or session.pool_id
+    pool = pool_id or pool_for_jobs(session)
     start: dict[str, Any] = {"id": free_id((*jobs, *schedules), "job")}
-    return Document({**start, **({"poolInfo": {"poolId": pool}} if pool else {})}, unfold=unfold_tasks, fold=fold_tasks)
+    return _job(session, {**start, **({"poolInfo": {"poolId": pool}} if pool else {})})
+
+
+def _job(session: Session, start: Body) -> Document:
+    return Document(
+        start, unfold=unfold_tasks, fold=fold_tasks, cautions=lambda body: cautions_about_job(session, body)
+    )
 
 
 def new_tasks(session: Session, job_id: str, beginning: Body | None = None) -> Document:
@@ -121,14 +128,20 @@ def unfold_one_task(body: Body) -> Body:
 def new_schedule(session: Session) -> Document:
     """Return the body of a new job schedule whose jobs run in the pool in focus."""
     _, jobs, schedules = taken_ids(session)
-    pool = {"poolInfo": {"poolId": session.pool_id}} if session.pool_id else {}
-    return Document(
+    pool_id = pool_for_jobs(session)
+    pool = {"poolInfo": {"poolId": pool_id}} if pool_id else {}
+    return _schedule(
+        session,
         {
             "id": free_id((*schedules, *jobs), "schedule"),
             "schedule": {"recurrenceInterval": "PT1H"},
             "jobSpecification": {**pool, "onAllTasksComplete": "terminatejob"},
-        }
+        },
     )
+
+
+def _schedule(session: Session, start: Body) -> Document:
+    return Document(start, cautions=lambda body: cautions_about_job(session, body, "jobSpecification."))
 
 
 # -- copies
@@ -153,7 +166,7 @@ def job_like(session: Session, job_id: str) -> Document:
     _, jobs, schedules = taken_ids(session)
     body = job_as_created(session.simulation, job_id) or {}
     start = with_id(body, _copy_id((*jobs, *schedules), job_id)) | tasks_as_created(session.simulation, job_id)
-    return Document(start, unfold=unfold_tasks, fold=fold_tasks)
+    return _job(session, start)
 
 
 def task_like(session: Session, job_id: str, task: int) -> Document:
@@ -171,7 +184,7 @@ def schedule_like(session: Session, schedule_id: str) -> Document:
     """Return the body of a job schedule like this one, under a new id."""
     _, jobs, schedules = taken_ids(session)
     body = schedule_as_created(session.simulation, schedule_id) or {}
-    return Document(with_id(body, _copy_id((*schedules, *jobs), schedule_id)))
+    return _schedule(session, with_id(body, _copy_id((*schedules, *jobs), schedule_id)))
 
 
 # -- changes

@@ -145,7 +145,8 @@ def read_text(command: str, beside: Sequence[Body], document: Document, text: st
             given = COMMANDS[command].from_wire({**names, **changed})
         commands += in_requests(given)
     refusals, warnings = (tuple(map(_mistake, each)) for each in (typed.refusals, typed.warnings))
-    return FormResult(tuple(commands), (), refusals, warnings)
+    cautions = tuple(FormMistake(said, path) for path, said in document.cautions(typed.body or {}))
+    return FormResult(tuple(commands), (), refusals, (*warnings, *cautions))
 
 
 def _changes(before: Body, after: Body) -> dict[str, object]:

@@ -1,0 +1,66 @@
+"""Cautions about a new job: what the service accepts, though it is probably not meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from engine.base.terms import OnAllTasksComplete, PoolState
+from engine.views.pages.jobs import users_pool_ids
+from tui.viewmodels.actions.fields import property_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tui.viewmodels.actions.action import Caution
+    from tui.viewmodels.actions.fields import Body
+    from tui.viewmodels.session.session import Session
+
+
+def pool_for_jobs(session: Session) -> str:
+    """Return the pool to propose for a job: the one in focus, or the newest one with nodes if that gets none."""
+    pools = users_pool_ids(session.simulation)
+    with_nodes = [pool_id for pool_id in pools if _gets_nodes(session, pool_id)]
+    if session.pool_id in (with_nodes or pools):
+        return session.pool_id
+    return (with_nodes or pools or [""])[-1]
+
+
+def cautions_about_job(session: Session, body: Body, prefix: str = "") -> list[Caution]:
+    """Return the cautions about a job, or about the jobs of a schedule if their properties follow ``prefix``."""
+    return [*_about_release(body, prefix), *_about_pool(session, body, prefix)]
+
+
+def _about_release(body: Body, prefix: str) -> Iterator[Caution]:
+    """Yield that the release task will not run, since nothing but a user ends the job."""
+    if property_at(body, f"{prefix}jobReleaseTask.commandLine") is None or _ends_by_itself(body, prefix):
+        return
+    text = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
+    yield f"{prefix}jobReleaseTask.commandLine", text
+
+
+def _ends_by_itself(body: Body, prefix: str) -> bool:
+    on_complete = property_at(body, f"{prefix}onAllTasksComplete")
+    manager = property_at(body, f"{prefix}jobManagerTask")
+    return (
+        str(on_complete).lower() == OnAllTasksComplete.TERMINATE_JOB.value
+        or property_at(body, f"{prefix}constraints.maxWallClockTime") is not None
+        or (isinstance(manager, Mapping) and manager.get("killJobOnCompletion") is not False)
+        or "terminateJob" in json.dumps(body)  # a process of the job gives the command (JM-11)
+    )
+
+
+def _about_pool(session: Session, body: Body, prefix: str) -> Iterator[Caution]:
+    """Yield that the pool has no nodes, and gets none."""
+    pool_id = property_at(body, f"{prefix}poolInfo.poolId")
+    if isinstance(pool_id, str) and session.pool(pool_id) is not None and not _gets_nodes(session, pool_id):
+        yield f"{prefix}poolInfo.poolId", f"no task runs there: pool {pool_id} has no nodes, and its target is 0"
+
+
+def _gets_nodes(session: Session, pool_id: str) -> bool:
+    """Return whether a pool has nodes, or will have some unless they cannot be allocated."""
+    pool = session.pool(pool_id)
+    if pool is None or pool.state is not PoolState.ACTIVE:
+        return False
+    return bool(pool.nodes or pool.target_dedicated or pool.target_spot or pool.auto_scale)
