@@ -102,7 +102,7 @@ def format_utc(start: datetime, ms: int) -> str:
 
 def format_dollars(value: float) -> str:
     """Return an amount in US dollars with cents, below ten cents with two digits: ``$1,234.50``, ``$0.064``."""
-    amount = abs(value)
+    amount = round(abs(value), 6)  # so that sums in another order have the same form
     decimals = min(_MOST_DECIMALS, max(2, 1 - math.floor(math.log10(amount)))) if amount else 2
     return f"{'-' if value < 0 else ''}${amount:,.{decimals}f}"
 

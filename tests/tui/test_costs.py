@@ -5,6 +5,8 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.run.observe import cost_usd
+from engine.specs.commands import DisableNodeScheduling, ResizePool
+from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.curves.charts import charts_of
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.detail_pages.pool import PoolDetailModel
@@ -150,3 +152,17 @@ def test_the_cost_by_the_end_is_that_of_the_run_at_its_end():
 def test_the_cost_by_the_end_is_not_told_before_it_is_known_nor_at_the_end(at_the_end):
     assert cost_by_the_end(session_of(NIGHT, HOUR_MS)) is None
     assert cost_by_the_end(at_the_end) is None
+
+
+def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour_now():
+    """Spot nodes are preempted, so that half of them costs no less than what is there."""
+    session = session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS)
+    halved = ResizePool.model_validate(
+        {"poolId": session.pool_id, "targetDedicatedNodes": 1, "targetLowPriorityNodes": 4}
+    )
+    lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([halved]), 100)]
+    assert "an hour now costs $0.30 no difference" in lines
+    assert any(each.startswith("cost until the end $0.88 (+$0.0081) otherwise $0.88") for each in lines)
+    paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
+    lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([paused]), 100)]
+    assert sum(each.startswith(("an hour now costs", "cost until")) for each in lines) == 2

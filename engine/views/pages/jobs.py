@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _BILLED = bytes(state != GONE and state not in UNBILLED for state in range(256))
+_STAYING = frozenset(NodeState).difference(UNBILLED, [NodeState.LEAVING_POOL])
 _READY = bytes(state in READY for state in range(256))
 
 
@@ -267,13 +269,21 @@ def cost_of_run(simulation: Simulation) -> float:
 
 
 def usd_an_hour(simulation: Simulation) -> float:
-    """Return the price of an hour with as many nodes as the pools are to have, in US dollars (VM-2)."""
-    return sum(
-        pool.target_dedicated * pool.size.price_usd(pool.os, dedicated=True)
-        + pool.target_spot * pool.size.price_usd(pool.os, dedicated=False)
-        for pool in simulation.world.pools.present()
-        if pool.state is PoolState.ACTIVE
-    )
+    """Return the price of an hour with the VMs that the pools have or have requested, in US dollars (VM-2).
+
+    Those that are to leave do not count, nor do preempted nodes, which have no VM.
+    """
+    world, usd = simulation.world, 0.0
+    for pool in world.pools.present():
+        if pool.state is not PoolState.ACTIVE:
+            continue
+        staying = (node for node in pool.nodes if world.nodes.state[node] in _STAYING and node not in pool.victims)
+        kinds = Counter(world.nodes[node].dedicated for node in staying)
+        kinds.update(pool.pending.values())
+        for dedicated, count in pool.wanted:
+            kinds[dedicated] += count
+        usd += sum(count * pool.size.price_usd(pool.os, dedicated=kind) for kind, count in kinds.items())
+    return usd
 
 
 def cost_of_pool(simulation: Simulation, pool_id: str) -> float:

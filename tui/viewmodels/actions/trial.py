@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.shortening import shortened
 from engine.views.log.tally import Measure, Tally, leaving_since, tally_since
 from engine.views.pages.jobs import cost_of_run, usd_an_hour
+from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _MOST_S = 0.4  # wall time of one course, where single instants take long
 _SLICE = 256
 _LABEL_CELLS = 36
 _MOST_TOLD = 3
+_LEAST_DIFFERENCE = 1e-5  # of two costs, in US dollars
 
 
 class EngineError(NamedTuple):
@@ -41,7 +43,7 @@ class _Course(NamedTuple):
     tally: Tally
     leaving: frozenset[int]  # nodes that began to leave their pool
     cost_usd: float  # of the whole run up to then
-    hourly_usd: float  # of the nodes that the pools are to have once the commands are given
+    hourly_usd: float  # of the VMs that the pools have and await once the commands are given
     mistake: EngineError | None = None
 
 
@@ -57,7 +59,7 @@ class TrialResult(NamedTuple):
     leaving: tuple[str, ...]  # nodes that leave their pool because of the commands
     mistake: EngineError | None
     cost_usd: tuple[float, float] = (0.0, 0.0)  # of the run until then: without the commands, and with them
-    hourly_usd: tuple[float, float] = (0.0, 0.0)  # of the nodes that the pools are to have
+    hourly_usd: tuple[float, float] = (0.0, 0.0)  # of the VMs that the pools have and await now
 
     def differences(self) -> list[tuple[Measure, int, int]]:
         """Return the measures that differ: without the commands, and with them."""
@@ -125,6 +127,8 @@ def _course(
         try:
             if commands:
                 errors = simulation.submit_all(commands)
+            while simulation.advance(simulation.now_ms, _SLICE) and time.perf_counter() < stop_s:
+                pass  # nodes are requested at the end of this instant
             hourly_usd = usd_an_hour(simulation)
             while (most is None or (len(log) < most and time.perf_counter() < stop_s)) and simulation.advance(
                 until_ms, _SLICE
@@ -170,28 +174,32 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
         lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
     rows = [(measure.value, f"{after:,}", f"{before:,}") for measure, before, after in trial.differences()]
     rows += [(f"{job_id} completed", after, before) for job_id, before, after in _completions(session, trial)]
+    if not rows and not lines and not trial.leaving:
+        lines.append(line(Span(f"  accepted; no other difference{'' if trial.is_end else ' so far'}", Role.DIM)))
     rows += _money_rows(trial)
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
     value_cells = max((len(after) for _, after, _ in rows), default=0)
     for label, after, before in rows:
         begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}  ", Role.DIM)
-        lines.append(line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(f"  otherwise {before}", Role.DIM)))
+        otherwise = f"  otherwise {before}" if before != after else "  no difference"
+        lines.append(line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(otherwise, Role.DIM)))
     if trial.leaving:
         texts = wrapped(f"nodes that leave: {_some_of(trial.leaving)}", cells - 2)
         lines += [line(f"  {each}") for each in texts]
-    if not lines:
-        lines.append(line(Span(f"  accepted; no other difference{'' if trial.is_end else ' so far'}", Role.DIM)))
     return lines
 
 
 def _money_rows(trial: TrialResult) -> list[tuple[str, str, str]]:
-    """Return the price of an hour and the cost until the end of the trial, if they differ."""
+    """Return the cost of an hour from now on and that until the end of the trial; nothing if nothing costs."""
     until = "cost until the end" if trial.is_end else "cost until then"
+    if len(trial.refused) == trial.commands or not any((*trial.hourly_usd, *trial.cost_usd)):
+        return []
     rows = []
-    for name, (before, after), digits in (("an hour costs", trial.hourly_usd, 3), (until, trial.cost_usd, 2)):
-        said, otherwise = (f"{usd:,.{digits}f}" for usd in (after, before))
-        if said != otherwise:
-            rows.append((name, f"{said} USD ({after - before:+,.{digits}f})", otherwise))
+    for name, (before, after) in (("an hour now costs", trial.hourly_usd), (until, trial.cost_usd)):
+        said, otherwise = fmt.dollars(after), fmt.dollars(before)
+        if abs(after - before) >= _LEAST_DIFFERENCE:
+            said += f" ({fmt.more_dollars(after - before)})"
+        rows.append((name, said, otherwise))
     return rows
 
 
