@@ -117,7 +117,7 @@ def test_a_job_counts_its_tasks_by_state_and_says_what_it_waits_for():
     sim = simulation(a_job(tasks=tasks))
     run_to(sim, seconds=READY_S + 30)
     model = JobsModel(Session(sim))
-    assert only(model, "Tasks") == ["1 of 3 ✗1 ████▓▓▓···"]
+    assert only(model, "Tasks") == ["1 of 3 ✗1 ━━━━╍╍╍───"]
     assert only(model, "Waiting for") == ["1 task to end"]
     do(sim, "disableJob", jobId="j", disableTasks="requeue")
     run_to(sim, seconds=READY_S + 60)
@@ -293,7 +293,7 @@ def test_ids_keep_the_ends_that_tell_them_apart():
 def test_the_details_of_few_rows_stand_below_them(dashboard_at, size):
     seen = []
     drive(dashboard_at(LATER_S), "4", lambda app: seen.append(text_of(app)), size=size)
-    head = next(at for at, line in enumerate(seen[0]) if "─ Jobs 1 ─" in line)
+    head = next(at for at, line in enumerate(seen[0]) if "━ Jobs 1 ━" in line)
     details = next(at for at, line in enumerate(seen[0]) if "─ Details ─" in line)
     assert details == head + 6
     assert contains(seen[0], "General")

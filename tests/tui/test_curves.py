@@ -114,6 +114,11 @@ def test_the_least_important_chart_is_left_out_first():
     assert "Cost" not in low
 
 
+def test_the_scale_of_things_ends_at_one_at_least():
+    assert nice_top(0.004, is_count=True) == 1
+    assert nice_top(0.004, is_count=False) < 0.01
+
+
 def test_the_readings_are_the_numbers_of_now():
     model = model_at("priorities-and-fairness", 360_000)
     text = "\n".join(text_of(model, 70, 30))

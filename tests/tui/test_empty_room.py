@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation
+from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.panes.node_map import NodeMapPane
 from tui.viewmodels.curves.curves import CurvesModel
@@ -52,6 +53,21 @@ def test_the_whole_name_of_a_task_stands_on_a_narrow_card_in_place_of_its_bar(on
     assert "the-whole-book" in narrow
     assert "─" not in narrow
     assert "─" in wide
+
+
+def test_a_list_of_few_rows_has_the_curves_below_its_details():
+    sim = simulation(a_job(tasks=30), pool=a_pool(nodes=2))
+    run_to(sim, seconds=READY_S + 200)
+
+    async def run(size):
+        async with Dashboard(sim, plays=False).run_test(size=size) as pilot:
+            await pilot.pause()
+            await pilot.press("4")
+            await pilot.pause()
+            return text_of(pilot.app)
+
+    assert contains(asyncio.run(run((200, 60))), "─ Details ─", "Curves: j on p", "Running tasks")
+    assert not contains(asyncio.run(run((80, 24))), "Curves")
 
 
 @pytest.mark.parametrize("cells", [40, 52, 90])

@@ -27,8 +27,8 @@ _FRAME_CELLS, _FRAME_ROWS = 4, 2
 class Curves(LinesView):
     """Small charts of the pool and the job in focus."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(id="curves", classes="panel")
+    def __init__(self, session: Session, *, id: str = "curves") -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id, classes="panel curves")
         self._model = CurvesModel(session)
         self._catching_up: Worker[None] | None = None
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.containers import Horizontal
 
+from tui.panes.curves import Curves
 from tui.panes.view import View
 from tui.viewmodels.text.blocks import block_columns
 from tui.viewmodels.text.styled import Line, Role, Span, between, cut, width, wrapped
@@ -17,7 +18,8 @@ from tui.widgets.table import Table
 _BLANK: Line = (Span(" "),)
 _MOST_LINES = 3  # of a sentence below the list
 _DETAILS_CELLS, _FRAME_AND_SCROLLBAR = 42, 3
-_LEAST_ROWS, _FRAME_AND_HEAD, _LEAST_DETAILS = 3, 3, 7  # lines
+_FRAME, _LEAST_ROWS, _FRAME_AND_HEAD, _LEAST_DETAILS, _LEAST_CURVES = 2, 3, 3, 7, 8  # lines
+_WITH_CURVES = ("pool", "node", "job", "task")
 _FEW_SHARE = 0.4  # of the height that few rows take at most
 
 if TYPE_CHECKING:
@@ -45,8 +47,10 @@ class ListPage(ResizeFilter, View):
         self.columns = model.columns
         self._table = Table(model)
         self._details = PageView(model.session.glyphs.cursor, classes="details")
+        self._curves = Curves(model.session, id=f"{id}-curves")
         self._detailed: int | None = None  # the row whose details are shown
         self._details_cells = _DETAILS_CELLS - _FRAME_AND_SCROLLBAR
+        self._room_below = 0  # lines that few rows leave
         self._divided: dict[str, int | None] = {}  # what was set last: setting it again would lay out the screen
         self._cursor_id = self._recalled_id = ""  # of the row under the cursor, now and when the list was left
 
@@ -63,6 +67,7 @@ class ListPage(ResizeFilter, View):
         with Horizontal(classes="body"):
             yield self._table
             yield self._details
+            yield self._curves
         yield LinesView(classes="footing")
 
     def remembered(self) -> dict[str, Any]:
@@ -127,6 +132,7 @@ class ListPage(ResizeFilter, View):
         left = body.width - self._table.natural_width
         wide = max(_DETAILS_CELLS, min(left, body.width // 2)) if self._table.natural_width else _DETAILS_CELLS
         self._details_cells = (body.width if is_few else wide) - _FRAME_AND_SCROLLBAR
+        self._room_below = body.height - lines if is_few else 0
         for widget, style, value in (
             (self._table, "height", lines if is_few else None),
             (self._details, "width", None if is_few or wide == _DETAILS_CELLS else wide),
@@ -134,6 +140,19 @@ class ListPage(ResizeFilter, View):
             if self._divided.get(style) != value:
                 self._divided[style] = value
                 setattr(widget.styles, style, value)
+
+    def _share_with_curves(self, lines: int) -> None:
+        """Show the curves of the pool and the job in focus in the room that details of so many lines leave."""
+        has_curves = self.model.kind in _WITH_CURVES and self._room_below - lines >= _LEAST_CURVES
+        if has_curves and not self.has_class("-curves"):
+            self.call_after_refresh(self._curves.update)  # which has no size before
+        self.set_class(has_curves, "-curves")
+        height = lines if has_curves else None
+        if self._divided.get("details") != height:
+            self._divided["details"] = height
+            self._details.styles.height = height
+        if has_curves:
+            self._curves.update()
 
     def _update_row(self) -> None:
         table = self.table
@@ -150,7 +169,9 @@ class ListPage(ResizeFilter, View):
             blocks = [] if key is None else self.model.details(key)
             cells = max(10, self._details_cells - PageView.MARGIN - 1)
             details.subject = table.subject
-            details.show_page(block_columns(blocks, cells), is_new=key != self._detailed)
+            page = block_columns(blocks, cells)
+            self._share_with_curves(len(page) + _FRAME)
+            details.show_page(page, is_new=key != self._detailed)
             self._detailed = key
         footing = self.query_one(".footing", LinesView)
         cells = max(10, footing.size.width)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-_REST, _REST_OF_WORDS = 5, 4  # lines of frame, legend and description; where nodes are told in words, without the last
+_FRAME, _LEGEND = 2, 2  # lines, those of the legend at most
 _SIDES = 4  # cells of frame and padding
 _LOW = 6  # lines; a lower pane has a legend of one line and no description
 _MORE_OUTPUT = 3  # lines by which each card can grow
@@ -65,13 +65,15 @@ class NodeMapPane(Vertical):
         """Return the rows for the nodes, with the legend: cards in three fifths of the view, else half of it."""
         model, cells = self._model, width - _SIDES
         count = max(1, len(model.nodes))
-        best = model.layout(cells, height * 3 // 5 - _REST_OF_WORDS)
+        of_words = _FRAME + min(_LEGEND, model.legend_lines(cells))
+        of_cells = of_words + 1  # for the description of the node under the cursor
+        best = model.layout(cells, height * 3 // 5 - of_words)
         if best.form is not Form.CARD:
-            best = model.layout(cells, height // 2 - _REST)
-        rest = _REST_OF_WORDS if best.form in (Form.CARD, Form.LINE) else _REST
+            best = model.layout(cells, height // 2 - of_cells)
+        rest = of_words if best.form in (Form.CARD, Form.LINE) else of_cells
         lines = best.height(count) + rest
         more = best.rows(count) * _MORE_OUTPUT if best.form is Form.CARD and model.has_output() else 0
-        return Wish(min(lines, model.layout(cells, 2).height(count) + _REST), lines, lines + more)
+        return Wish(min(lines, model.layout(cells, 2).height(count) + of_cells), lines, lines + more)
 
     def _describe(self, *, is_shown: bool) -> None:
         described, node_map = self.query_one("#described", LinesView), self.query_one(NodeMap)

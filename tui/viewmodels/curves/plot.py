@@ -60,7 +60,7 @@ def _cell(text: str, role: Role, ground: Role | None = None) -> _Cell:
 
 def nice_top(value: float, *, is_count: bool) -> float:
     """Return a round number that is not below a value, for the top of a scale; a count's top is a whole number."""
-    if value <= 0:
+    if value <= 0 or (is_count and value < 1):
         return 1
     power = 1.0
     while power * 10 <= value:

@@ -34,7 +34,7 @@ def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -
     separator = Span(f" {session.glyphs.path} ", Role.DIM)
     clock = _clock(session, transport, is_narrow=cells < _WIDE)
     parts = _path(session, cells)
-    room = cells - width(clock) - len(title) - 2 - len(parts) * width((separator,))
+    room = cells - width(clock) - len(title) - 3 - len(parts) * width((separator,))
     names = squeezed([text for text, _ in parts], room)
     path = [span for text, (_, view) in zip(names, parts, strict=True) for span in (_to_view(text, view), separator)]
     return between((Span(" "), *path, Span(title, Role.STRONG)), clock, cells)

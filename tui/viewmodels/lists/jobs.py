@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.views.pages.phases import HookCounts, TaskCounts
 
 _BAR_CELLS, _NUMBER_CELLS = 10, 8
-_BAR_SIGNS = "█▓·#=. "
+_BAR_SIGNS = "━╍─=~- "
 
 
 class JobsModel(NamedRowsModel["JobRow"]):
@@ -48,7 +48,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
         Column(
             "Tasks",
             28,
-            "completed tasks (full), running ones (shaded) and others, of all; then the failures",
+            "completed tasks (thick), running ones (dashed) and others, of all; then the failures",
             least=13,
             is_whole=True,
         ),
@@ -115,8 +115,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
         """Return the completed tasks of all, and a bar of completed, running and other ones; failures have a sign."""
         glyphs, total = self.session.glyphs, counts.total
         done, busy = counts.succeeded + counts.failed, counts.running + counts.preparing
-        parts = [(done, Role.PLAIN, glyphs.full), (busy, Role.PLAIN, glyphs.shade)]
-        filled = plain(bar([*parts, (total - done - busy, Role.PLAIN, glyphs.rest)], _BAR_CELLS))
+        parts = [(done, Role.PLAIN, glyphs.meter), (busy, Role.PLAIN, glyphs.meter_running)]
+        filled = plain(bar([*parts, (total - done - busy, Role.PLAIN, glyphs.meter_rest)], _BAR_CELLS))
         sign = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
         numbers = f"{done:,} of {total:,}{sign}" if total else "none"
         return Span(f"{numbers:<{_NUMBER_CELLS}} {filled}".strip(), Role.FAILED if counts.failed else Role.PLAIN)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.views.pages.node_work import last_output
 from engine.views.pages.nodes import count_gone, gone_in
 from tui.viewmodels.node_map.layout import FRAMED_LINES, MOST_CARDS, Form, Layout, Needs, layout_for
+from tui.viewmodels.node_map.legend import laid_out
 from tui.viewmodels.node_map.lenses import LENSES, Lens, facts_of, first_lens, glyph_for, rank_of, severity_of
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, Glyph, phase_glyph
@@ -213,6 +214,11 @@ class NodeMapModel:
     def counts(self) -> list[tuple[Glyph, int]]:
         """Return the number of nodes for each glyph, failures first, then in the order of the state tables."""
         return self._counts(self.codes)
+
+    def legend_lines(self, cells: int) -> int:
+        """Return the lines that the legend takes."""
+        entries = laid_out(self.counts(), self.session.glyphs, max(1, cells))
+        return entries[-1].line + 1 if entries else 1
 
     def _counts(self, codes: bytes) -> list[tuple[Glyph, int]]:
         found = ((glyph, codes.count(code)) for code, glyph in enumerate(self.glyphs))
