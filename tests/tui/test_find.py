@@ -99,6 +99,50 @@ def test_among_very_many_tasks_no_slice_takes_long_and_few_hits_are_kept():
     assert longest_s < 0.5
 
 
+def with_nodes(count):
+    body = {
+        "scenario": "nodes",
+        "pools": [{"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": count}],
+        "account": {"quotas": {"dedicatedCores": 10_000}},
+        "jobs": [
+            {
+                "id": "j",
+                "poolInfo": {"poolId": "p"},
+                "jobPreparationTask": {"commandLine": "prepare", "simulate": {"duration": "PT1S"}},
+                "taskFactory": {
+                    "type": "parametricSweep",
+                    "parameterSets": [{"start": 1, "end": count}],
+                    "repeatTask": {"id": "t-{0}", "commandLine": "work", "simulate": {"duration": "PT1M"}},
+                },
+            }
+        ],
+    }
+    simulation = Simulation(load_scenario("nodes", text=json.dumps(body)))
+    simulation.run_until(600_000)
+    return Session(simulation)
+
+
+def test_the_files_of_more_than_a_hundred_nodes_are_searched():
+    session = with_nodes(150)
+    search = Search(session, "stdout")
+    while search.advance(1):
+        pass
+    (files,) = (group for group in search.groups if group.title == "Files")
+    assert files.count > 250  # of preparation and of the task, on nearly every node
+    assert files.note == ""
+
+
+def test_what_a_long_search_leaves_out_is_said(monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.frame.search._BUDGET_S", -1.0)
+    search = Search(with_nodes(3), "stdout")
+    while search.advance(1):
+        pass
+    said = [plain(spans) for _, spans in search_lines(search, 100)[0]]
+    assert "Files 0  of the first 0 nodes; those of 3 were not searched" in said
+    assert any(text.startswith("Events 0  of the newest 0; ") and text.endswith("not searched") for text in said)
+    assert plain(search_heading(search)) == "0 found; not everything was searched"
+
+
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 def test_the_key_opens_it_it_searches_while_typed_and_enter_goes_there(dashboard_at, size):
     seen = []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_line, job_state, run_to, simulation, wait_for
-from tests.tui.screen_text import contains, text_of
+from tests.builders import READY_S, a_job, a_line, a_pool, do, job_state, node, run_to, simulation, wait_for
+from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
+from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.glyphs import GlyphSet
 from tui.viewmodels.text.styled import plain, width
 from tui.viewmodels.watch.job_tabs import tab_spans, tab_that_matters, tabs_of
 
@@ -81,3 +83,28 @@ def test_expectations_are_a_tab_where_the_scenario_has_some():
 
     drive(app, choose, lambda app: seen.extend(text_of(app)))
     assert contains(seen, "Expectations 1", "Wanted")
+
+
+def test_the_frame_says_what_the_symbol_of_a_node_that_is_gone_means():
+    sim = simulation(a_job(tasks=9, **HOOKS), pool=a_pool(nodes=2))
+    run_to(sim, seconds=READY_S + 70)
+    model = PreparationModel(Session(sim))
+    model.update()
+    assert "∅" not in model.told(100)
+    do(sim, "removeNodes", poolId="p", nodeList=[node(sim, 1).id])
+    run_to(sim, seconds=READY_S + 240)
+    session = Session(sim)
+    model = PreparationModel(session)
+    model.update()
+    assert "∅ node gone" in model.told(100)
+    assert [plain(model.cells(model.key(at))[:1]) for at in range(model.count)].count("∅") == 1
+    assert len(model.told(30)) <= 30
+    session.glyphs = GlyphSet(ascii_only=True)
+    assert "g node gone" in model.told(100)
+
+
+def test_help_of_watch_speaks_of_what_is_there(dashboard_at):
+    shown = "\n".join(after(dashboard_at(330), "?", size=(200, 60)))
+    assert "three bars" not in shown
+    for words in ("Jobs stand at the top", "Needs attention lists", "Curves show", "Left and right turn them"):
+        assert words in shown, words

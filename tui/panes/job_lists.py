@@ -98,7 +98,7 @@ class JobLists(Table):
 
     def _set_title(self) -> None:
         model = self.model
-        told = f"{model.of_all()}   {model.spread()}".strip() if isinstance(model, InstancesModel) else ""
+        told = model.told(self.outer_size.width - _TITLE_CELLS) if isinstance(model, InstancesModel) else ""
         self._tabs = tab_spans(self.names, self.name_shown, self._counts(), self.outer_size.width - _TITLE_CELLS)
         set_title(self, title_of(self._tabs), told)
 

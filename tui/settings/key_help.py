@@ -126,7 +126,9 @@ KEYS: dict[str, KeyHelp] = {
     "row.new": KeyHelp("For a pool, job, task or schedule of your own.", "create add make pool job task"),
     "pool.scale": KeyHelp("For its evaluations, and to try another formula.", "formula auto resize grow shrink"),
     "session.save": KeyHelp("Replays what you have done by hand.", "record yaml write keep"),
-    "settings": KeyHelp("For theme, glyphs, speed and keys.", "preferences options configuration colours keys"),
+    "settings": KeyHelp(
+        "For theme, symbols, speed and keys.", "preferences options configuration colours keys glyphs ascii"
+    ),
     # -- panes
     "table.open": KeyHelp("For everything about the row.", "details page"),
     "table.sort": KeyHelp("Again for the next column.", "order"),

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 MOST_HITS = 8  # shown of each group; all are counted
-_MOST_EVENTS = 100_000  # looked at, the newest first
-_MOST_NODES_WITH_FILES = 100
+_BUDGET_S = 8.0  # of work for the files, and for the events; what is left is not searched, and that is said
 _LONGEST_LOG = 300_000  # entries; of longer ones the files of every node take too long
 _BATCH = 2_000
 _EVENT_BATCH = 100
@@ -83,16 +82,22 @@ class Search:
         self._session = session
         self._simulation = session.simulation
         self._wanted = self.text.lower()
+        self._worked_s = 0.0
         self._steps = self._look() if len(self.text) >= _LEAST_TYPED else iter(())
 
     def advance(self, seconds: float) -> bool:
         """Look further for about so long; return whether there is more to look at."""
-        stop_s = time.perf_counter() + seconds
-        while not self.is_done:
+        began_s = time.perf_counter()
+        before_s = self._worked_s
+        while not self.is_done and self._worked_s - before_s < seconds:
             self.is_done = next(self._steps, self) is self
-            if time.perf_counter() >= stop_s:
-                break
+            self._worked_s = before_s + time.perf_counter() - began_s
         return not self.is_done
+
+    @property
+    def is_partial(self) -> bool:
+        """True if not everything was searched."""
+        return any(group.note for group in self.groups)
 
     def _look(self) -> Iterator[None]:
         """Yield after each piece of the work."""
@@ -150,9 +155,11 @@ class Search:
             group.note = "not searched in a run of this size; f shows those of a row"
             return
         nodes = [(page, node) for page in self._node_pages() for node in page.nodes()]
-        if len(nodes) > _MOST_NODES_WITH_FILES:
-            group.note = f"of the first {_MOST_NODES_WITH_FILES} nodes"
-        for page, node in nodes[:_MOST_NODES_WITH_FILES]:
+        stop_s = self._worked_s + _BUDGET_S
+        for number, (page, node) in enumerate(nodes):
+            if self._worked_s > stop_s:
+                group.note = f"of the first {number:,} nodes; those of {len(nodes) - number:,} were not searched"
+                return
             files = FilePage(self._simulation, node)
             files.update()
             for item in files.below(""):
@@ -164,10 +171,13 @@ class Search:
 
     def _events(self) -> Iterator[None]:
         events = self._session.events
-        note = f"of the newest {_MOST_EVENTS:,}" if events.count > _MOST_EVENTS else ""
-        group = self._group("Events", "events", note)
-        first = max(0, events.count - _MOST_EVENTS)
-        for numbers in _in_pieces(range(events.count - 1, first - 1, -1), _EVENT_BATCH):
+        group = self._group("Events", "events")
+        stop_s, count = self._worked_s + _BUDGET_S, events.count
+        for numbers in _in_pieces(range(count - 1, -1, -1), _EVENT_BATCH):
+            if self._worked_s > stop_s:
+                searched = count - 1 - numbers[0]
+                group.note = f"of the newest {searched:,}; {count - searched:,} older ones were not searched"
+                return
             for number in numbers:
                 event = events.row(number)
                 said = what(event)
@@ -195,6 +205,8 @@ def search_heading(search: Search) -> Line:
     if not search.is_done:
         where = search.groups[-1].title.lower() if search.groups else "pools"
         return line(Span(f"{count:,} found, searching {where} ...", Role.DIM))
+    if search.is_partial:
+        return line(Span(f"{count:,} found; not everything was searched", Role.DIM))
     return line(Span(f"{count:,} found" if count else f"Nothing here has {search.text} in its name.", Role.DIM))
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FIRST = (
     Column("", 1),
     Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
-    Column("State", 9, "running or completed; the glyph shows the derived status", from_width=60),
+    Column("State", 9, "running or completed; the symbol shows the derived status", from_width=60),
     Column("Result", 8, "success or failure, once completed", least=7),
     Column("Start time", 10, "when it last started", least=8, is_whole=True),
     Column("End time", 10, "when it ended", least=8, is_whole=True),
@@ -53,6 +53,7 @@ _EXTRA = (
     Column("Node state", 28, "present state of the node, or when it left the pool", is_extra=True),
 )
 _BAR_CELLS = 8
+_UNNAMED = (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.GONE)  # the service calls them running or completed
 
 
 class InstancesModel(RowsModel):
@@ -73,6 +74,19 @@ class InstancesModel(RowsModel):
             return ""
         times = zip(("p50", "p95", "slowest"), spread, strict=True)
         return "  ".join(f"{name} {fmt.span(ms).removeprefix('00:')}" for name, ms in times)
+
+    def told(self, cells: int) -> str:
+        """Return what a frame around the list says: the number of nodes, symbols and durations, as much as fits."""
+        parts = [part for part in (self.of_all(), self.legend(), self.spread()) if part]
+        while len(parts) > 1 and len("   ".join(parts)) > cells:
+            parts.pop()
+        return "   ".join(parts)
+
+    def legend(self) -> str:
+        """Return the symbols in the list that differ from what the column State says, with their meanings."""
+        counts, glyphs = self._page.counts(), self.session.glyphs
+        shown = (hook_glyph(self.hook, status) for status in _UNNAMED if counts.get(status))
+        return "  ".join(f"{glyphs.of(glyph)} {glyph.name}" for glyph in shown)
 
     def of_all(self) -> str:
         """Return the number of nodes with a record, and that of all nodes in the pool."""

@@ -74,7 +74,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
     )
     help_text = (
         "Dedicated and Spot show current and target numbers of nodes; preempted and deallocated ones do not count. "
-        "Node counts is derived: the glyph and the number of each state. "
+        "Node counts is derived: the symbol and the number of each state. "
         "Utilisation is the share in use of the slots of ready nodes. Deleted pools keep their cost.\n"
         "Enter puts a pool in focus and opens its page. 3 lists its nodes.\n"
         "S shows a pool's autoscale: formula, evaluations, and an editor."
