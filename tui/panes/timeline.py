@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef
 
 HELP = (
-    "Rows are the nodes of the pool in focus, the tasks of the job in focus, the jobs, or the job's preparation or "
-    "release tasks on each node (r); a column is a span of time (+ and -). o and O choose the order: by number, first "
-    "start, busy share or failures.\n"
-    "Until you zoom, the columns show the whole run. A bar is a task with its name and its duration, an attempt, or a "
-    "phase of a job: preparation up to its first task, tasks, release. Few rows have several lines; the slots of a "
-    "node are then bars of their own. Where bars have no room, a cell shows the state that filled most of it; failures "
-    "and starts of preparation are always shown.\n"
-    "Right of the recorded events a solid line shows how long the present state is planned to last, a dotted line how "
-    "long it is estimated to last; without an estimate the line does not end.\n"
-    "The curves on top show the pool's maximum in each column: nodes, running tasks, preparing nodes. Their numbers "
-    "are those of the moment under the cursor. Below few nodes stand the jobs.\n"
-    "Arrow keys or a click move the cursor; the wheel scrolls, with shift it moves through time. Enter goes to the "
-    "moment under the cursor; pressed again, it opens what was there. w explains the state of a node at that moment. "
-    "e draws all rows as a picture (SVG)."
+    "r chooses the rows: nodes, tasks, jobs, preparation tasks or release tasks. "
+    "They belong to the pool and job in focus. "
+    "A column is a span of time: + and - change it. Until you zoom, the columns show the whole run. "
+    "o and O choose the order: number, first start, busy share or failures.\n"
+    "A bar is a task, an attempt, or a phase of a job. "
+    "The phases are preparation, tasks and release. Few rows have several lines, one for each slot. "
+    "Where bars have no room, a cell shows its longest state. "
+    "Failures and starts of preparation are always shown.\n"
+    "Right of the recorded events a solid line is planned, a dotted one estimated. "
+    "Without an estimate the line does not end.\n"
+    "The curves on top show the pool's maximum in each column. "
+    "Their numbers are those of the moment under the cursor. Below few nodes stand the jobs.\n"
+    "Arrow keys or a click move the cursor. The wheel scrolls; with shift it moves through time. "
+    "Enter goes to the moment under the cursor. Pressed again, it opens what was there. "
+    "w explains the state of a node at that moment. e draws all rows as a picture (SVG)."
 )
 
 

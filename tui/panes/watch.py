@@ -39,24 +39,23 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 HELP = (
-    "Jobs stand at the top, the worst first: phases as bars, end, and number of problems. "
+    "Jobs stand at the top, the worst first, with phases, end and problems. "
     "A single job has a line for each phase. The cursor there chooses the job in focus. "
     "All other panes show this job and its pool.\n"
     "Nodes are shown as cards, lines, names or cells, whatever fits. l and L change the lens: what colours mean. "
-    "A card has the node's tasks with their progress, its preparation, and its newest output. "
+    "A card shows the node's tasks, its preparation, and its newest output. "
     "Beside a cell - means scheduling disabled, and a dot means Spot. "
     "With very many nodes a cell stands for several. It shows any failure among them, else what most of them are. "
     "Enter shows the nodes of such a cell, esc goes back. "
-    "On the legend enter dims all other nodes, and m marks all nodes of an entry.\n"
-    "Needs attention lists what has gone wrong in all jobs, pools and job schedules. "
-    "It is grouped by cause, the worst and newest first. "
+    "On the legend enter dims all other nodes. m marks the nodes of an entry.\n"
+    "Needs attention lists what has gone wrong anywhere, grouped by cause. The worst and newest come first. "
     "Simulated entries have not happened yet: the run has been played ahead. "
-    "Enter goes to the first item of a group, or to the moment of what is ahead. "
+    "Enter goes to the first item, or to the moment of what is ahead. "
     "a acts on the whole group, m marks it.\n"
     "Curves show the time so far. H switches between the last hour and all.\n"
     "The tabs below show preparation tasks, tasks, release tasks, events and expectations. Left and right turn them. "
-    "There p50, p95 and slowest are derived: how long the last successful runs took.\n"
-    "w explains what is under the cursor, and the oldest wait of the job in focus.\n"
+    "p50, p95 and slowest are derived: durations of the last successful runs.\n"
+    "w explains what is under the cursor, and the job's oldest wait.\n"
 ) + HOW_ESTIMATED
 
 _HINTS = {

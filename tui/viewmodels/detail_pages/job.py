@@ -56,7 +56,7 @@ class JobDetailModel(DetailModel):
         "A job, in tabs. Curves shows how it went up to now.\n"
         "Approximate task count is the service's count. Preparing tasks count as running there. "
         "Beside it are the exact numbers and the difference.\n"
-        "Statistics shows how long tasks ran and waited, how they failed, and what the job cost.\n"
+        "Statistics shows run times, waiting times, failures by exit code, and the cost.\n"
         "Tasks, Preparation tasks and Release tasks show the first rows. Enter on the first line opens the list."
     )
 

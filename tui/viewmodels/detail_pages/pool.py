@@ -37,7 +37,7 @@ class PoolDetailModel(DetailModel):
     help_text = (
         "A pool, in tabs. Nodes shows the first nodes and leads to the list. Scale shows the targets, or the "
         "formula with its last evaluation. S opens the editor.\n"
-        "Curves shows the nodes against their target, the cost, and the tasks of the job in focus. "
+        "Curves shows nodes against their target, cost, and tasks of the focused job. "
         "H switches between the last hour and all."
     )
 

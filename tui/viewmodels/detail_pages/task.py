@@ -50,8 +50,8 @@ class TaskDetailModel(DetailModel):
         "A task, in tabs. The lines above show when the task last entered each state. The durations include all "
         "attempts.\n"
         "Attempts has a line for each assignment to a node. Dependencies draws what the task depends on, and its "
-        "dependents, with the chain that decides when it can begin.\n"
-        "Output follows the last lines of stdout.txt and stderr.txt while the task runs."
+        "dependents. The chain that decides when it can begin is marked.\n"
+        "Output shows the last lines of stdout.txt and stderr.txt, also while it runs."
     )
 
     @property

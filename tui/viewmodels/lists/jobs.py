@@ -70,9 +70,9 @@ class JobsModel(NamedRowsModel["JobRow"]):
     )
     help_text = (
         "Preparation and Release show the completed nodes of all, then the failures. "
-        "The bar of Tasks shows completed, running and other tasks; beside it are the completed ones of all. "
+        "Tasks shows the completed ones of all. Its bar has completed, running and other tasks. "
         "Waiting for is derived.\n"
-        "The job under the cursor is in focus: views 5 to 7 show it, and 1 watches it. Enter opens its page."
+        "The job under the cursor is in focus, also in other views. Enter opens its page."
     )
 
     def _find(self, identity: str) -> JobRow | None:

@@ -68,7 +68,7 @@ class NodesModel(RowsModel):
     )
     help_text = (
         "All nodes that the pool in focus ever had. Running tasks shows used slots, of all slots.\n"
-        "Focus job is derived: the node's preparation and release for the job in focus.\n"
+        "Focus job is derived: preparation and release of the job in focus.\n"
         "A node with scheduling disabled takes no new tasks. It is offline when none run."
     )
 

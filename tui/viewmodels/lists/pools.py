@@ -73,7 +73,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         Column("Jobs", 24, "the jobs of the pool", is_extra=True, is_derived=True),
     )
     help_text = (
-        "Dedicated and Spot show current and target numbers of nodes; preempted and deallocated ones do not count. "
+        "Dedicated and Spot show current and target nodes, without preempted and deallocated ones. "
         "Node counts is derived: the symbol and the number of each state. "
         "Utilisation is the share in use of the slots of ready nodes. Deleted pools keep their cost.\n"
         "Enter puts a pool in focus and opens its page. 3 lists its nodes.\n"

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _HOW_TO_ASK = ("  (w: why)", "")
 
 HELP = (
-    "Simulated ends are exact as long as nothing is done by hand: the run has been played ahead. "
-    "Estimates stand in for them in a large run.\n"
-    "Preparation is done when the last running one ends as planned; "
-    '"or later" means that more nodes are likely to prepare.\n'
+    "Simulated ends are exact: the run has been played ahead. What is done by hand changes them. "
+    "In a large run, estimates stand in for them.\n"
+    "Preparation is done when the last running one ends as planned. "
+    '"Or later" means that more nodes are likely to prepare.\n'
     "For tasks, the pace so far is assumed to continue. "
     "When no task waits, the planned end of the last one counts.\n"
     "The job is completed after its slowest release task. Its max wall-clock time is a limit.\n"
