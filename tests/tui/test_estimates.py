@@ -110,7 +110,7 @@ def test_where_lines_are_few_each_bar_has_its_end(session_at):
 def test_the_scrubber_reaches_the_planned_end(session_at):
     session = session_at(WORKING_S)
     strip = plain(scrubber(session, 120))
-    assert "planned end 08:07:45" in strip
+    assert "estimated end 08:07:45" in strip
     last = strip.rindex("┄")
     assert scrubber_ms(session, last, 120) == pytest.approx(session.forecast().end_ms, abs=8000)
 

@@ -248,6 +248,43 @@ def test_simulated_ends_stand_in_header_rail_and_description():
     assert any("Simulated: tasks done" in sentence and "08:08:10" in sentence for sentence in said)
 
 
+def test_at_the_end_the_header_has_the_end_and_no_simulated_one():
+    session = session_of(ONE_NODE)
+    play_to_the_end(session)
+    session.update()
+    assert plain(scrubber(session, 140)).endswith(" end 08:08:10 ")
+    assert "simulated" not in plain(scrubber(session, 140))
+
+
+def test_an_end_that_is_simulated_soon_is_not_estimated_first():
+    session = session_of(ONE_NODE, ahead=False)
+    session.simulation.run_until(300_000)
+    session.awaits_end = True
+    session.update()
+    assert "end 08:" not in plain(scrubber(session, 140))
+    session.awaits_end = False
+    session.update()
+    assert "estimated end 08:" in plain(scrubber(session, 140))
+
+
+def test_a_moment_beyond_the_end_leads_to_the_end():
+    simulation, seen = Simulation(load_scenario("mpi-on-four-nodes")), []
+    drive(Dashboard(simulation, at_ms=480_000, plays=False), lambda app: seen.append(text_of(app)[:2]))
+    assert simulation.now_ms == simulation.log.last_ms == 396_000
+    assert "08:06:36  +00:06:36   END" in seen[0][0]
+    assert seen[0][1].endswith(" end 08:06:36")
+
+
+def test_a_key_goes_to_the_end_and_from_the_past_to_the_newest_moment(dashboard_at):
+    app, seen = dashboard_at(100, ONE_NODE), []
+    look = [lambda app: seen.append((app.session.now_ms, text_of(app)[-1]))]
+    drive(app, *look, "comma", "comma", *look, "G", *look, "G", *look)
+    assert [now_ms for now_ms, _ in seen[2:]] == [90_000, 490_000]
+    assert app.session.simulation.log.last_ms == 490_000
+    assert ["G to the end" in hints for _, hints in seen] == [True, False, True, False]
+    assert "G to now" in seen[1][1]
+
+
 # -- other runs ------------------------------------------------------------------------------------------------------
 
 

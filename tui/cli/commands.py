@@ -173,7 +173,11 @@ def run(
 @click.option(
     "--speed", metavar="X", help="Simulated seconds per real second, or max.  [default: a run takes about a minute]"
 )
-@click.option("--at", metavar="TIME", help="Jump there first: PT5M or 300 (seconds) from the start, or a UTC time.")
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="Open paused at a moment: PT5M or 300 (seconds) from the start, or a UTC time. With --speed it runs on.",
+)
 @click.option("--paused", is_flag=True, help="Start paused; Space plays.")
 @click.option(
     "--theme",
@@ -218,7 +222,7 @@ def open_dashboard(
         simulation,
         at_ms=at_ms,
         speed=pace,
-        plays=not paused,
+        plays=not paused and (at is None or speed is not None),
         theme=theme,
         ascii_only=ascii_only,
         introduces=introduces,

@@ -31,6 +31,7 @@ _SEARCH_SLICE_S = 0.02
 _EVENTS_BETWEEN_CLOCK_READS = 32
 _AHEAD_SLICE_S = 0.004
 _AHEAD_WAIT_S = 0.1
+_AHEAD_PATIENCE_S = 3.0  # before estimates stand in for simulated ends
 
 
 class Playback:
@@ -275,8 +276,15 @@ class Playback:
         ahead = self._session.ahead
         if ahead.is_complete or ahead.is_given_up or self._is_looking_ahead:
             return
-        self._is_looking_ahead = True
+        self._is_looking_ahead = self._session.awaits_end = True
+        self._screen.set_timer(_AHEAD_PATIENCE_S, self._stop_awaiting_end)
         self._screen.run_worker(self._look_ahead(), group="ahead", exclusive=True)
+
+    def _stop_awaiting_end(self) -> None:
+        """Show estimates if the end is not known yet."""
+        if self._session.awaits_end:
+            self._session.awaits_end = False
+            self._update()
 
     async def _look_ahead(self) -> None:
         try:
@@ -285,7 +293,10 @@ class Playback:
                 while self.pacer.is_seeking or self._is_searching or (self.pacer.playing and self.pacer.speed is None):
                     await self.pacer.yielder.pause(_AHEAD_WAIT_S)
         finally:
-            self._is_looking_ahead = False
+            self._is_looking_ahead = self._session.awaits_end = False
+        end_ms = self._session.end_ms
+        if end_ms is not None and self._session.now_ms > end_ms and not self._session.is_past:
+            self._session.simulation.finish()  # time went on beyond the last event before that was known to be the last
         self.take_usual_speed()
         if self._screen.is_running:
             self._update()

@@ -36,6 +36,7 @@ class TimeKeys(ViewScreen):
         Binding("right_curly_bracket", "set_speed(0)", "as fast as possible", id="time.max"),
         Binding("Z", "cross_quiet", "cross stretches without events at once, or play them", id="time.cross"),
         Binding("t", "ask_time", "go to a time", id="time.go"),
+        Binding("G,ctrl+end", "go_to_end", "go to the end of the run", id="time.end"),
         Binding("b", "branch", "branch here", id="time.branch"),
         Binding("B", "bookmark", "bookmark this moment", id="time.bookmark"),
         Binding("c", "compare", "compare with a bookmark or an earlier run", id="time.compare"),
@@ -81,6 +82,10 @@ class TimeKeys(ViewScreen):
         """Ask for a moment to go to."""
         self.ask("go to: +5m, -30s, 10:42, PT5M, end, failure", self.go_to_time)
 
+    def action_go_to_end(self) -> None:
+        """Go to the end of the run, or in the past to the newest moment."""
+        self.playback.seek_end()
+
     def go_to_time(self, text: str) -> None:
         """Go to the moment that was typed."""
         simulation = self.session.simulation
@@ -111,6 +116,9 @@ class TimeKeys(ViewScreen):
         """Take a speed; 0 is as fast as possible."""
         self.playback.choose_speed(speed or None)
         self.update_header()
+        if not speed and not self.playback.pacer.playing:
+            end, play = self.keymap.shown("time.end"), self.keymap.shown("time.play")
+            say(self, f"As fast as possible: {play} runs, {end} goes to the end.")
 
     def action_cross_quiet(self) -> None:
         """Cross stretches in which nothing happens at once, or play them."""

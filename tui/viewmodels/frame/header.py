@@ -108,6 +108,8 @@ def of_use(
     """
     plays = "pause" if transport.is_playing else "start again" if transport.is_finished and not is_past else "run"
     first = [("time.play", plays)]
+    if is_past or not transport.is_finished:
+        first.append(("time.end", "to now" if is_past else "to the end"))
     if transport.way is not None:
         first.insert(0, ("go.out", "stay here"))
     elif is_past:

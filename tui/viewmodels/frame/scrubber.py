@@ -37,8 +37,9 @@ def _scale(session: Session, cells: int) -> _Scale:
     span_ms = min(span_ms + span_ms // _BEYOND, session.simulation.end_ms) if known_ms is not None else span_ms
     first, last = f" {fmt.clock(start, 0)} ", f" {fmt.clock(start, span_ms)} "
     if planned_ms is not None and cells >= _WIDE:
-        how = "planned" if known_ms is None else "simulated"
-        last = f" {how} end {fmt.clock(start, planned_ms)} " + (last if known_ms is None else "")
+        is_recorded = known_ms is not None and session.newest_ms >= known_ms
+        how = "" if is_recorded else "estimated " if known_ms is None else "simulated "
+        last = f" {how}end {fmt.clock(start, planned_ms)} " + (last if known_ms is None else "")
     elif known_ms is not None:
         last = f" {fmt.clock(start, known_ms)} "
     return _Scale(first, last, cells - len(first) - len(last), span_ms, planned_ms)

@@ -75,13 +75,14 @@ class Session:
         self._foretold = Foretold(simulation, self.ahead)
         self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
         self.newest_ms = simulation.now_ms
+        self.awaits_end = False  # the run has just begun to be played ahead: no estimate stands in for its end
         self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
         self.crossed: list[tuple[int, int]] = []  # stretches without events that playback has crossed at once
         self.bookmarked_ms: list[int] = []  # in the order in which they were set
         self.marks: dict[ItemRef, None] = {}  # in the order of marking
         self._job_id = ""
         self._pool_id = ""
-        self._moment: tuple[int, int, int, bool, int] = (-1, -1, -1, False, -1)
+        self._moment: tuple[object, ...] = ()
         self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
         self._jobs: dict[str, JobRow | None] = {}
         self._found: dict[tuple[object, tuple[object, ...]], object] = {}
@@ -109,7 +110,7 @@ class Session:
         """Drop what was cached for another moment, and note how far the run has come."""
         simulation = self.simulation
         known = self.ahead.generation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past, known
+        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past, known, self.awaits_end
         if moment == self._moment:
             return
         self._moment = moment
@@ -332,6 +333,8 @@ class Session:
         return self._forecast[1]
 
     def _estimate(self, job_id: str) -> Forecast:
+        if self.awaits_end:
+            return Forecast()
         pages, tasks = self.pages(job_id), self.tasks(job_id)
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
             self._forecaster = Forecaster(self.simulation, tasks, *pages)

@@ -75,6 +75,8 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False) -> Line:
         estimated.append(f"job{completed} {clock(forecast.job_ms)}")
     if estimated:
         known.append(f"{'Simulated' if forecast.is_simulated else 'Estimated'}: {session.text(' · ').join(estimated)}")
+    elif session.awaits_end:
+        known.append("Simulating the rest of the run")
     elif job.state is JobState.ACTIVE and job.phases.tasks.total and not forecast.is_simulated:
         runs = job.phases.tasks.running or job.phases.tasks.preparing
         known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
