@@ -396,3 +396,33 @@ def test_a_large_form_is_ascii_where_that_is_asked_for(dashboard_at, size):
     app = dashboard_at(LATER_S, ascii_only=True)
     drive(app, "4", "ctrl+n", look(seen), "down", "down", *typed("x"), look(seen), "ctrl+t", look(seen), size=size)
     assert {letter for lines in seen for each in lines for letter in each if not letter.isascii()} == set()
+
+
+# --- the list of actions
+
+
+def test_letters_filter_the_list_of_actions(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    drive(
+        app,
+        *("3", "down", "a", look(seen), *"kill", look(seen), *["backspace"] * 4, *"zz", look(seen)),
+        *("backspace", "backspace", *"ssh", "enter", look(seen)),
+    )
+    assert contains(seen[0], "type to filter", "Reboot n1", "Reimage n1")
+    assert contains(seen[1], "/ kill", "Remove n1 from the pool")
+    assert not contains(seen[1], "Reboot n1")
+    assert contains(seen[2], "No action fits")
+    assert contains(seen[3], "Add a user account to n1", "Recorded as")
+
+
+def test_enter_in_the_past_says_that_nothing_was_done_and_what_to_press(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), "comma", "comma", "4", "a", "enter", look(seen), "b", "enter", look(seen))
+    assert contains(seen[0], "Nothing was done. This is the past. Press b to branch here first.")
+    assert not contains(seen[1], "This is the past")
+
+
+def test_the_order_in_which_nodes_leave_is_said_only_where_they_have_to(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), "2", "a", "enter", "backspace", *"9", look(seen), "backspace", *"2", look(seen))
+    assert [contains(lines, "failed nodes leave first") for lines in seen] == [False, True]

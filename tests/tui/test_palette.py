@@ -8,7 +8,7 @@ from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.commands import palette_entries
 from tui.viewmodels.sheets.palette import PaletteEntry, entry_line, fitting
-from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.text.styled import ItemRef, plain, width
 
 LATER_S = 330
 
@@ -20,7 +20,7 @@ def entries():
     from tui.app.dashboard import Dashboard
 
     app = Dashboard(simulation_at(LATER_S), plays=False)
-    return list(palette_entries(app, app.main_screen, app.choose))
+    return list(palette_entries(app, app.main_screen, app.choose, [ItemRef("node", 3)]))
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,16 @@ def entries():
         ("speed", "Speed 1x"),
         ("exit", "Quit"),
         ("quit", "Quit"),
-        ("kill", "Act on the row, or on what is marked"),
-        ("terminate", "Act on the row, or on what is marked"),
-        ("reboot", "Act on the row, or on what is marked"),
+        ("act", "Act on the row, or on what is marked"),
+        ("reboot", "Reboot n3 (node)"),
+        ("restart node", "Reboot n3 (node)"),
+        ("ssh", "Add a user account to n3 (node)"),
+        ("edit job", "Edit risk (job)"),
+        ("kill job", "Terminate risk (job)"),
+        ("kill task", "Terminate a task"),
+        ("clone job", "Clone risk (job)"),
+        ("resize", "Resize shared (pool)"),
+        ("add nodes", "Resize shared (pool)"),
         ("stdout", "Files of the row"),
         ("log", "Events"),
         ("gantt", "Timeline"),
@@ -101,6 +108,24 @@ def test_it_opens_is_typed_into_and_does_what_is_chosen(dashboard_at, size):
     assert contains(found, "1 command", "Files of the row")
     assert "Pools" in done[0]
     assert left == 1
+
+
+def test_an_action_is_on_what_is_under_the_cursor_and_says_why_it_is_not_possible(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    look = lambda app: seen.append(text_of(app))  # noqa: E731
+    keys = ("3", "down", "down", "ctrl+p", *"reimage", look, "enter", look, "escape")
+    drive(app, *keys, "ctrl+p", *"enable sched", look, "escape", "ctrl+p", *"kill task", look, "enter", look)
+    assert contains(seen[0], "Reimage n2 (node)")
+    assert contains(seen[1], "Reimage n2", "What would happen")
+    assert contains(seen[2], "Enable scheduling on n2 (node)", "Not now: it is already enabled.")
+    assert contains(seen[3], "Terminate a task", "Not here: put the cursor on a task first.")
+    assert contains(seen[4], "Terminate a task: put the cursor on one, then press a.")
+
+
+def test_in_the_past_no_action_is_possible(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), "comma", "comma", "ctrl+p", *"edit job", lambda app: seen.append(text_of(app)))
+    assert contains(seen[0], "Edit risk (job)", "This is the past.")
 
 
 def test_down_chooses_the_next_command_and_escape_none(dashboard_at):

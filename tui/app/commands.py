@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from tui.settings.key_help import when_of, words_of
 from tui.settings.options import OPTIONS
+from tui.viewmodels.actions.action_search import offered_actions
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.sheets.palette import PaletteEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from textual.app import App
     from textual.screen import Screen
 
     from tui.screens.main_screen import MainScreen
+    from tui.viewmodels.text.styled import ItemRef
 
 _LEFT_OUT = frozenset({"quit.ask", "interrupt", "palette", "pane.next", "pane.before"})
 _OPTION_WORDS = {
@@ -28,15 +30,27 @@ _OPTION_WORDS = {
 
 
 def palette_entries(
-    app: App[None], main: MainScreen, choose_value: Callable[[str, str], None]
+    app: App[None], main: MainScreen, choose_value: Callable[[str, str], None], subjects: Sequence[ItemRef] = ()
 ) -> Iterator[PaletteEntry]:
-    """Yield all commands, those of keys first; ``choose_value`` takes the name of an option and a value."""
+    """Yield all commands, those of keys first.
+
+    Args:
+        app: The application.
+        main: Its main screen.
+        choose_value: Takes the name of an option and a value.
+        subjects: The items to act on, all of one kind.
+    """
     for owner in (main, app):
         yield from _of_keys(main, owner)
     yield from _of_sheets(app, main)
     for what in NEW:
         create = partial(main.create, what)
         yield PaletteEntry(f"Create: {what}", "By a form or by its body.", create, words="new add insert")
+    for each in offered_actions(main.session, subjects):
+        start = partial(main.start_action, each)
+        yield PaletteEntry(
+            each.title, each.about, start, words=each.words, is_possible=each.is_possible, is_rare=each.is_rare
+        )
     for tab in TABS:
         explain = partial(main.help_with, tab.name)
         yield PaletteEntry(f"Help: {tab.title}", "what the view shows: columns and states", explain, words="manual")
@@ -63,7 +77,7 @@ def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
         "Account",
         "Quotas and their use, applications, certificates.",
         main.show_account,
-        words="limits cores packages subscription",
+        words="quota limits cores packages subscription",
     )
     storage = partial(main.show_account, "Storage")
     yield PaletteEntry(

@@ -288,7 +288,8 @@ class Dashboard(App[None]):
                 self.call_later(run)
 
         if self.screen is self.main_screen:
-            entries = list(palette_entries(self, self.main_screen, self.choose))
+            main = self.main_screen
+            entries = list(palette_entries(self, main, self.choose, main.subjects_of_act))
             self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)
 
     # -- the end -------------------------------------------------------------------------------------------------

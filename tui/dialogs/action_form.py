@@ -190,7 +190,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def _show(self) -> None:
         self._inputs.show(self._result, shows_missing=self._is_asked)
         view, cells, session = self.query_one("#consequences", LinesView), self._cells, self._session
-        effects = effect_lines(session, self._action, cells)
+        effects = effect_lines(session, self._action, cells, asks=self._inputs.asks_for_choice)
         news = self._news(cells)
         record = record_lines(session, self._result.commands, cells, is_folded=self._is_folded, key="ctrl+r")
         # A large form has little room for anything else on a small screen: what would happen comes first.

@@ -11,9 +11,11 @@ from textual.content import Content
 from engine.specs.command import Command
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.modal import Modal
+from tui.viewmodels.actions.action_search import words_for
 from tui.viewmodels.actions.consequences import PAST, effect_lines
 from tui.viewmodels.actions.menu import Action
 from tui.viewmodels.actions.trial import Trials
+from tui.viewmodels.sheets.palette import PaletteEntry, fitting
 from tui.viewmodels.text.styled import Line, Role, Span, line
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
@@ -21,6 +23,7 @@ from tui.widgets.lines import LinesView
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from textual import events
     from textual.app import ComposeResult
 
     from tui.viewmodels.session.session import Session
@@ -42,9 +45,12 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._actions = actions
         self._branch = branch
         self._trials = Trials(session)
+        self._typed = ""
+        self._is_asked = False  # in the past: somebody has tried to choose
 
     def compose(self) -> ComposeResult:
         with Vertical(id="actions"):
+            yield LinesView(id="typed-letters")
             yield Choices(self._session.glyphs.cursor, id="choices")
             yield LinesView(id="consequences")
 
@@ -55,23 +61,55 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self.query_one("#actions").border_subtitle = f"{keys}  K rules  esc close"
         self.call_after_refresh(self._show)
 
+    def _fitting(self) -> list[int]:
+        """Return the numbers of the actions that fit what is typed, the best first."""
+        entries = [
+            PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for each in self._actions
+        ]
+        return [entries.index(each) for each in fitting(entries, self._typed)]
+
     def _show(self) -> None:
         lines: list[tuple[int, Line]] = []
-        for number, action in enumerate(self._actions):
+        for number in self._fitting():
+            action = self._actions[number]
             reason = f"  ({action.unavailable})" if action.unavailable else ""
             role = Role.OFF if action.unavailable or self._session.is_past else Role.PLAIN
             lines.append((number, line(Span(self._session.text(action.title), role), Span(reason, Role.DIM))))
         choices = self.query_one(Choices)
-        choices.styles.height = min(len(lines), self.size.height // 2)
-        choices.show(lines)
+        if not choices.size.height:  # as many lines as all actions take, so that nothing moves while one types
+            choices.styles.height = min(len(lines), self.size.height // 2)
+        if lines:
+            choices.number = lines[0][0]
+        choices.show(lines or [(-1, line(Span("No action fits. backspace", Role.DIM)))])
         choices.focus()
-        self._show_consequences(self._actions[0])
+        typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
+        hint = Span("type to filter: reboot, kill, edit, clone ...", Role.DIM)
+        hint = Span("") if self._session.is_past else hint
+        self.query_one("#typed-letters", LinesView).show(
+            [line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)]
+        )
+        if lines:
+            self._show_consequences(self._actions[lines[0][0]])
+
+    def on_key(self, event: events.Key) -> None:
+        """Filter the actions by the letters typed so far; in the past letters are keys."""
+        letter = event.character or ""
+        if event.key == "backspace" and self._typed:
+            self._typed = self._typed[:-1]
+        elif not self._session.is_past and (letter.islower() or (self._typed and letter == " ")):
+            self._typed += letter
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+        self._show()
 
     def _show_consequences(self, action: Action) -> None:
         view = self.query_one("#consequences", LinesView)
         lines: list[Line] = [(), *effect_lines(self._session, action, max(20, view.size.width))]
         if self._session.is_past:
-            lines += [(), line(Span(PAST, Role.ALERT))]
+            asked = f"Nothing was done. {PAST}" if self._is_asked else PAST
+            lines = [(), line(Span(asked, Role.ALERT)), *lines]
         view.styles.height = len(lines)
         view.show(lines)
 
@@ -86,7 +124,8 @@ class ActionSheet(Modal[list[Command] | Action | None]):
 
     def _open(self, action: Action) -> None:
         if self._session.is_past:
-            self.notify(PAST, severity="warning")
+            self._is_asked = True
+            self._show_consequences(action)
         elif action.opens_formula:
             self.dismiss(action)
         else:

@@ -97,8 +97,13 @@ class FormInputs(Vertical):
     @property
     def line_count(self) -> int:
         """The number of lines that the fields and choices take."""
-        choices = len(self._action.choices) + 1 if self._choices.display else 0
+        choices = len(self._action.choices) + 1 if self.asks_for_choice else 0
         return sum(max(1, row.size.height) for row in self._rows.values()) + choices
+
+    @property
+    def asks_for_choice(self) -> bool:
+        """True if the choices matter for what is typed."""
+        return self._choices.display
 
     @property
     def focused_field(self) -> tuple[AnyField, str] | None:
@@ -265,7 +270,7 @@ class FormInputs(Vertical):
 
     def _submit(self, entry: Input | OptionField) -> None:
         is_last = entry is self._rows[self._action.entries[-1].name].entry
-        if self._choices.display or not is_last:
+        if self.asks_for_choice or not is_last:
             self.screen.focus_next()
         else:
             self.post_message(self.Submitted())

@@ -14,13 +14,14 @@ from tui.dialogs.autoscale import Autoscale, FormulaEditor
 from tui.saving.recorder import broken_note
 from tui.saving.targets import TargetError
 from tui.screens.time_keys import TimeKeys
+from tui.viewmodels.actions.action_search import FoundAction
 from tui.viewmodels.actions.consequences import PAST
 from tui.viewmodels.actions.menu import Action, action_for_new, actions_for
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
 from tui.viewmodels.events.event_words import what
-from tui.viewmodels.text.styled import ItemRef
-from tui.widgets.messages import CreateItem, OfferActions, say
+from tui.viewmodels.text.styled import ItemRef, Kind
+from tui.widgets.messages import CreateItem, OfferActions, ShowView, say
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
@@ -36,6 +37,14 @@ if TYPE_CHECKING:
 _MOST_MARKED = 10_000
 # What is created in the lists; in that of nodes a user of the node under the cursor.
 _CREATED_IN = {"pools": "pool", "jobs": "job", "tasks": "tasks", "schedules": "schedule", "nodes": "user"}
+# The view that lists the items of a kind.
+_LISTS: dict[Kind, str] = {
+    "node": "nodes",
+    "task": "tasks",
+    "job": "jobs",
+    "job schedule": "schedules",
+    "pool": "pools",
+}
 _RIGHT_BUTTON = 3
 
 
@@ -95,18 +104,21 @@ class CommandKeys(TimeKeys):
 
         In an empty list they are those of the account, which create something.
         """
+        self.offer_actions(self.subjects_of_act)
+
+    @property
+    def subjects_of_act(self) -> Sequence[ItemRef]:
+        """The items to act on, all of one kind; none in an empty list."""
         if self.list_page is not None and not self.list_page.model.count and not self.list_page.model.filter_text:
-            self.offer_actions([ACCOUNT_ITEM])
-            return
+            return []
         group = self.group_under_cursor
         if len(group) > 1:
-            self.offer_actions(group)
-            return
+            return group
         here = self.under_cursor
         marked = [each for each in self.session.marks if here is None or each.kind == here.kind]
         first = marked[0].kind if marked else None
         subject = [] if self.subject is None else [self.subject]
-        self.offer_actions([each for each in marked if each.kind == first] or subject)
+        return [each for each in marked if each.kind == first] or subject
 
     def on_click(self, event: events.Click) -> None:
         """Offer actions on a row or node that is clicked with the right button."""
@@ -162,7 +174,23 @@ class CommandKeys(TimeKeys):
         elif isinstance(action, str):
             say(self, action, "warning")
         else:
-            self.app.push_screen(ActionForm(self.session, action, (), Trials(self.session)), self._answered)
+            self._open_form(action)
+
+    def start_action(self, found: FoundAction) -> None:
+        """Open the form of an action; if it needs another item under the cursor, show the list of such items."""
+        self.playback.pause()
+        if found.action is None:
+            self.post_message(ShowView(_LISTS[found.kind]))
+            say(self, f"{found.title}: put the cursor on one, then press a.")
+        elif self.session.is_past:
+            say(self, PAST, "warning")
+        elif found.action.opens_formula:
+            self._answered(found.action)
+        else:
+            self._open_form(found.action)
+
+    def _open_form(self, action: Action) -> None:
+        self.app.push_screen(ActionForm(self.session, action, (), Trials(self.session)), self._answered)
 
     def _answered(self, answer: list[Command] | Action | None) -> None:
         if isinstance(answer, Action):

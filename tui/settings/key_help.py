@@ -116,11 +116,9 @@ KEYS: dict[str, KeyHelp] = {
     # -- act
     "row.act": KeyHelp(
         "Shows what would happen before you confirm.",
-        "kill terminate stop cancel delete reboot reimage resize scale remove disable enable start do action",
+        "do action menu",
     ),
-    "job.act": KeyHelp(
-        "As a, whatever is under the cursor.", "kill terminate stop cancel delete disable enable priority action"
-    ),
+    "job.act": KeyHelp("As a, whatever is under the cursor.", "do action menu"),
     "row.mark": KeyHelp("To act on several rows at once with a.", "select check"),
     "row.mark-all": KeyHelp("After a filter: act on all that it leaves.", "select every"),
     "row.unmark": KeyHelp("To act on one row again.", "deselect clear none"),

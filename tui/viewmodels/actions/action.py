@@ -65,6 +65,7 @@ class ActionType(Generic[T]):
     body: Callable[[T], Body] | None = None  # the whole body, if it does not name the row
     counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # affected items; added up over all rows
     effects: Callable[[T], Sequence[str]] = lambda _: ()
+    choice_effects: tuple[str, ...] = ()  # further ones, only where the choices matter
     unavailable: Callable[[T], str] = lambda _: ""  # why the service would refuse it now
     offered: Callable[[T], bool] = lambda _: True
     better: Callable[[T], Better | None] = lambda _: None

@@ -21,8 +21,8 @@ _MOST_FOLDED = 3
 PAST = "This is the past. Press b to branch here first."
 
 
-def effect_lines(session: Session, action: Action, cells: int) -> list[Line]:
-    """Return better actions, the items affected now, and the effects by the rules."""
+def effect_lines(session: Session, action: Action, cells: int, *, asks: bool = False) -> list[Line]:
+    """Return better actions, the items affected now, and the effects by the rules; ``asks`` if the choices matter."""
     lines: list[Line] = []
     for better in action.better:
         lines += [line(Span(each, Role.TRANSITION)) for each in wrapped(f"Better: {better.why}", cells)]
@@ -33,7 +33,7 @@ def effect_lines(session: Session, action: Action, cells: int) -> list[Line]:
     if action.counts:
         touched = f" {session.glyphs.dot} ".join(f"{label}: {number:,}" for label, number in action.counts)
         lines += [line(Span(each, Role.DIM)) for each in wrapped(f"at present   {touched}", cells)]
-    for effect in action.effects:
+    for effect in (*action.effects, *(action.choice_effects if asks else ())):
         lines += [line(Span(each)) for each in wrapped(f"{session.glyphs.dot} {session.text(effect)}", cells)]
     return lines
 

@@ -38,6 +38,7 @@ class Action(NamedTuple):
     asks: Callable[[Mapping[str, str]], bool]  # whether the choices matter for these texts
     counts: tuple[tuple[str, int], ...]  # affected items, at present
     effects: tuple[str, ...]
+    choice_effects: tuple[str, ...]  # only where the choices matter
     unavailable: str  # why the service would refuse it for every item; else empty
     better: tuple[Better, ...]
     cannot_be_undone: bool
@@ -93,7 +94,7 @@ def actions_for(session: Session, subjects: Sequence[ItemRef]) -> list[Action]:
 
 NEW = ("pool", "job", "tasks", "schedule", "certificate", "package", "user")
 """The words for what can be created, as typed after ``new``."""
-_CREATING = {
+CREATING = {
     "pool": "createPool",
     "job": "createJob",
     "schedule": "createJobSchedule",
@@ -102,6 +103,7 @@ _CREATING = {
     "tasks": "addTasks",
     "user": "createNodeUser",
 }
+"""The command that creates each of them."""
 
 
 def action_for_new(session: Session, what: str, here: ItemRef | None) -> Action | str:
@@ -118,7 +120,7 @@ def action_for_new(session: Session, what: str, here: ItemRef | None) -> Action 
         if here is None or here.kind != "node":
             return "A user account is added to a node: put the cursor on one."
         on = here
-    found = (each for each in actions_for(session, [on]) if each.command == _CREATING[what])
+    found = (each for each in actions_for(session, [on]) if each.command == CREATING[what])
     return next(found, f"Nothing can be added to this {on.kind} any more.")
 
 
@@ -167,6 +169,7 @@ def _action(session: Session, action: ActionType[Any], targets: Sequence[ActionT
         asks=partial(action.asks, first),
         counts=tuple((label, number) for label, number in counts.items() if number),
         effects=tuple(_told(effect, names, len(targets)) for effect, names in effects.items()),
+        choice_effects=action.choice_effects,
         unavailable=reasons[0] if all(reasons) else "",
         better=tuple(better.values()),
         cannot_be_undone=action.cannot_be_undone,

@@ -93,8 +93,8 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
         asks=_shrinks,
         effects=lambda pool: (
             f"it has {pool.row.current_dedicated:,} dedicated and {pool.row.current_spot:,} Spot nodes",
-            "failed nodes leave first, then starting, idle and least busy ones (RSZ-6)",
         ),
+        choice_effects=("failed nodes leave first, then starting, idle and least busy ones (RSZ-6)",),
         unavailable=_resizing,
         better=_no_resize,
     ),

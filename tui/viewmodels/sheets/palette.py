@@ -21,6 +21,7 @@ _WHOLE_TITLE, _BEGINS_TITLE, _WHOLE_WORDS, _BEGINS_WORDS, _WHOLE_ABOUT, _BEGINS_
     *(30, 20, 10),
 )
 _LEAST_WITHIN = 3  # letters
+_RARE = 2  # so many times less does it count that a rare command fits
 
 
 class PaletteEntry(NamedTuple):
@@ -31,6 +32,8 @@ class PaletteEntry(NamedTuple):
     run: Callable[[], object]
     key: str = ""
     words: str = ""
+    is_possible: bool = True  # others are dimmed, and say why
+    is_rare: bool = False  # seldom meant: comes after others that fit
 
 
 def fitting(entries: Sequence[PaletteEntry], typed: str) -> list[PaletteEntry]:
@@ -47,7 +50,7 @@ def fitting(entries: Sequence[PaletteEntry], typed: str) -> list[PaletteEntry]:
     if not found:
         pattern = re.compile(".*?".join(map(re.escape, "".join(wanted))))
         found = [(1, entry) for entry in entries if pattern.search(entry.title.lower())]
-    return [entry for _, entry in sorted(found, key=lambda each: -each[0])]
+    return [entry for _, entry in sorted(found, key=lambda each: (-each[0], not each[1].is_possible))]
 
 
 def _score(entry: PaletteEntry, wanted: Sequence[str]) -> int:
@@ -70,7 +73,7 @@ def _score(entry: PaletteEntry, wanted: Sequence[str]) -> int:
         if not score:
             return 0
         total += score
-    return total
+    return total // _RARE if entry.is_rare else total
 
 
 @lru_cache(maxsize=2048)
@@ -81,8 +84,9 @@ def _words(text: str) -> tuple[str, ...]:
 def entry_line(entry: PaletteEntry, cells: int) -> Line:
     """Return an entry in one line: key, title, and what it is good for."""
     key = Span(fit(entry.key, _KEY_CELLS), Role.KEY)
+    role = Role.PLAIN if entry.is_possible else Role.OFF
     if cells < _WIDE:
-        return line(key, clip(entry.title, cells - _KEY_CELLS))
+        return line(key, Span(clip(entry.title, cells - _KEY_CELLS), role))
     title_cells = round(cells * _TITLE_SHARE)
     about = clip(entry.about, cells - _KEY_CELLS - title_cells)
-    return line(key, fit(entry.title, title_cells - 2) + "  ", Span(about, Role.DIM))
+    return line(key, Span(fit(entry.title, title_cells - 2) + "  ", role), Span(about, Role.DIM))
