@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from textual import events
-    from textual.app import ComposeResult
+    from textual.widgets import ContentSwitcher
 
     from tui.viewmodels.lists.rows import RowsModel
 
@@ -62,13 +62,15 @@ class ListPage(ResizeFilter, View):
     def help_text(self) -> str:
         return self.model.help_text
 
-    def compose(self) -> ComposeResult:
-        yield LinesView(classes="summary")
-        with Horizontal(classes="body"):
-            yield self._table
-            yield self._details
-            yield self._curves
-        yield LinesView(classes="footing")
+    def build(self, switcher: ContentSwitcher) -> None:
+        """Mount the page with all that is in it, unless that is done: most pages are not shown in most sessions."""
+        if self.is_attached:
+            return
+        self.display = False
+        switcher.mount(self)
+        body = Horizontal(classes="body")
+        self.mount(LinesView(classes="summary"), body, LinesView(classes="footing"))
+        body.mount(self._table, self._details, self._curves)
 
     def remembered(self) -> dict[str, Any]:
         details = {"details": False} if self.has_class("-bare") else {}

@@ -64,8 +64,8 @@ class ViewScreen(Screen[None]):
             update_header=self.update_header,
             view_name=lambda: self.view.id or "",
         )
-        self._views: list[View] = [Watch(session), Timeline(session)]
-        self._views += [ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None]
+        self._list_pages = {tab.name: ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None}
+        self._views: list[View] = [Watch(session), Timeline(session), *self._list_pages.values()]
         for view in self._views:
             view.recall(settings.of(view.id or ""))
 
@@ -73,7 +73,7 @@ class ViewScreen(Screen[None]):
         yield Header(self.session, self._tabs())
         yield LinesView(id="too-small")
         with ContentSwitcher(initial="watch", id="views"):
-            yield from self._views
+            yield from (view for view in self._views if view.id not in self._list_pages)
             yield DetailPage(self.session)
         yield Prompt()
 

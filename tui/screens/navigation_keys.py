@@ -128,7 +128,10 @@ class NavigationKeys(ScenarioKeys):
             self.minimize()
         jumps = self.session.simulation.jumps
         self._jumps_when_left[self.view.id or ""] = jumps
-        self.query_one(ContentSwitcher).current = name
+        switcher, page = self.query_one(ContentSwitcher), self._list_pages.get(name)
+        if page is not None:
+            page.build(switcher)
+        switcher.current = name
         if self._jumps_when_left.get(name) != jumps:
             self.view.update()  # it is drawn before it is shown, and its rows may not exist any more
         self.view.focus_first()
