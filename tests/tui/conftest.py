@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import textual.app
 import textual.pilot
+from textual.css.stylesheet import Stylesheet
 
 from engine import Simulation, load_scenario
 from tui.app.dashboard import Dashboard
@@ -53,6 +54,23 @@ async def settle(_min_s: float = 0, _max_s: float = 0) -> None:
 def _settles_without_sleeping(monkeypatch):
     monkeypatch.setattr(textual.pilot, "wait_for_idle", settle)
     monkeypatch.setattr(textual.app, "wait_for_idle", settle)
+
+
+_PARSED = {}  # the rules of a style sheet, by its text and its variables
+_PARSE = Stylesheet._parse_rules
+
+
+def parse_once(stylesheet, *of, **how):
+    """Parse a style sheet as Textual does, but once for all applications, which would parse the same text each."""
+    key = of, tuple(how.items()), frozenset(stylesheet._variables.items())
+    if key not in _PARSED:
+        _PARSED[key] = _PARSE(stylesheet, *of, **how)
+    return _PARSED[key]
+
+
+@pytest.fixture(autouse=True)
+def _style_sheets_are_parsed_once(monkeypatch):
+    monkeypatch.setattr(Stylesheet, "_parse_rules", parse_once)
 
 
 def simulation_at(seconds, name="one-node-fails"):

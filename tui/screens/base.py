@@ -64,7 +64,9 @@ class ViewScreen(Screen[None]):
             update_header=self.update_header,
             view_name=lambda: self.view.id or "",
         )
-        self._list_pages = {tab.name: ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None}
+        self._list_pages = {
+            tab.name: ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None
+        }
         self._views: list[View] = [Watch(session), Timeline(session), *self._list_pages.values()]
         for view in self._views:
             view.recall(settings.of(view.id or ""))
