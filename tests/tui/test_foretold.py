@@ -87,6 +87,14 @@ def test_a_task_that_a_user_terminated_is_named():
     assert seen_in(Session(sim))[1][0].startswith("! task two stopped: the task was terminated by the user")
 
 
+def test_a_multi_instance_task_is_listed_with_the_cause_of_its_primary_task():
+    sim = Simulation(load_scenario("mpi-in-trouble"))
+    sim.run_until(sim.end_ms)
+    lines = seen_in(Session(sim))[1]
+    assert any(line.startswith("✗ task storm of coast failed: TaskEnded (maximum execution time") for line in lines)
+    assert any(line.startswith("! task tide of coast stopped: ") for line in lines)
+
+
 # -- ahead -----------------------------------------------------------------------------------------------------------
 
 
@@ -187,3 +195,12 @@ def test_an_expectation_that_only_the_end_decides_is_broken_at_the_end():
     model, _ = seen_in(session)
     assert [concern.text for concern in model.concerns] == ["expectation 1 is broken: job j"]
     assert model.role is Role.FAILED
+
+
+def test_of_many_causes_the_next_are_told_and_the_others_counted():
+    tasks = [a_task(f"t{code}", 60 * code, code) for code in range(1, 6)]
+    session = played_ahead(simulation(a_job(tasks=tasks), pool=a_pool(nodes=5)))
+    run_to(session.simulation, seconds=5)
+    lines = seen_in(session)[1]
+    assert [line[:14] for line in lines[:3]] == [f"! task t{code} will" for code in (1, 2, 3)]
+    assert lines[3:] == ["  and 2 other causes after it"]

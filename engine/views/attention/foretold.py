@@ -5,7 +5,6 @@ The run at its end is read once; the moment that is shown then only decides whic
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +13,7 @@ from engine.views.attention.hooks import hook_failures
 from engine.views.attention.jobs import ended_badly
 from engine.views.attention.tasks import TaskFailures
 from engine.views.log.reader import matching
+from engine.views.pages.bulk import values
 from engine.views.pages.instances import Hook
 from engine.views.pages.job_schedules import is_loss
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.run.ahead import Ahead
 
-_MOST_OF_A_KIND = 3  # causes of one kind that are told; the next ones count
+_MOST_OF_A_KIND = 3  # causes of one kind that are told, those that strike next; the others are counted
 
 
 class _Trouble(NamedTuple):
@@ -33,7 +33,7 @@ class _Trouble(NamedTuple):
     cause: str
     owner: str  # the id of the job or job schedule
     when_ms: Sequence[int]
-    item: str = ""  # the first task or node, where there is only one
+    item: str = ""  # the task or node of the last of them
 
 
 class Foretold:
@@ -46,7 +46,6 @@ class Foretold:
         self._read_at = -1  # the generation of what was read
         self._troubles: list[_Trouble] = []
         self._names_jobs = False
-        self._moments: Sequence[int] = ()  # all moments at which something strikes
         self._known: tuple[object, list[Concern]] = (None, [])
 
     def concerns(self) -> list[Concern]:
@@ -58,9 +57,8 @@ class Foretold:
             self._read_at = self._ahead.generation
             self._troubles = sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0])
             self._names_jobs = sum(1 for _ in future.world.jobs.present()) > 1
-            self._moments = sorted({when for trouble in self._troubles for when in trouble.when_ms})
         now_ms = self._simulation.now_ms
-        key = self._read_at, bisect_right(self._moments, now_ms)
+        key = self._read_at, [bisect_right(trouble.when_ms, now_ms) for trouble in self._troubles]
         if self._known[0] != key:
             self._known = key, self._coming(now_ms)
         return self._known[1]
@@ -71,12 +69,15 @@ class Foretold:
             at = bisect_right(trouble.when_ms, now_ms)
             if at < len(trouble.when_ms):
                 coming.setdefault((trouble.kind, trouble.cause), []).append((trouble, trouble.when_ms[at:]))
-        told: dict[ConcernKind, int] = {}
-        found = []
+        by_kind: dict[ConcernKind, list[Concern]] = {}
         for (kind, cause), each in coming.items():
-            told[kind] = told.get(kind, 0) + 1
-            if told[kind] <= _MOST_OF_A_KIND:
-                found.append(self._concern(kind, cause, each))
+            by_kind.setdefault(kind, []).append(self._concern(kind, cause, each))
+        found = []
+        for concerns in by_kind.values():
+            *before, last = sorted(concerns, key=lambda concern: concern.since_ms)[:_MOST_OF_A_KIND]
+            rest = len(concerns) - _MOST_OF_A_KIND
+            more = [last.effect, f"and {some(rest, 'other cause')} after it"] if rest > 0 else [last.effect]
+            found += [*before, last._replace(effect="; ".join(filter(None, more)))]
         return found
 
     def _concern(self, kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]]) -> Concern:
@@ -124,13 +125,8 @@ def _troubles(future: Simulation) -> Iterator[_Trouble]:
     """Yield all troubles of the run that is over."""
     log, world = future.log, future.world
     for cause, job, entries in TaskFailures(future).entries():
-        yield _Trouble(
-            "task",
-            cause,
-            job.id,
-            array("q", (log.when[at] for at in entries)),
-            world.tasks.task_id(log.row_a[entries[-1]]),
-        )
+        last = world.tasks.task_id(log.row_a[entries[-1]])
+        yield _Trouble("task", cause, job.id, values(log.when, entries), last)
     yield from _of_hooks(future)
     for job, reason in ended_badly(future):
         yield _Trouble("job", reason, job.id, [job.since_ms if job.end_ms is None else job.end_ms])

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo
 from engine.base.terms import ErrorCategory, JobState, TaskResult
-from engine.events.log import LogSubject
 from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Severity, cause_of, listed, some
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import LazyRows
@@ -161,8 +160,8 @@ class TaskFailures:
 
 
 def _says_failure(shape: Shape) -> bool:
-    """Return whether an event says that a task is completed and has failed."""
-    return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
+    """Return whether an event says that a task is completed and has failed; subtasks end with their primary task."""
+    return shape.event == "TaskStateChanged" and dict(shape.fields).get("result") is TaskResult.FAILURE
 
 
 def _cause(shape: Shape) -> str:
