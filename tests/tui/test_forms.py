@@ -426,3 +426,26 @@ def test_the_order_in_which_nodes_leave_is_said_only_where_they_have_to(dashboar
     seen = []
     drive(dashboard_at(LATER_S), "2", "a", "enter", "backspace", *"9", look(seen), "backspace", *"2", look(seen))
     assert [contains(lines, "failed nodes leave first") for lines in seen] == [False, True]
+
+
+@pytest.mark.parametrize(("view", "name"), [("2", "pool-1"), ("4", "job-1")])
+def test_the_cursor_goes_to_what_was_created(dashboard_at, view, name):
+    app, seen = dashboard_at(LATER_S), []
+    drive(
+        app,
+        *(view, "ctrl+n", "ctrl+s"),
+        lambda app: seen.extend((app.main_screen.under_cursor.key, app.session.focus)),
+        look(seen),
+        *("a", look(seen)),
+    )
+    assert seen[0] == name
+    assert name in seen[1]
+    assert contains(seen[2][:1], name)
+    assert contains(seen[3], f"Edit {name}")
+
+
+def test_saving_asks_in_two_lines_that_say_what_enter_does(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    drive(app, "2", "a", "enter", "backspace", *"9", "ctrl+s", "R", look(seen))
+    assert contains(seen[0], "A scenario with the 1 command given by hand, which replays exactly.  enter saves")
+    assert contains(seen[0], "save the session as")

@@ -90,6 +90,8 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         )
         if lines:
             self._show_consequences(self._actions[lines[0][0]])
+        else:
+            self.query_one("#consequences", LinesView).show([])
 
     def on_key(self, event: events.Key) -> None:
         """Filter the actions by the letters typed so far; in the past letters are keys."""

@@ -84,12 +84,11 @@ class JobStrip(RowsView):
     def render_line(self, y: int) -> Strip:
         spans = self._lines[y] if y < len(self._lines) else ()
         is_cursor = not self.model.is_single and y + self.top_line == self.model.row
-        pointer = self._session.glyphs.cursor if is_cursor else ""
-        return strip_of(
-            self,
-            (Span(pointer.ljust(_POINTER_CELLS), Role.STRONG), *spans),
-            is_cursor=is_cursor and self.has_focus,
-        )
+        # Without the focus there is no cursor that enter could mean: a dot marks the job that all views show.
+        glyphs = self._session.glyphs
+        mark = "" if not is_cursor else glyphs.cursor if self.has_focus else glyphs.dot
+        pointer = Span(mark.ljust(_POINTER_CELLS), Role.STRONG if self.has_focus else Role.DIM)
+        return strip_of(self, (pointer, *spans), is_cursor=is_cursor and self.has_focus)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

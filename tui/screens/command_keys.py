@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from engine.specs.commands import EvaluatePoolAutoScale
+from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
+from engine.views.results.document import given_by_hand
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
 from tui.dialogs.autoscale import Autoscale, FormulaEditor
@@ -16,13 +17,15 @@ from tui.saving.targets import TargetError
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.actions.action_search import FoundAction
 from tui.viewmodels.actions.consequences import PAST
-from tui.viewmodels.actions.menu import Action, action_for_new, actions_for
+from tui.viewmodels.actions.menu import CREATING, Action, action_for_new, actions_for
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
 from tui.viewmodels.events.event_words import what
-from tui.viewmodels.text.styled import ItemRef, Kind
+from tui.viewmodels.text.format import counted
+from tui.viewmodels.text.styled import ItemRef, Kind, Role, Span, line
 from tui.widgets.messages import CreateItem, OfferActions, ShowView, say
 from tui.widgets.node_map import NodeMap
+from tui.widgets.prompt import Prompt
 from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
 
@@ -215,6 +218,25 @@ class CommandKeys(TimeKeys):
             self._report(commands[0], len(pairs), [(command, error) for command, error in pairs if error is not None])
         self.session.marks.clear()
         self.update()
+        for command in [command for command, error in pairs if error is None][:1]:
+            self._follow(command)
+
+    def _follow(self, command: Command) -> None:
+        """Put what was created in focus, and the cursor of its list on it."""
+        match command:
+            case CreateJob(id=job_id):
+                self.session.focus_job(job_id)
+            case CreatePool(id=pool_id):
+                self.session.focus_pool(pool_id)
+            case CreateJobSchedule():
+                pass
+            case _:
+                return
+        created_in = next(view for view, what in _CREATED_IN.items() if CREATING[what] == command.NAME)
+        if self.view.id == created_in:
+            self.post_message(ShowView(created_in, command.id))
+        else:
+            self.update()
 
     def _report(self, first: Command, count: int, refused: Sequence[tuple[Command, BatchError]]) -> None:
         accepted = count - len(refused)
@@ -233,6 +255,11 @@ class CommandKeys(TimeKeys):
     def action_save_session(self) -> None:
         """Ask for a file to save what was done by hand as a scenario."""
         self.ask("save the session as", self._save_session, text=str(self.recorder.proposal()))
+        given = len(given_by_hand(self.session.simulation))
+        said = f"A scenario with the {counted(given, 'command')} given by hand, which replays exactly."
+        about = f" {said if given else 'Nothing was done by hand: it is the scenario as it is.'}  "
+        keys = (Span("enter", Role.KEY), Span(" saves  "), Span("esc", Role.KEY), Span(" leaves"))
+        self.query_one(Prompt).offer(line(Span(about, Role.STRONG), *keys))
 
     def _save_session(self, name: str) -> None:
         path = Path(name.strip())

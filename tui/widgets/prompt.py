@@ -81,7 +81,7 @@ class Prompt(Vertical):
         """
         self.is_asking = True
         self._on_answer, self._on_typed, self._on_cancel = on_answer, on_typed, on_cancel
-        label_span = (Span(f" {label} ", Role.KEY),)
+        label_span = (Span(f" {label} ", Role.KEY, is_fill=True), Span(" "))
         lines = self.query_one("#hints", LinesView)
         lines.styles.width = width(label_span)
         lines.show([label_span])
