@@ -47,11 +47,14 @@ def test_on_watch_a_node_and_the_oldest_wait_are_explained_together(dashboard_at
     assert contains(after(dashboard_at(360, "priorities-and-fairness")), "(w: why)")
 
 
-def test_with_nothing_under_the_cursor_the_worst_problem_is_explained():
+@pytest.mark.parametrize("pool", ["research-b", ""])
+def test_with_nothing_or_a_deleted_node_under_the_cursor_the_worst_problem_is_explained(pool):
     app = Dashboard(Simulation(load_scenario("one-pool-per-scheduled-job")), plays=False)
     app.session.simulation.run_until(app.session.simulation.end_ms)
+    if pool:
+        app.session.focus_pool(pool)
     shown = []
-    drive(app, lambda app: app.session.focus_pool("research-b"), "w", lambda app: shown.extend(text_of(app)))
+    drive(app, "w", lambda app: shown.extend(text_of(app)))
     assert contains(shown, "Why has job hourly:job-3 ended?", "AutoPoolCreationFailedWithQuotaReached")
 
 

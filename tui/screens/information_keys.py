@@ -21,6 +21,7 @@ from tui.viewmodels.sheets.why import answers_to, expected_of
 from tui.viewmodels.text.styled import ItemRef, line, wrapped
 from tui.viewmodels.watch.screen_reader import describe
 from tui.widgets.messages import OfferActions, say
+from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -49,10 +50,11 @@ class InformationKeys(TimeKeys):
     def action_why(self) -> None:
         """Explain the state of the subject under the cursor; if a pool has no nodes, that.
 
-        On Watch, if nothing is under the cursor, explain the worst problem, else the job in focus.
+        On Watch, if there is nothing or only a deleted node under the cursor, explain the worst problem, if there is
+        one.
         """
         view, subject, asked_as = self.view, self.subject, self.view.id or ""
-        if isinstance(view, Watch) and self.under_cursor is None:
+        if isinstance(view, Watch) and self._points_at_nothing:
             subject = view.query_one(Attention).worst or subject
         if asked_as in ("nodes", "pools") and (subject is None or subject.kind == "job"):
             subject = ItemRef("pool", self.session.pool_id)
@@ -83,6 +85,14 @@ class InformationKeys(TimeKeys):
             return expected_of(self.session, *subject) if when_ms == self.session.now_ms else None
 
         self.app.push_screen(Why(self.session, answers, when_ms, WhyActions(self.playback.seek, act, expect)))
+
+    @property
+    def _points_at_nothing(self) -> bool:
+        """True if the node map is empty, or its cursor is on a node that has left the pool."""
+        here = self.under_cursor
+        if here is None or here.kind != "node" or not isinstance(self.focused, NodeMap):
+            return here is None
+        return self.session.nodes().row(int(here.key)).state is None
 
     def action_files(self) -> None:
         """Show the files of the subject under the cursor, on the node where they are."""
