@@ -9,19 +9,19 @@ from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.actions.documents import new_job, new_schedule
+from tui.viewmodels.actions.documents import new_job, new_schedule, new_tasks
 from tui.viewmodels.actions.form_text import read_form
-from tui.viewmodels.actions.job_fields import JOB_FIELDS
+from tui.viewmodels.actions.job_fields import JOB_FIELDS, TASK_FIELDS
 from tui.viewmodels.actions.schedule_fields import SCHEDULE_FIELDS
 from tui.viewmodels.session.session import Session
 
 NEVER_RUNS = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
 
 
-def warned(document, fields, command, **typed):
+def warned(document, fields, command, job_id="", **typed):
     """Return the warnings of a form after these fields were filled in, by the label of the field."""
     texts = {field.name: field.text_in(document.unfold(document.start)) for field in fields}
-    result = read_form(command, [{}], document, fields, texts | typed)
+    result = read_form(command, [{"jobId": job_id} if job_id else {}], document, fields, texts | typed)
     assert not result.mistakes
     return {each.label: each.message for each in result.warnings}
 
@@ -74,6 +74,17 @@ def test_a_pool_that_gets_no_nodes_is_said_beside_its_field(session):
         "Pool": "no task runs there: pool idle has no nodes, and its target is 0"
     }
     assert warned_of_job(session, **{"poolInfo.poolId": "p"}) == {}
+
+
+def test_tasks_that_are_added_to_a_job_on_such_a_pool_are_cautioned_about():
+    sim = simulation(a_job("waits"), pool=a_pool(nodes=0))
+    run_to(sim, seconds=5)
+    session = Session(sim)
+    said = warned(new_tasks(session, "waits"), TASK_FIELDS, "addTasks", job_id="waits")
+    assert list(said.values()) == ["no task runs there: pool p has no nodes, and its target is 0"]
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=1)
+    session.update()
+    assert warned(new_tasks(session, "waits"), TASK_FIELDS, "addTasks", job_id="waits") == {}
 
 
 def test_a_pool_without_nodes_is_not_proposed_while_another_has_some(session):

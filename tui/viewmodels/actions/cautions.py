@@ -32,6 +32,12 @@ def cautions_about_job(session: Session, body: Body, prefix: str = "") -> list[C
     return [*_about_release(body, prefix), *_about_pool(session, body, prefix)]
 
 
+def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
+    """Return the cautions about tasks that are added to a job."""
+    job = session.job(job_id)
+    return [] if job is None else _about_pool_of(session, job.pool_id, "")
+
+
 def _about_release(body: Body, prefix: str) -> Iterator[Caution]:
     """Yield that the release task will not run, since nothing but a user ends the job."""
     if property_at(body, f"{prefix}jobReleaseTask.commandLine") is None or _ends_by_itself(body, prefix):
@@ -51,11 +57,21 @@ def _ends_by_itself(body: Body, prefix: str) -> bool:
     )
 
 
-def _about_pool(session: Session, body: Body, prefix: str) -> Iterator[Caution]:
-    """Yield that the pool has no nodes, and gets none."""
+def _about_pool(session: Session, body: Body, prefix: str) -> list[Caution]:
     pool_id = property_at(body, f"{prefix}poolInfo.poolId")
-    if isinstance(pool_id, str) and session.pool(pool_id) is not None and not _gets_nodes(session, pool_id):
-        yield f"{prefix}poolInfo.poolId", f"no task runs there: pool {pool_id} has no nodes, and its target is 0"
+    return _about_pool_of(session, pool_id, f"{prefix}poolInfo.poolId") if isinstance(pool_id, str) else []
+
+
+def _about_pool_of(session: Session, pool_id: str, path: str) -> list[Caution]:
+    """Return that a pool has no nodes, and gets none."""
+    pool = session.pool(pool_id)
+    if pool is None or _gets_nodes(session, pool_id):
+        return []
+    is_active = pool.state is PoolState.ACTIVE
+    why = (
+        "has no nodes, and its target is 0" if is_active else "is deleted" if pool.state is None else "is being deleted"
+    )
+    return [(path, f"no task runs there: pool {pool_id} {why}")]
 
 
 def _gets_nodes(session: Session, pool_id: str) -> bool:

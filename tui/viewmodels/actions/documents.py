@@ -16,7 +16,7 @@ from engine.views.pages.creation import (
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
 from tui.viewmodels.actions.action import Document
-from tui.viewmodels.actions.cautions import cautions_about_job, pool_for_jobs
+from tui.viewmodels.actions.cautions import cautions_about_job, cautions_about_tasks, pool_for_jobs
 from tui.viewmodels.actions.fields import with_property
 from tui.viewmodels.actions.many_tasks import COUNT, EACH, fold_tasks, unfold_tasks
 
@@ -116,7 +116,12 @@ def new_tasks(session: Session, job_id: str, beginning: Body | None = None) -> D
     while page.find(f"{stem}-1") is not None or page.find(stem) is not None:
         stem += "-new"
     task = beginning or {"id": stem, "commandLine": "work", "simulate": {"duration": "PT1M"}}
-    return Document({"tasks": [task]}, unfold=unfold_one_task, fold=fold_tasks)
+    return Document(
+        {"tasks": [task]},
+        unfold=unfold_one_task,
+        fold=fold_tasks,
+        cautions=lambda _: cautions_about_tasks(session, job_id),
+    )
 
 
 def unfold_one_task(body: Body) -> Body:
