@@ -70,6 +70,23 @@ def test_a_list_of_few_rows_has_the_curves_below_its_details():
     assert not contains(asyncio.run(run((80, 24))), "Curves")
 
 
+def test_a_form_is_as_high_as_its_fields_and_its_text_takes_the_screen(one_task):
+    async def run():
+        found = []
+        async with Dashboard(one_task, plays=False).run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            for keys in (("5", "ctrl+n"), ("ctrl+t",), ("ctrl+t", "escape", "4", "ctrl+n")):
+                for key in keys:
+                    await pilot.press(key)
+                    await pilot.pause()
+                found.append(pilot.app.screen.query_one("#actions").size.height)
+        return found
+
+    of_tasks, of_text, of_a_job = asyncio.run(run())
+    assert of_tasks < 24
+    assert min(of_text, of_a_job) > 34
+
+
 @pytest.mark.parametrize("cells", [40, 52, 90])
 def test_the_newest_events_keep_their_ids_where_they_are_cut(cells):
     sim = simulation(

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _FRAME_LINES = 4  # the border, and a line of the main screen above and below it
+_LEAST_FORM, _FORM_REST = 22, 5  # lines of the form of a body, which leaves room for what would happen
 _READ_DELAY_S = 0.01  # after a key: several keys in quick succession are read once
 _TRIAL_DELAY_S = 0.03  # after what was typed is read
 _MOST_TRIAL_DELAY_S = 0.6
@@ -114,7 +115,15 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self.query_one("#actions").border_subtitle = Content("  ".join(keys))
 
     def on_resize(self) -> None:
+        self._fit()
         self.call_after_refresh(self._show)
+
+    def _fit(self) -> None:
+        """Make the form of a whole body as high as its fields; its text and a narrow form take the whole screen."""
+        if self._action.document is not None:
+            is_whole = self._inputs.shows_body or self.has_class("-narrow")
+            lines = max(_LEAST_FORM, self._inputs.line_count + _FORM_REST)
+            self.query_one("#actions").styles.height = None if is_whole else min(lines, self.size.height)
 
     def action_toggle_body(self) -> None:
         """Show the body in place of the fields, or the fields for what the body says now."""
@@ -125,6 +134,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self._say(problem)
         else:
             self._show_keys()
+            self._fit()
             self._update()
 
     def action_go_to_mistake(self) -> None:

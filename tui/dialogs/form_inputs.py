@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 
+_SECTION_LINES = 2  # an empty one and the heading
+
+
 class FormInputs(Vertical):
     """The inputs of an action. The fields and the editor of the body take turns; each keeps what the other says."""
 
@@ -98,7 +101,8 @@ class FormInputs(Vertical):
     def line_count(self) -> int:
         """The number of lines that the fields and choices take."""
         choices = len(self._action.choices) + 1 if self.asks_for_choice else 0
-        return sum(max(1, row.size.height) for row in self._rows.values()) + choices
+        sections = sum(_SECTION_LINES for entry in self._action.entries if entry.section)
+        return sum(max(1, row.size.height) for row in self._rows.values()) + sections + choices
 
     @property
     def asks_for_choice(self) -> bool:
