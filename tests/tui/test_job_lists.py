@@ -108,3 +108,17 @@ def test_help_of_watch_speaks_of_what_is_there(dashboard_at):
     assert "three bars" not in shown
     for words in ("Jobs stand at the top", "Needs attention lists", "Curves show", "Left and right turn them"):
         assert words in shown, words
+
+
+@pytest.mark.parametrize(("size", "is_tab"), [((80, 24), True), ((120, 40), False), ((80, 60), False)])
+def test_in_a_small_view_the_curves_are_a_tab_and_in_a_large_one_a_pane(size, is_tab):
+    sim = simulation(a_job(tasks=9, **HOOKS))
+    run_to(sim, seconds=READY_S + 100)
+    seen = []
+
+    def focus(app):
+        app.screen.query_one("#job-lists").focus()
+
+    drive(Dashboard(sim, plays=False), focus, "left", "left", lambda app: seen.append(text_of(app)), size=size)
+    assert contains(seen[0], "Running tasks", "1 running")
+    assert contains(seen[0], "Curves: j on p") is not is_tab

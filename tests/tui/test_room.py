@@ -40,7 +40,7 @@ def empty_shares(app):
         if not pane.display or not region.area:
             continue
         rows = [lines[y].ljust(width)[region.x + 1 : region.right - 1] for y in range(region.y, region.bottom)]
-        found[pane.id] = sum(not row.strip(" ·│") for row in rows) / len(rows)
+        found[pane.id] = sum(not row.strip(" ·│┃") for row in rows) / len(rows)
     return found
 
 

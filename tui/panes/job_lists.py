@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.expectations import ExpectationsModel
 from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.styled import Line, link_at
-from tui.viewmodels.watch.arrangement import Wish
+from tui.viewmodels.watch.arrangement import MUCH, Wish
+from tui.viewmodels.watch.curves_tab import CurvesTabModel
 from tui.viewmodels.watch.job_tabs import (
+    CURVES,
     EVENTS,
     EXPECTATIONS,
     PREPARATION,
@@ -23,11 +26,14 @@ from tui.viewmodels.watch.job_tabs import (
     tab_that_matters,
     tabs_of,
 )
+from tui.widgets import palette
+from tui.widgets.lines import strip_of
 from tui.widgets.redraw import set_title, title_of
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from textual import events
+    from textual.strip import Strip
 
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session.session import Session
@@ -36,6 +42,7 @@ _FRAME = 2  # lines
 _TITLE_CELLS = 6  # of the frame beside its title
 _TITLE_LEFT = 2
 _BEST = 14  # lines for a list that has more
+_READ_AGAIN_S = 0.02
 
 
 @dataclass
@@ -62,7 +69,10 @@ class JobLists(Table):
             RELEASE: ReleaseModel(session),
             EVENTS: EventsModel(session),
             EXPECTATIONS: ExpectationsModel(session),
+            CURVES: CurvesTabModel(session),
         }
+        self._curves = CurvesModel(session)
+        self.has_curves = False  # which have no pane of their own then
         super().__init__(self._lists[TASKS], id="job-lists")
         self._places = {name: _Place(follows=name == EVENTS) for name in self._lists}
         self.name_shown = TASKS
@@ -73,7 +83,8 @@ class JobLists(Table):
     def names(self) -> tuple[str, ...]:
         """The lists that there are for the job in focus."""
         has_expectations = bool(self._session.simulation.scenario.expect)
-        return tabs_of(self._session.job(self._session.job_id), has_expectations=has_expectations)
+        job = self._session.job(self._session.job_id)
+        return tabs_of(job, has_expectations=has_expectations, has_curves=self.has_curves)
 
     @property
     def _name_that_matters(self) -> str:
@@ -83,6 +94,18 @@ class JobLists(Table):
         self._show(self.chosen if self.chosen in self.names else self._name_that_matters)
         super().update()
         self._set_title()
+        if self.name_shown == CURVES:
+            self._curves.has_grounds = palette.has_grounds(self.app.theme)
+            self.refresh()
+            if self._curves.is_behind:  # it reads a part at a time
+                self._curves.go_on()
+                self.set_timer(_READ_AGAIN_S, self.update)
+
+    def render_line(self, y: int) -> Strip:
+        if self.name_shown != CURVES:
+            return super().render_line(y)
+        lines = self._curves.lines(self.size.width, self.size.height)
+        return strip_of(self, lines[y] if y < len(lines) else ())
 
     def _show(self, name: str) -> None:
         if name == self.name_shown:
@@ -117,6 +140,8 @@ class JobLists(Table):
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for header and list."""
+        if self.name_shown == CURVES:
+            return Wish(5, _BEST, MUCH)
         lines = max(2, self.model.count) + 1 + _FRAME
         return Wish(5, min(lines, _BEST), lines)
 

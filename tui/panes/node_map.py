@@ -55,9 +55,11 @@ class NodeMapPane(Vertical):
     def update(self) -> None:
         node_map = self.query_one(NodeMap)
         node_map.update()
-        form, is_low = node_map.layout_now.form, self.size.height < _LOW
-        is_told = form in (Form.CARD, Form.LINE)
-        self.query_one(Legend).update(1 if is_low else 2)
+        cells, is_low = max(1, node_map.size.width), self.size.height < _LOW
+        legend = min(1 if is_low else _LEGEND, self._model.legend_lines(cells))
+        # Not the present form: whether the nodes have room for words must not depend on the description below them.
+        is_told = self._model.layout(cells, self.size.height - legend).form in (Form.CARD, Form.LINE)
+        self.query_one(Legend).update(legend)
         self._describe(is_shown=not is_low and not is_told)
         set_title(self, self._model.title(self.size.width, node_map.layout_now))
 

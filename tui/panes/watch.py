@@ -18,7 +18,7 @@ from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.watch.arrangement import ABOUT, EVENTS, Arrangement, Wish, arrange
+from tui.viewmodels.watch.arrangement import ABOUT, CURVES, EVENTS, WIDE, Arrangement, Wish, arrange
 from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
 from tui.viewmodels.watch.job_tabs import EVENTS as EVENTS_TAB
 from tui.viewmodels.watch.job_tabs import EXPECTATIONS
@@ -67,6 +67,7 @@ _HINTS = {
 }
 
 
+_HIGH = 36  # rows of a narrow view; in a lower one the curves are a tab
 _WITH_SUBJECT = (Table, NodeMap, Legend, Attention, Pinned, JobStrip)
 
 
@@ -127,6 +128,7 @@ class Watch(View):
         width, height = panes.size
         if not height:
             return
+        self._lists.has_curves = width < WIDE and height < _HIGH
         self._arrangement = arrange(width, height, self._wishes, self._arrangement)
         if panes.place(self._arrangement.regions):
             self.call_after_refresh(self._update_panes)
@@ -141,6 +143,8 @@ class Watch(View):
             each.id or "": each.wish
             for each in (self._strip, self._map, *self.query(Attention), *self.query(Pinned), self._lists, self._curves)
         }
+        if self._lists.has_curves:
+            del wishes[CURVES]
         return {**wishes, EVENTS: self._events_wish, ABOUT: self._about_wish}
 
     def _events_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002

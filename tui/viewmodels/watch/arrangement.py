@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 MUCH = 10_000  # rows; for panes that can use any number
-_WIDE, _BROAD = 100, 160  # cells; from there on two and three columns
+WIDE, _BROAD = 100, 160  # cells; from there on two and three columns
 _HIDDEN = 4  # times the cost of a row that a pane lacks
 _KEPT_ROWS = 6  # an arrangement stays until another one costs so many rows less
 
@@ -101,7 +101,7 @@ def arrange(
 
 def _column_counts(width: int) -> tuple[int, ...]:
     """Return the numbers of columns that are tried, the best first."""
-    return (1,) if width < _WIDE else (2,) if width < _BROAD else (3, 2)
+    return (1,) if width < WIDE else (2,) if width < _BROAD else (3, 2)
 
 
 def _wishes_of(

@@ -14,24 +14,30 @@ if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow
 
 PREPARATION, TASKS, RELEASE, EVENTS, EXPECTATIONS = "preparation", "tasks", "release", "events", "expectations"
+CURVES = "curves"
 _TITLES = {
     PREPARATION: ("Preparation tasks", "Preparation", "Prep"),
     TASKS: ("Tasks", "Tasks", "Tasks"),
     RELEASE: ("Release tasks", "Release", "Rel"),
     EVENTS: ("Events", "Events", "Events"),
     EXPECTATIONS: ("Expectations", "Expected", "Exp"),
+    CURVES: ("Curves", "Curves", "Cur"),
 }
 _GAP = 2  # cells between tabs
 
 
-def tabs_of(job: JobRow | None, *, has_expectations: bool) -> tuple[str, ...]:
-    """Return the lists of a job and the expectations of the scenario; what neither has is left out."""
+def tabs_of(job: JobRow | None, *, has_expectations: bool, has_curves: bool = False) -> tuple[str, ...]:
+    """Return the lists of a job and the expectations of the scenario; what neither has is left out.
+
+    The curves are a tab if they have no pane of their own.
+    """
     phases = None if job is None else job.phases
     has = {
         PREPARATION: phases is not None and phases.preparation.is_specified,
         TASKS: phases is not None,
         RELEASE: phases is not None and phases.release.is_specified,
         EXPECTATIONS: has_expectations,
+        CURVES: has_curves,
     }
     return tuple(name for name in _TITLES if has.get(name, True))
 
