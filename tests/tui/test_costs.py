@@ -166,3 +166,10 @@ def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour_now():
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([paused]), 100)]
     assert sum(each.startswith(("an hour now costs", "cost until")) for each in lines) == 2
+
+
+def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_the_end):
+    at_the_end.focus_job("hourly:job-4")
+    strip = JobStripModel(at_the_end)
+    strip.update()
+    assert strip.subtitle(76).endswith("deleted · all pools $0.21")

@@ -8,6 +8,7 @@ from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, job_state
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
+from tui.panes.job_strip import JobStrip
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import plain, width
 from tui.viewmodels.watch.strip import JobStripModel
@@ -173,3 +174,10 @@ def test_a_problem_counts_failed_tasks_and_nodes_that_could_not_prepare():
     run_to(sim, minutes=6)
     session.update()
     assert session.progress("b").problems == 2
+
+
+def test_the_strip_says_nothing_before_it_has_room(session_at):
+    strip = JobStrip(session_at(100))
+    strip.update()
+    assert not strip.border_title
+    assert not strip.border_subtitle

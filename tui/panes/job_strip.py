@@ -65,6 +65,8 @@ class JobStrip(RowsView):
     def update(self) -> None:
         """Read the jobs again, and draw the lines that have changed."""
         self.model.update()
+        if not self.size.width:
+            return  # in the first frame the pane has no room yet
         height = self.size.height
         set_line_count(self, height if self.model.is_single else self.row_count)
         if self._at != self.model.row:

@@ -50,12 +50,12 @@ def title(session: Session, cells: int) -> str:
 
 
 def pool_words(session: Session, *, has_pool: bool) -> list[str]:
-    """Return what the pool in focus does, its size if ``has_pool``, and what it and the run cost."""
+    """Return the cost of the run and what the pool in focus does, its size first if ``has_pool``."""
     pool = session.pool(session.pool_id)
     if pool is None:
         return [words] if (words := cost_words(session)) else []
     found = [f"pool {squeeze(pool.pool_id, _MOST_NAME)} {_size_words(pool)}"] if has_pool else []
-    found += [slot_words(pool), cost_words(session), pool_cost_words(session, pool.pool_id)]
+    found += [cost_words(session), slot_words(pool), pool_cost_words(session, pool.pool_id)]
     if pool.state is not None:
         found.append(f"autoscale {'on' if pool.auto_scale else 'off'}")
     return [*filter(None, found)]
