@@ -51,6 +51,15 @@ def test_a_release_task_that_nothing_runs_is_said_beside_its_command_line(sessio
     assert warned_of_job(session, **typed) == {}
 
 
+def test_what_the_service_refuses_of_a_whole_task_stands_at_its_first_field(session):
+    document = new_job(session)
+    texts = {field.name: field.text_in(document.unfold(document.start)) for field in JOB_FIELDS}
+    texts |= {"jobReleaseTask.commandLine": "clean-up", "onAllTasksComplete": "terminatejob"}
+    (refusal,) = read_form("createJob", [{}], document, JOB_FIELDS, texts).refusals
+    assert (refusal.name, refusal.label) == ("jobReleaseTask.commandLine", "Command line")
+    assert "needs a jobPreparationTask" in refusal.message
+
+
 def test_a_schedule_is_warned_of_its_jobs(session):
     document = new_schedule(session)
     release = {"jobReleaseTask": {"commandLine": "clean-up"}}

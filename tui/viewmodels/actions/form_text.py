@@ -119,11 +119,13 @@ def read_form(
 
 
 def _of_field(mistake: FormMistake, labels: Mapping[str, str]) -> FormMistake:
-    """Return a mistake of a body as one of the field that sets the property, if there is one."""
+    """Return a mistake of a body as one of the field that sets the property, or the first one inside it."""
     name = _ONE_TASK.sub(EACH, mistake.name)
     name = COUNT if name.startswith("taskFactory") else name
+    inner = next((label for label in labels if label.startswith(f"{name}.")), "") if name else ""
     while name and name not in labels:
         name = name.rpartition(".")[0]
+    name = name or inner
     if not name:
         return mistake._replace(line=0, column=0)
     return FormMistake(mistake.message, name, labels[name])
