@@ -11,8 +11,10 @@ from textual import events
 from textual.screen import Screen
 from textual.widgets import TextArea
 
+from tests.tui.conftest import simulation_at
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive, tried_out
+from tui.app.dashboard import Dashboard
 from tui.cli.commands import cli
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.form_inputs import FormInputs
@@ -449,3 +451,20 @@ def test_saving_asks_in_two_lines_that_say_what_enter_does(dashboard_at):
     drive(app, "2", "a", "enter", "backspace", *"9", "ctrl+s", "R", look(seen))
     assert contains(seen[0], "A scenario with the 1 command given by hand, which replays exactly.  enter saves")
     assert contains(seen[0], "save the session as")
+
+
+@pytest.mark.parametrize("cells", [50, 55, 80])
+def test_no_line_of_a_preview_is_cut(session_at, cells):
+    session = session_at(LATER_S)
+    resize = act(session, SHARED, "Resize shared")
+    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "7"}))
+    lines = [plain(each).rstrip() for each in trial_lines(session, trial, cells)]
+    assert max(map(len, lines)) <= cells
+    assert any(("otherwise" if cells == 80 else "else") in each for each in lines)
+
+
+def test_a_run_without_events_opens_without_asking_anything():
+    app, seen = Dashboard(simulation_at(0, "empty"), plays=True), []
+    drive(app, look(seen), "4", "ctrl+n", look(seen))
+    assert not contains(seen[0], "start again, with the same seed")
+    assert contains(seen[1], "Create a job")

@@ -73,3 +73,18 @@ def test_what_is_pasted_into_a_line_that_only_opens_is_there(dashboard_at):
 
     asyncio.run(run())
     assert app.session.now_ms == 100_000
+
+
+def test_keys_work_after_an_escape_that_was_typed_ahead_and_only_closes_a_message(dashboard_at):
+    app = dashboard_at(LATER_S)
+
+    async def run():
+        async with app.run_test(size=(100, 30)) as pilot:
+            await pilot.pause()
+            for key in ("t", "x", "enter", "escape", "4"):
+                app.post_message(events.Key(key, key if len(key) == 1 else None))
+            await pilot.pause()
+            await asyncio.wait_for(arrived(app), 20)
+            return app.main_screen.view.id
+
+    assert asyncio.run(run()) == "jobs"

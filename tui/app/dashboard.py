@@ -108,17 +108,16 @@ class Dashboard(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """Hold off other work for a key press, and hold back a key until those before it have been handled."""
-        is_typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
-        if is_typed:
-            self.yielder.key_pressed()
-            if self.keyboard.holds(event):
-                return
-            self.main_screen.end_introduction()
-            if self._close_message() and _is_escape(event) and self._has_only_the_message_to_close():
-                return
-        await super().on_event(event)
-        if is_typed:
-            self.keyboard.follow()
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            await super().on_event(event)
+            return
+        self.yielder.key_pressed()
+        if self.keyboard.holds(event):
+            return
+        self.main_screen.end_introduction()
+        if not (self._close_message() and _is_escape(event) and self._has_only_the_message_to_close()):
+            await super().on_event(event)
+        self.keyboard.follow()
 
     # -- messages ------------------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
         self.call_after_refresh(self.update)
         if self._at_ms:
             self.call_after_refresh(self.playback.seek, self._at_ms, self.playback.play if self._plays else None)
-        elif self._plays:
+        elif self._plays and not self.session.is_over:
             self.call_after_refresh(self.playback.play)
 
     def on_unmount(self) -> None:

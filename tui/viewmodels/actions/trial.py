@@ -179,9 +179,11 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     rows += _money_rows(trial)
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
     value_cells = max((len(after) for _, after, _ in rows), default=0)
+    before_cells = max((len(before) for _, after, before in rows if before != after), default=0)
+    has_room = 2 + label_cells + 2 + value_cells + len("  otherwise ") + before_cells <= cells
     for label, after, before in rows:
         begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}  ", Role.DIM)
-        otherwise = f"  otherwise {before}" if before != after else "  no difference"
+        otherwise = f"  {'otherwise' if has_room else 'else'} {before}" if before != after else "  no difference"
         lines.append(line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(otherwise, Role.DIM)))
     if trial.leaving:
         texts = wrapped(f"nodes that leave: {_some_of(trial.leaving)}", cells - 2)
