@@ -91,8 +91,8 @@ class Foretold:
             f"{self._text(kind, cause, each)} (simulated)",
             min(moments[0] for _, moments in each),
             effect="; ".join([*effects, _to_come(cause)] if is_schedule else effects),
-            jobs=tuple(each for each in owners if not is_schedule and world.jobs.find(each) is not None),
-            schedules=tuple(each for each in owners if is_schedule and world.job_schedules.find(each) is not None),
+            jobs=tuple(owner for owner in owners if not is_schedule and world.jobs.find(owner) is not None),
+            schedules=tuple(owner for owner in owners if is_schedule and world.job_schedules.find(owner) is not None),
             cause=cause,
             is_coming=True,
         )

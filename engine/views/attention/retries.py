@@ -76,7 +76,7 @@ class PreparationRetries:
         )
 
     def _attempt(self, job: Job, rows: Sequence[int]) -> str:
-        """Return how many attempts are left, and what waits for them."""
+        """Return the number of the attempt that runs, and what waits for it."""
         prep = job.spec.job_preparation_task
         assert prep is not None
         most = prep.constraints.max_task_retry_count
