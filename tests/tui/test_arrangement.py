@@ -107,3 +107,17 @@ def test_the_strip_has_at_most_a_quarter_of_the_rows():
 
 def test_on_a_low_screen_nodes_and_attention_remain_longest():
     assert {NODES, ATTENTION} <= set(arrange(80, 14, view()).regions)
+
+
+def test_in_a_low_narrow_view_nodes_and_attention_are_asked_for_a_share_of_the_width():
+    asked = {}
+
+    def wish(name):
+        def of(width, _height):
+            asked.setdefault(name, []).append(width)
+            return Wish(3, 5, 5)
+
+        return of
+
+    arrange(80, 20, {name: wish(name) for name in (STRIP, NODES, ATTENTION, LISTS)})
+    assert asked == {STRIP: [80], NODES: [48], ATTENTION: [32], LISTS: [80]}

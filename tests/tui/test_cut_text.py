@@ -150,6 +150,15 @@ def test_the_end_of_a_name_is_not_covered_by_the_next_bar():
     assert "job-0" in bars_of(first, second)
 
 
+def test_a_note_that_has_no_room_in_its_bar_is_left_out():
+    bar = Bar(0, 6_000, RUNNING, "preparation", ("2 of 2 nodes",), short="prep")
+    canvas = Canvas(GlyphSet(ascii_only=False), [NOTHING] * 20, Height(2, 2, 0))
+    canvas.draw(bar, TimeColumns(0, 20, 1000), 0)
+    first, second = ("".join(span.text for span in canvas.spans(at)) for at in range(2))
+    assert "prep" in first
+    assert "…" not in second
+
+
 def test_the_reason_of_a_failure_is_broken_between_words(dashboard_at):
     lines = after(dashboard_at(90_000, "one-pool-per-scheduled-job"), size=(80, 24))
     assert any("AutoPoolCreationFailed" in line for line in lines)

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from tui.settings.keymap import Keymap
 
-_CELLS = 64
+_CELLS = 54  # it covers the left column of Watch and no readings of the curves
 _LINES = (
-    ("time.play", "lets time go by; the whole run takes about a minute"),
-    ("row.why", "explains what is under the cursor, and what comes next"),
+    ("time.play", "lets time go by; the run takes about a minute"),
+    ("row.why", "explains what is under the cursor"),
     ("scenario.open", "opens another scenario; {help} is the help"),
 )
 

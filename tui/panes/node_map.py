@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _FRAME, _LEGEND = 2, 2  # lines, those of the legend at most
 _SIDES = 4  # cells of frame and padding
 _LOW = 6  # lines; a lower pane has a legend of one line and no description
+_LOW_VIEW = 24  # lines
 _MORE_OUTPUT = 3  # lines by which each card can grow
 
 
@@ -64,14 +65,20 @@ class NodeMapPane(Vertical):
         set_title(self, self._model.title(self.size.width, node_map.layout_now))
 
     def wish(self, width: int, height: int) -> Wish:
-        """Return the rows for the nodes, with the legend: cards in three fifths of the view, else half of it."""
+        """Return the rows for the nodes, with the legend: cards in three fifths of the view, else half of it.
+
+        In a low view it is two fifths at most: the lists need room as well.
+        """
         model, cells = self._model, width - _SIDES
         count = max(1, len(model.nodes))
         of_words = _FRAME + min(_LEGEND, model.legend_lines(cells))
         of_cells = of_words + 1  # for the description of the node under the cursor
-        best = model.layout(cells, height * 3 // 5 - of_words)
+        of_cards, of_others = (
+            (height * 2 // 5, height * 2 // 5) if height < _LOW_VIEW else (height * 3 // 5, height // 2)
+        )
+        best = model.layout(cells, of_cards - of_words)
         if best.form is not Form.CARD:
-            best = model.layout(cells, height // 2 - of_cells)
+            best = model.layout(cells, of_others - of_cells)
         rest = of_words if best.form in (Form.CARD, Form.LINE) else of_cells
         lines = best.height(count) + rest
         more = best.rows(count) * _MORE_OUTPUT if best.form is Form.CARD and model.has_output() else 0

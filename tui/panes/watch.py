@@ -18,7 +18,7 @@ from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.watch.arrangement import ABOUT, CURVES, EVENTS, WIDE, Arrangement, Wish, arrange
+from tui.viewmodels.watch.arrangement import ABOUT, CURVES, EVENTS, HIGH, WIDE, Arrangement, Wish, arrange
 from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
 from tui.viewmodels.watch.job_tabs import EVENTS as EVENTS_TAB
 from tui.viewmodels.watch.job_tabs import EXPECTATIONS
@@ -67,7 +67,6 @@ _HINTS = {
 }
 
 
-_HIGH = 36  # rows of a narrow view; in a lower one the curves are a tab
 _WITH_SUBJECT = (Table, NodeMap, Legend, Attention, Pinned, JobStrip)
 
 
@@ -128,7 +127,7 @@ class Watch(View):
         width, height = panes.size
         if not height:
             return
-        self._lists.has_curves = width < WIDE and height < _HIGH
+        self._lists.has_curves = width < WIDE and height < HIGH
         self._arrangement = arrange(width, height, self._wishes, self._arrangement)
         if panes.place(self._arrangement.regions):
             self.call_after_refresh(self._update_panes)

@@ -107,7 +107,8 @@ class Canvas:
         notes = [note for note in bar.notes if note]
         if lines == 1 and notes and name == bar.name and len(name) + 2 + len(notes[0]) <= cells:
             return [text(f"{name}  {notes[0]}")]
-        return [text(name), *(text(squeeze(note, cells)) for note in notes)][:lines]
+        told = [squeeze(note, cells) if bar.is_id else note for note in notes]
+        return [text(name), *(text(note) for note in told if len(note) <= cells)][:lines]
 
 
 def name_in(bar: Bar, cells: int) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 MUCH = 10_000  # rows; for panes that can use any number
 WIDE, _BROAD = 100, 160  # cells; from there on two and three columns
+HIGH = 36  # rows; in a lower narrow view the curves have no pane
 _HIDDEN = 4  # times the cost of a row that a pane lacks
 _KEPT_ROWS = 6  # an arrangement stays until another one costs so many rows less
 
@@ -104,13 +105,21 @@ def _column_counts(width: int) -> tuple[int, ...]:
     return (1,) if width < WIDE else (2,) if width < _BROAD else (3, 2)
 
 
+def _asked_width(name: str, width: int, height: int, columns: int) -> int:
+    """Return the width for which a pane is asked: in a low narrow view nodes and attention are side by side."""
+    beside = (NODES, ATTENTION)
+    if columns == 1 and width < WIDE and height < HIGH and name in beside:
+        return _shares(beside, width)[beside.index(name)]
+    return width // columns
+
+
 def _wishes_of(
     name: str, width: int, height: int, wish: Callable[[int, int], Wish | None]
 ) -> tuple[Wish | None, Wish | None, Wish | None]:
     """Return the wish of a pane in one column, in two, in three; only where it matters."""
     found: list[Wish | None] = [None, None, None]
     for columns in (1,) if name == STRIP else _column_counts(width):
-        asked = wish(width // columns, height)
+        asked = wish(_asked_width(name, width, height, columns), height)
         # More than the height is the same to all: an arrangement is computed once however long the lists become.
         found[columns - 1] = asked._replace(most=min(asked.most, max(height, asked.best))) if asked else None
     return found[0], found[1], found[2]
