@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from engine import Simulation, load_scenario
 from engine.base.terms import NodeState
 from engine.events.log import LogSubject
+from tests.bench.bare import bare_costs_s, lines_of
 from tests.bench.first_paint import first_paint_s
 from tests.bench.one import peak_bytes
 from tests.bench.stage import ROW, Stage, is_quiet, percentile
@@ -35,6 +36,10 @@ from tui.widgets.node_map import NodeMap
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from textual.strip import Strip
+
+_OVER_BARE = 15  # times what a bare Textual application needs for the same lines
+_LEAST_BARE_S = 0.0005  # with less nearly nothing has changed on the screen
 BUSY_ENTRIES, CALM_ENTRIES = 5000, 5  # of the calendar between two frames
 
 
@@ -53,21 +58,37 @@ def scenario(nodes: int, tasks: int) -> str:
 class Cases(Stage):
     """What is measured, case by case."""
 
+    def __init__(self, app: Dashboard, keys: int, middle_ms: int) -> None:
+        """No frame drawn yet."""
+        super().__init__(app, keys, middle_ms)
+        self.frames_of: dict[str, tuple[list[float], list[list[Strip]]]] = {}
+
     # -- frames --------------------------------------------------------------------------------------------------
 
     async def frames(self, what: str, budget_ms: float, entries: int, count: int = 12) -> None:
         """What a frame costs when so many entries of the calendar have happened since the last one."""
         idle_s = min([await self.cost_s(lambda: None) for _ in range(3)])
-        costs, sizes = [], []
+        costs, sizes, drawn = [], [], [lines_of(self.app)]
         for _ in range(count):
             self.simulation.advance(self.simulation.end_ms, entries)
             before = self.terminal.bytes_out
             costs.append(await self.cost_s(self.screen.update) - idle_s)
             sizes.append(self.terminal.bytes_out - before)
+            drawn.append(lines_of(self.app))
+        self.frames_of[what] = costs, drawn
         kilobytes = percentile(sizes, 50) / 1000
         self.add(what, budget_ms, percentile(costs, 50) * 1000, "ms", remark=f"{kilobytes:.0f} KB")
         if "120x40" in what:
             self.add(f"{what}: out", 50, kilobytes, "KB")
+
+    def over_bare(self) -> None:
+        """Set the cost of each frame against that of a bare Textual application that draws the same lines."""
+        for what, (costs, drawn) in self.frames_of.items():
+            bare_s = percentile(bare_costs_s(drawn, (drawn[0][0].cell_length, len(drawn[0]))), 50)
+            if bare_s < _LEAST_BARE_S:
+                continue
+            times = percentile(costs, 50) / bare_s
+            self.add(f"{what}: over bare", _OVER_BARE, times, "", remark=f"bare Textual {bare_s * 1000:.2g} ms")
 
     async def every_cell_another(self) -> None:
         """A map on which no two cells that touch are alike."""
@@ -346,8 +367,10 @@ def main() -> int:
     print(ROW.format("what", "budget", "measured", ""))
     asyncio.run(show(app, (120, 40), lambda: measure(stage, arguments.cases)))
     if "frames" in arguments.cases:
+        stage.over_bare()
         wide = Cases(Dashboard(simulation, plays=False), arguments.keys, stage.middle_ms)
         asyncio.run(show(wide.app, (200, 60), lambda: wide.frames("frame at 200x60, busy: watch", 25, BUSY_ENTRIES)))
+        wide.over_bare()
         stage.lines += wide.lines
     columns = sum(column.itemsize * len(column) for column in simulation.world.tasks.columns)
     dashboard = peak_bytes() - engine_alone

@@ -197,3 +197,27 @@ def test_a_job_that_has_ended_has_no_waiting_tasks():
     found = series.of_job("j", Window.ALL, 500)
     assert found.waiting[-1] == 0
     assert max(found.waiting) > 0
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_cost_of_a_pool_is_read_from_the_log_as_the_nodes_table_says(name):
+    sim = Simulation(load_scenario(name))
+    series = RunSeries(sim)
+    last_ms = finished(name).log.last_ms
+    for part in (1, 2, 5, 7, 3, 6):  # the last two go back
+        (sim.run_until if last_ms * part // 7 > sim.now_ms else sim.seek)(last_ms * part // 7)
+        for pool in sim.world.pools.present():
+            assert series.usd_now(pool.id) == pool_cost_usd(sim.world, pool, sim.now_ms)
+
+
+def test_a_series_is_computed_again_only_when_a_column_is_complete():
+    sim = Simulation(load_scenario("shared-pool-two-jobs"))
+    series = RunSeries(sim)
+    sim.run_until(200_010)
+    pool, job = sim.world.pools.rows[0].id, sim.world.jobs.rows[0].id
+    before = series.of_pool(pool, Window.ALL, 60), series.of_job(job, Window.ALL, 60)
+    sim.run_until(200_020)
+    assert series.of_pool(pool, Window.ALL, 60) is before[0]
+    assert series.of_job(job, Window.ALL, 60) is before[1]
+    sim.run_until(260_000)
+    assert series.of_pool(pool, Window.ALL, 60).axis.end_ms > before[0].axis.end_ms

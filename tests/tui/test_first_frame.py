@@ -1,0 +1,45 @@
+"""The dashboard starts with what is shown, and draws anew what has changed."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.tui.screen_text import after, contains
+from tui.panes.list_page import ListPage
+from tui.viewmodels.curves import curves
+
+
+def test_a_list_is_mounted_when_it_is_first_shown(dashboard_at):
+    app, mounted = dashboard_at(330), []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            for key in ("", "5", "1", "5"):
+                await pilot.press(*key)
+                await pilot.pause()
+                mounted.append([page.id for page in app.screen.query(ListPage)])
+
+    asyncio.run(run())
+    assert mounted == [[], ["tasks"], ["tasks"], ["tasks"]]
+
+
+def test_a_list_that_was_never_shown_is_complete_at_once(dashboard_at):
+    assert contains(after(dashboard_at(330), "5"), "Task", "Details", "sorted by")
+
+
+def test_a_chart_is_drawn_again_only_when_it_has_changed(session_at, monkeypatch):
+    drawn = []
+    plot = curves.plot
+    monkeypatch.setattr(curves, "plot", lambda *of: drawn.append(of) or plot(*of))
+    session = session_at(330.01)
+    model = curves.CurvesModel(session)
+    first = model.lines(70, 20)
+    count = len(drawn)
+    session.simulation.run_until(session.now_ms + 1)
+    session.update()
+    assert model.lines(70, 20)[1:-1] == first[1:-1]
+    assert len(drawn) == count > 0
+    session.simulation.run_until(session.now_ms + 60_000)
+    session.update()
+    model.lines(70, 20)
+    assert len(drawn) > count
