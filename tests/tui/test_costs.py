@@ -120,6 +120,7 @@ def test_the_page_of_a_deleted_pool_shows_the_job_that_ran_there(at_the_end):
     assert model.exists
     text = "\n".join(plain(each) for each in model.lines(1, 100))
     assert "deleted" in text
+    assert [plain(each) for each in model.lines(3, 100)] == ["The pool has been deleted."]
     at_the_end.focus = "", ""
 
 
@@ -173,3 +174,13 @@ def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_th
     strip = JobStripModel(at_the_end)
     strip.update()
     assert strip.subtitle(76).endswith("deleted · all pools $0.21")
+
+
+def test_the_cost_by_the_end_is_drawn_as_soon_as_it_is_known():
+    session = session_of(NIGHT, HOUR_MS)
+    model = CurvesModel(session)
+    before = "\n".join(plain(each) for each in model.lines(70, 40))
+    played_ahead(session)
+    after = "\n".join(plain(each) for each in model.lines(70, 40))
+    assert "$0.88" not in before
+    assert "$0.88" in after

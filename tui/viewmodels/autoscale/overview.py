@@ -38,7 +38,7 @@ $NodeDeallocationOption = taskcompletion;
 def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
     """Return formula, last evaluation and history of a pool's autoscale."""
     pool = pool_row(session.simulation, pool_id)
-    if pool is None:
+    if pool is None or pool.state is None:
         return [line("There is no pool yet, or it has been deleted.")]
     page = scale_page(session.simulation, pool_id)
     if page is None:

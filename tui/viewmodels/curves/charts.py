@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 
+_LEAST_USD = 1e-6  # less is an error of rounding
 _RUNS = (HookStatus.RUNNING, HookStatus.RETRYING)
 
 
@@ -149,8 +150,9 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
         ]
     if later is not None:
         told.append(Reading(fmt.dollars(later), "by the end"))
-    if whole.usd_an_hour and whole.usd_an_hour[-1]:
-        told.append(Reading(fmt.dollars(whole.usd_an_hour[-1]), "an hour"))
+    an_hour = whole.usd_an_hour[-1] if whole.usd_an_hour else 0.0
+    if an_hour > _LEAST_USD:
+        told.append(Reading(fmt.dollars(an_hour), "an hour"))
     return [Chart("Cost", whole.axis, layers, None, told, False, fmt.dollars)]
 
 

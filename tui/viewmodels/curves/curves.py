@@ -86,7 +86,7 @@ class CurvesModel:
         simulation = session.simulation
         moment = simulation.now_ms, len(simulation.log), simulation.jumps, session.series.until_ms
         view = session.window, session.time_format, session.glyphs.ascii_only, self.has_grounds
-        key = (cells, rows, *moment, *view, session.pool_id, session.job_id)
+        key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
         if key != self._key:
             self._key, self._lines = key, self._draw(cells, rows)
         return self._lines

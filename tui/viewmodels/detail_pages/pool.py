@@ -87,6 +87,8 @@ class PoolDetailModel(DetailModel):
 
     def _scale(self, cells: int) -> Sequence[Line]:
         pool = self._row
+        if pool.state is None:
+            return [line(Span("The pool has been deleted.", Role.DIM))]
         opens = link("Evaluate formula", "scale", Role.KEY)
         if scale_page(self.session.simulation, self.name) is not None:
             return [
