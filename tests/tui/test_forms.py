@@ -453,7 +453,7 @@ def test_saving_asks_in_two_lines_that_say_what_enter_does(dashboard_at):
     assert contains(seen[0], "save the session as")
 
 
-@pytest.mark.parametrize("cells", [50, 55, 80])
+@pytest.mark.parametrize("cells", [53, 55, 80])
 def test_no_line_of_a_preview_is_cut(session_at, cells):
     session = session_at(LATER_S)
     resize = act(session, SHARED, "Resize shared")
