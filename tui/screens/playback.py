@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from textual.screen import Screen
+    from textual.timer import Timer
 
     from tui.saving.recorder import Recorder
     from tui.viewmodels.session.session import Session
@@ -277,8 +278,8 @@ class Playback:
         if ahead.is_complete or ahead.is_given_up or self._is_looking_ahead:
             return
         self._is_looking_ahead = self._session.awaits_end = True
-        self._screen.set_timer(_AHEAD_PATIENCE_S, self._stop_awaiting_end)
-        self._screen.run_worker(self._look_ahead(), group="ahead", exclusive=True)
+        patience = self._screen.set_timer(_AHEAD_PATIENCE_S, self._stop_awaiting_end)
+        self._screen.run_worker(self._look_ahead(patience), group="ahead", exclusive=True)
 
     def _stop_awaiting_end(self) -> None:
         """Show estimates if the end is not known yet."""
@@ -286,13 +287,14 @@ class Playback:
             self._session.awaits_end = False
             self._update()
 
-    async def _look_ahead(self) -> None:
+    async def _look_ahead(self, patience: Timer) -> None:
         try:
             while self._look_ahead_for(_AHEAD_SLICE_S):
                 await self.pacer.yielder.pause()
                 while self.pacer.is_seeking or self._is_searching or (self.pacer.playing and self.pacer.speed is None):
                     await self.pacer.yielder.pause(_AHEAD_WAIT_S)
         finally:
+            patience.stop()  # it is not that of the next time
             self._is_looking_ahead = self._session.awaits_end = False
         end_ms = self._session.end_ms
         if end_ms is not None and self._session.now_ms > end_ms and not self._session.is_past:
