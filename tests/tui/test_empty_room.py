@@ -119,3 +119,28 @@ def test_the_pane_with_the_focus_differs_from_the_others_without_colour(one_task
     for ascii_only in (False, True):
         focused, other = asyncio.run(run(ascii_only=ascii_only))
         assert focused != other
+
+
+def test_the_footer_says_what_enter_opens_in_the_pane_with_the_focus(one_task):
+    async def run():
+        found = {}
+        async with Dashboard(one_task, plays=False).run_test(size=(160, 40)) as pilot:
+            await pilot.pause()
+            for name in ("map", "strip", "job-lists"):
+                pilot.app.screen.query_one(f"#{name}").focus()
+                await pilot.pause()
+                pilot.app.screen.update_header()
+                await pilot.pause()
+                found[name] = text_of(pilot.app)[-1]
+        return found
+
+    found = asyncio.run(run())
+    assert "enter open the node" in found["map"]
+    assert "enter open the job" in found["strip"]
+    assert "enter all tasks" in found["job-lists"]
+
+
+def test_a_name_stands_whole_in_ascii_as_well(one_task):
+    model = NodeMapModel(Session(one_task, ascii_only=True))
+    model.update()
+    assert "the-whole-book" in plain(Cards(model).card(0, 30, 3, is_cursor=False)[1])

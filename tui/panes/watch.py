@@ -21,7 +21,7 @@ from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.watch.arrangement import ABOUT, CURVES, EVENTS, HIGH, WIDE, Arrangement, Wish, arrange
 from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
 from tui.viewmodels.watch.job_tabs import EVENTS as EVENTS_TAB
-from tui.viewmodels.watch.job_tabs import EXPECTATIONS
+from tui.viewmodels.watch.job_tabs import EXPECTATIONS, PREPARATION, RELEASE, TASKS
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import ShowSheet, ShowView
@@ -59,11 +59,18 @@ HELP = (
 ) + HOW_ESTIMATED
 
 _HINTS = {
-    "strip": (("jobs.up jobs.down", "job in focus"), ("jobs.open", "open")),
-    "map": (("map.lens", "lens"), ("map.open", "open")),
+    "strip": (("jobs.up jobs.down", "job in focus"), ("jobs.open", "open the job")),
+    "map": (("map.lens", "lens"), ("map.open", "open the node")),
     "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
     "attention": (("choices.open", "go there"), ("row.mark", "mark all of it")),
-    "job-lists": (("lists.before lists.next", "tabs"), ("table.open", "open")),
+    "job-lists": (("lists.before lists.next", "tabs"),),
+}
+_OPENS = {
+    PREPARATION: "all preparations",
+    TASKS: "all tasks",
+    RELEASE: "all releases",
+    EVENTS_TAB: "go there",
+    EXPECTATIONS: "all expectations",
 }
 
 
@@ -106,7 +113,11 @@ class Watch(View):
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
         """The keys that are useful in the pane with the focus."""
-        return ("pane.next", "next pane"), *_HINTS.get(self.screen.focused.id or "" if self.screen.focused else "", ())
+        focused = self.screen.focused
+        here = _HINTS.get(focused.id or "" if focused else "", ())
+        if focused is self._lists and self._lists.name_shown in _OPENS:
+            here = (*here, ("table.open", _OPENS[self._lists.name_shown]))
+        return ("pane.next", "next pane"), *here
 
     def remembered(self) -> dict[str, Any]:
         return self._map.remembered()

@@ -133,7 +133,7 @@ class Cards:
         for has_bar in (True, False):  # a whole name says more than a bar
             right = (*self._progress(task, cells, has_bar=has_bar), *more)
             name = self._name(task, cells - 2 - width(right))
-            if "…" not in name:
+            if glyphs.ellipsis not in name:
                 break
         return between(line(glyphs.span(TASK[task.state]), f" {name}"), right, cells)
 
