@@ -38,6 +38,7 @@ def entries():
         ("restart node", "Reboot n3 (node)"),
         ("ssh", "Add a user account to n3 (node)"),
         ("edit job", "Edit risk (job)"),
+        ("edit pool", "Edit shared (pool)"),
         ("kill job", "Terminate risk (job)"),
         ("kill task", "Terminate a task"),
         ("clone job", "Clone risk (job)"),

@@ -11,9 +11,7 @@ from engine.base.node_files import NodeFiles
 from engine.base.paths import NodeRoot, task_directory, working_directory
 from engine.base.terms import OsFamily
 from engine.executors.shell.programs.catalogue import SimulatedOutput
-from engine.executors.shell.small_shell import (
-    run,
-)
+from engine.executors.shell.small_shell import run
 
 DIRECTORY = task_directory("risk", "task001")
 WD = working_directory(DIRECTORY)

@@ -80,7 +80,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             choices.styles.height = min(len(lines), self.size.height // 2)
         if lines:
             choices.number = lines[0][0]
-        choices.show(lines or [(-1, line(Span("No action fits. backspace", Role.DIM)))])
+        choices.show(lines or [(-1, line(Span("No action fits. Backspace removes a letter.", Role.DIM)))])
         choices.focus()
         typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
         hint = Span("type to filter: reboot, kill, edit, clone ...", Role.DIM)

@@ -115,7 +115,7 @@ KEYS: dict[str, KeyHelp] = {
     "events.by-hand": KeyHelp("To see or copy what you have done.", "actions audit commands yaml"),
     # -- act
     "row.act": KeyHelp(
-        "Shows what would happen before you confirm.",
+        "Shows what would happen before you confirm. Letters filter the list.",
         "do action menu",
     ),
     "job.act": KeyHelp("As a, whatever is under the cursor.", "do action menu"),

@@ -56,16 +56,12 @@ class FoundAction(NamedTuple):
     words: str
     kind: Kind
     action: Action | None
+    is_possible: bool  # the service would accept it now
 
     @property
     def is_rare(self) -> bool:
         """True if it is seldom what somebody means: a fault, or an action that has no effect on the run."""
         return self.title.startswith(("Fault:", "Upload the service logs"))
-
-    @property
-    def is_possible(self) -> bool:
-        """True if the service would accept it now."""
-        return self.action is not None and not self.action.unavailable
 
 
 def words_for(command: str) -> str:
@@ -88,16 +84,22 @@ def offered_actions(session: Session, subjects: Sequence[ItemRef]) -> Iterator[F
     for kind in (*here, *(each for each in ACTION_TYPES if each not in here)):
         actions = actions_for(session, here.get(kind, ()))
         if actions:
-            yield from (_found(session, kind, each) for each in actions if not _is_listed_as_new(kind, each))
+            names_kind = kind == "account" or len(here[kind]) > 1  # as the title of several items does
+            yield from (
+                _found(session, kind, each, names_kind=names_kind)
+                for each in actions
+                if not _is_listed_as_new(kind, each)
+            )
         else:
             yield from _without_item(kind)
 
 
-def _found(session: Session, kind: Kind, action: Action) -> FoundAction:
-    title = action.title if kind == "account" or kind in action.title else f"{action.title} ({kind})"
+def _found(session: Session, kind: Kind, action: Action, *, names_kind: bool) -> FoundAction:
+    title = action.title if names_kind else f"{action.title} ({kind})"
     about = next(iter(action.effects), "")
     about = PAST if session.is_past else f"Not now: {action.unavailable}." if action.unavailable else about
-    return FoundAction(title, about, words_for(action.command), kind, action)
+    is_possible = not (session.is_past or action.unavailable)
+    return FoundAction(title, about, words_for(action.command), kind, action, is_possible)
 
 
 def _is_listed_as_new(kind: Kind, action: Action) -> bool:
@@ -108,4 +110,4 @@ def _is_listed_as_new(kind: Kind, action: Action) -> bool:
 def _without_item(kind: Kind) -> Iterator[FoundAction]:
     about = f"Not here: put the cursor on a {kind} first."
     for each in ACTION_TYPES[kind]:
-        yield FoundAction(each.title.format(f"a {kind}"), about, words_for(each.command), kind, None)
+        yield FoundAction(each.title.format(f"a {kind}"), about, words_for(each.command), kind, None, is_possible=False)
