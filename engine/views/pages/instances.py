@@ -156,6 +156,7 @@ class InstancePage:
         self.job_id = job_id
         self.hook = hook
         self._updated_at = (-1, -1)
+        self._long_ms: int | None = None  # of this moment, once it is asked for
         self._rows: Sequence[int] = ()
         self._codes = b""
         self._ordered: tuple[object, Sequence[int]] = (None, ())
@@ -190,6 +191,7 @@ class InstancePage:
         if self._updated_at == moment:
             return
         self._updated_at = moment
+        self._long_ms = None
         job = self._job
         self._rows = () if job is None else self._simulation.world.instances.rows_of_job(job.row)
         self._codes = b"" if job is None else self._all_codes(job)
@@ -341,10 +343,12 @@ class InstancePage:
     def long_ms(self) -> int:
         """Return the 95th percentile of the durations, estimated from a few hundred nodes; 0 before any is done."""
         self._update()
-        states, starts, ends = self.columns()
-        some = self._rows[:: len(self._rows) // _SAMPLED + 1]
-        took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
-        return took_ms[len(took_ms) * 95 // 100] if took_ms else 0
+        if self._long_ms is None:  # each row of a list asks for it
+            states, starts, ends = self.columns()
+            some = self._rows[:: len(self._rows) // _SAMPLED + 1]
+            took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
+            self._long_ms = took_ms[len(took_ms) * 95 // 100] if took_ms else 0
+        return self._long_ms
 
     def planned_end_ms(self, node: int) -> int | None:
         """Return the planned end of the present attempt on a node, in ms since the start; None while it does not run.
