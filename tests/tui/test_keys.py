@@ -154,6 +154,23 @@ def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
     assert keys[0] == keys[1]
 
 
+def test_a_cursor_that_was_not_moved_stays_at_the_top_of_the_list(dashboard_at):
+    app = dashboard_at(150)
+    seen = []
+
+    def cursor(app):
+        table = app.screen.view.table
+        seen.append((table.key == table.model.key(0), table.cursor_row, table.scroll_offset.y, table.key))
+
+    def later(app):
+        app.session.simulation.run_until(LATER_S * 1000)
+        app.screen.update()
+
+    drive(app, "5", "2", "5", cursor, later, cursor, size=(80, 24))
+    assert [each[:3] for each in seen] == [(True, 0, 0)] * 2
+    assert seen[0][3] != seen[1][3]
+
+
 def test_details_help_and_actions_open_and_close(dashboard_at):
     lines = after(dashboard_at(LATER_S), "6", size=(80, 60))
     assert contains(lines, "ineligible for this job until its disk is new", "workitems/risk/job-1/jobpreparation")

@@ -110,7 +110,7 @@ class JobLists(Table):
     def _show(self, name: str) -> None:
         if name == self.name_shown:
             return
-        self._places[self.name_shown] = _Place(self.key, self.follows)
+        self._places[self.name_shown] = _Place(self.chosen_key, self.follows)
         self.name_shown = name
         self.show_model(self._lists[name])
         place = self._places[name]

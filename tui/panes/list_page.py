@@ -165,7 +165,7 @@ class ListPage(ResizeFilter, View):
         set_title(table, f"{self.model.title}{shown}", f"{hidden} more {columns}, C" if hidden else "")
         key = table.key
         if key is not None and self.model.kind is not None:
-            self._cursor_id = self.model.identity_of(key)
+            self._cursor_id = "" if table.chosen_key is None else self.model.identity_of(key)
         details = self._details
         if details.display:
             blocks = [] if key is None else self.model.details(key)

@@ -48,12 +48,12 @@ _COLOURS = {
         "#7388AB",
     ),
     LIGHT: _colours(
-        "#42455B #002CFF #0C0400 #A31EAF #058557 #652100 #8F7200 #B3B6BC #46005F",
+        "#5A5F78 #0031F3 #946800 #B405C2 #087B4A #C8202F #5A2405 #B3B6BC #46106B",
         "#14181F",
         "#5C6470",
         "#3D4B5E",
         "#0B46C8",
-        "#6F747D",
+        "#656A73",
     ),
     CONTRAST: _colours(
         "#D0D0D0 #7FBFFF #FFE000 #FFFFFF #66FFB3 #FF7A7A #FFB347 #8FA3C8 #B84DFF",

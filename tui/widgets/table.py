@@ -41,7 +41,7 @@ def _cells(span: Span) -> int:
 
 
 class Table(ResizeFilter, RowsView):
-    """Rows under a header. The cursor stays with its row when the order changes."""
+    """Rows under a header. A cursor that was moved stays with its row when the order changes, else it stays on top."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *row_bindings("table"),
@@ -74,6 +74,7 @@ class Table(ResizeFilter, RowsView):
         self.model = model
         self._key: int | None = None
         self._at = 0
+        self._was_moved = False  # or its row was opened, by the user
         self.follows = False
         self._shown: dict[int, Line] = {}  # by row number, as they were drawn last
         self._cursor_drawn = 0
@@ -83,7 +84,7 @@ class Table(ResizeFilter, RowsView):
     def show_model(self, model: RowsModel) -> None:
         """Show another list, from its first row."""
         self.model = model
-        self._key, self._at, self.follows = None, 0, False
+        self._key, self._at, self.follows, self._was_moved = None, 0, False, False
         self._shown.clear()
         self.scroll_to(y=0, animate=False, immediate=True)
         self.refresh()
@@ -94,6 +95,11 @@ class Table(ResizeFilter, RowsView):
     def key(self) -> int | None:
         """The key of the row under the cursor, None without rows."""
         return self._key
+
+    @property
+    def chosen_key(self) -> int | None:
+        """The key of the row that the user has chosen, None if the cursor is still where the list began."""
+        return self._key if self._was_moved else None
 
     @property
     def row_count(self) -> int:
@@ -149,6 +155,8 @@ class Table(ResizeFilter, RowsView):
         in_focus = self.model.key_in_focus()
         if in_focus is not None:
             self._key = in_focus
+        elif not self._was_moved:
+            self._key, self._at = self.model.key(0), 0
         if self._key is not None and self._at < count and self.model.key(self._at) == self._key:
             return
         at = None if self._key is None else self.model.index_of(self._key)
@@ -157,6 +165,7 @@ class Table(ResizeFilter, RowsView):
 
     def _follow(self) -> None:
         if self.model.count:
+            self._was_moved = True
             self._at = self.model.count - 1
             self._key = self.model.key(self._at)
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
@@ -292,6 +301,7 @@ class Table(ResizeFilter, RowsView):
         self.follows = False
         if not self.model.count:
             return
+        self._was_moved = True
         self._at = max(0, min(row, self.model.count - 1))
         self._key = self.model.key(self._at)
         self.model.put_in_focus(self._key)
@@ -313,6 +323,7 @@ class Table(ResizeFilter, RowsView):
     def action_open(self) -> None:
         """Open the row under the cursor."""
         if self._key is not None:
+            self._was_moved = True
             self.post_message(self.Opened(self, self._key))
 
     def on_click(self, event: events.Click) -> None:

@@ -1,0 +1,42 @@
+"""The colours of the themes can be read."""
+
+from __future__ import annotations
+
+import pytest
+from rich.color import Color
+
+from tui.settings.options import CONTRAST, DARK, LIGHT
+from tui.viewmodels.text.styled import Role
+from tui.widgets import palette
+
+LEAST = 4.5  # WCAG 2.2, success criterion 1.4.3
+
+
+def luminance(colour):
+    parts = [part / 255 for part in Color.parse(colour).triplet]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST])
+def test_each_role_can_be_read_on_the_background(theme):
+    found = {role.name: contrast(palette.colours(theme)[role], palette.ground(theme)) for role in Role}
+    assert {name: value for name, value in found.items() if value < LEAST} == {}
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST])
+def test_what_stands_on_a_filled_cell_can_be_read(theme):
+    fills, texts = palette.colours(theme), palette.on_colours(theme)
+    assert all(contrast(texts[role], fills[role]) >= LEAST for role in Role)
+
+
+def test_a_colour_of_the_light_theme_is_not_taken_for_plain_text():
+    colours = palette.colours(LIGHT)
+    own = [role for role in Role if role.name in ("PREPARING", "RUNNING", "RELEASING", "OK", "FAILED", "TRANSITION")]
+    brightest = {role.name: max(Color.parse(colours[role]).triplet) for role in own}
+    assert {name: value for name, value in brightest.items() if value < 80} == {}
