@@ -1,16 +1,16 @@
-"""The states of a job or node over time."""
+"""The states of a job, node or task over time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from engine.base.terms import JobState, NodeState
+from engine.base.terms import JobState, NodeState, TaskState
 from engine.views.log.reader import LogReader, about
 
 if TYPE_CHECKING:
     from engine import Simulation
 
-StateT = TypeVar("StateT", JobState, NodeState)
+StateT = TypeVar("StateT", JobState, NodeState, TaskState)
 
 
 class StateSpan(NamedTuple, Generic[StateT]):

@@ -9,6 +9,7 @@ from engine.base.paths import task_directory
 from engine.base.terms import TaskState
 from engine.events.log import LogSubject
 from engine.views.log.reader import LogReader, about, latest_numbers_of
+from engine.views.log.state_spans import StateSpan
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -117,6 +118,16 @@ class TaskHistory:
                 spent_ms = end_ms - step.when_ms + (before.spent_ms if before else 0)
                 times[step.state] = TimeInState(step.when_ms, spent_ms)
         return times
+
+    def states(self) -> list[StateSpan[TaskState]]:
+        """Return its states before it completed or was deleted, in order; one that goes on lasts until now."""
+        steps = self.steps()
+        ends = [step.when_ms for step in steps[1:]] + [self._simulation.now_ms]
+        return [
+            StateSpan(step.when_ms, end_ms, step.state)
+            for step, end_ms in zip(steps, ends, strict=True)
+            if step.state not in (None, TaskState.COMPLETED)
+        ]
 
 
 def last_directory(simulation: Simulation, task: int) -> tuple[int, str] | None:

@@ -85,18 +85,7 @@ def state_history(
     """Return bars from the first state until now, then the changes. The last state still goes on."""
     if not stays:
         return [line(Span("No changes yet.", Role.DIM))]
-    begin_ms, end_ms = stays[0].begin_ms, max(stays[-1].end_ms, stays[0].begin_ms + 1)
-    bar_cells = max(8, cells - _LABEL_CELLS - _SPAN_CELLS)
-    clock = session.clock
-    first, last = clock(begin_ms), clock(stays[-1].end_ms)
-    gap = " " * max(1, bar_cells - len(first) - len(last))
-    lines = [line(" " * _LABEL_CELLS, Span(f"{first}{gap}{last}", Role.DIM))]
-    for state in dict.fromkeys(stay.state for stay in stays):
-        glyph, own = table[state], [stay for stay in stays if stay.state is state]
-        total_ms = sum(stay.end_ms - stay.begin_ms for stay in own)
-        name = Span(" " + fit(glyph.name, _LABEL_CELLS - 2))
-        bar = Span(_bar(own, begin_ms, end_ms, bar_cells, session.glyphs), glyph.role)
-        lines.append((session.glyphs.span(glyph), name, bar, Span(f"  {fmt.span(total_ms)}", Role.DERIVED)))
+    clock, lines = session.clock, state_bars(session, stays, table, cells)
     lines += [(), line(Span("Changes, newest first", Role.STRONG))]
     for stay in reversed(stays[-_MOST_CHANGES:]):
         glyph = table[stay.state]
@@ -111,6 +100,27 @@ def state_history(
         )
     if len(stays) > _MOST_CHANGES:
         lines.append(line(Span(f"and {len(stays) - _MOST_CHANGES:,} earlier", Role.DIM)))
+    return lines
+
+
+def state_bars(
+    session: Session, stays: Sequence[StateSpan[StateT]], table: Mapping[StateT | None, Glyph], cells: int
+) -> list[Line]:
+    """Return a bar for each state, from the first one until the end of the last; none without states."""
+    if not stays:
+        return []
+    begin_ms, end_ms = stays[0].begin_ms, max(stays[-1].end_ms, stays[0].begin_ms + 1)
+    bar_cells = max(8, cells - _LABEL_CELLS - _SPAN_CELLS)
+    clock = session.clock
+    first, last = clock(begin_ms), clock(stays[-1].end_ms)
+    gap = " " * max(1, bar_cells - len(first) - len(last))
+    lines = [line(" " * _LABEL_CELLS, Span(f"{first}{gap}{last}", Role.DIM))]
+    for state in dict.fromkeys(stay.state for stay in stays):
+        glyph, own = table[state], [stay for stay in stays if stay.state is state]
+        total_ms = sum(stay.end_ms - stay.begin_ms for stay in own)
+        name = Span(" " + fit(glyph.name, _LABEL_CELLS - 2))
+        bar = Span(_bar(own, begin_ms, end_ms, bar_cells, session.glyphs), glyph.role)
+        lines.append((session.glyphs.span(glyph), name, bar, Span(f"  {fmt.span(total_ms)}", Role.DERIVED)))
     return lines
 
 

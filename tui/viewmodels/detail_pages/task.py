@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.paths import task_directory
 from engine.base.terms import TaskState
 from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
-from engine.views.pages.output import output_ends
 from engine.views.rest.lookup import task_settings
 from tui.viewmodels.detail_pages.dependencies import MOST_BOXES, graph_lines
-from tui.viewmodels.detail_pages.layout import columns, tabular
+from tui.viewmodels.detail_pages.layout import columns, state_bars, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
+from tui.viewmodels.detail_pages.task_output import output_lines, output_tail
 from tui.viewmodels.properties import task as blocks
 from tui.viewmodels.properties.resources import task_blocks
 from tui.viewmodels.properties.rest_fields import parts
 from tui.viewmodels.properties.storage import task_transfers
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.glyphs import glyph_of_task, task_glyph
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, link, wrapped
+from tui.viewmodels.text.glyphs import TASK, glyph_of_task, task_glyph
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, link
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from engine.views.log.task_history import Attempt
     from engine.views.pages.tasks import TaskPage, TaskRow
 
-_MOST_OUTPUT = 200  # lines of each file
 _MOST_TASKS = 200  # for each kind of dependency
 _ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
+_ABOVE = 2  # lines above each part below the facts
 _PARTS = (
     "constraints",
     "resourceFiles",
@@ -110,7 +109,7 @@ class TaskDetailModel(DetailModel):
 
     def _overview(self, cells: int) -> Sequence[Line]:
         session, row = self.session, self._row
-        return columns(
+        lines = columns(
             [
                 blocks.general(session, row),
                 blocks.execution(session, row),
@@ -121,6 +120,22 @@ class TaskDetailModel(DetailModel):
             ],
             cells,
         )
+        return [*lines, *self._below(cells, self.rows - len(lines))]
+
+    def _below(self, cells: int, rows: int) -> list[Line]:
+        """Return what has room below the facts: the states over time, attempts, dependencies, the end of the output."""
+        history, lines = self.session.history(TaskHistory, self._task), list[Line]()
+        found = dependencies_of(self.session.simulation, self._task)
+        parts = (
+            ("Timeline", state_bars(self.session, history.states(), TASK, cells)),
+            ("Attempts", self._attempts(cells) if len(history.attempts()) > 1 else ()),
+            ("Dependencies", graph_lines(self.session, self._task, cells) if found.parents or found.children else ()),
+        )
+        for title, drawn in parts:
+            if drawn and len(lines) + len(drawn) + _ABOVE <= rows:
+                lines += [(), line(Span(title, Role.STRONG)), *drawn]
+        output = output_tail(self.session, self._task, self._row, cells, rows - len(lines) - 1)
+        return [*lines, (), *output] if output else lines
 
     def _properties(self, cells: int) -> Sequence[Line]:
         return columns(parts(self.session, task_settings(self.session.simulation, self._task), _PARTS), cells)
@@ -175,26 +190,4 @@ class TaskDetailModel(DetailModel):
         return self.session.glyphs.span(glyph), link(row.task_id, ItemRef("task", task)), Span(glyph.name, glyph.role)
 
     def _output(self, cells: int) -> Sequence[Line]:
-        """Return the last lines of both output files of the last attempt, as they are at this moment."""
-        attempts = self.session.history(TaskHistory, self._task).attempts()
-        started = next((each for each in reversed(attempts) if each.start_ms is not None), None)
-        if started is None:
-            return [line(Span("It has not started on a node yet: no output. w explains why.", Role.DIM))]
-        directory = task_directory(self._row.job_id, self._row.task_id)
-        node = self.session.nodes().row(started.node)
-        lines = [
-            line(
-                Span(f"Attempt {started.number:,} on "),
-                link(fmt.node_name(node.position, node.node_id), ItemRef("node", started.node)),
-                Span("   "),
-                link("Open all its files", "files", Role.KEY),
-            )
-        ]
-        ends = output_ends(self.session.simulation, started.node, directory, _MOST_OUTPUT)
-        for each in ends:
-            above = f"  {fmt.counted(each.above, 'line')} above" if each.above else ""
-            empty = "  empty so far" if started.end_ms is None else "  empty"
-            heading = Span(each.path.rpartition("/")[2], Role.STRONG)
-            lines += [(), line(heading, Span(above if each.lines else empty, Role.DIM))]
-            lines += [line(Span(part)) for text in each.lines for part in wrapped(text.expandtabs(), cells)]
-        return lines if ends else [*lines, (), line(Span("Its files have been deleted.", Role.DIM))]
+        return output_lines(self.session, self._task, self._row, cells)

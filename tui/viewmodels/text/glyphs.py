@@ -212,7 +212,7 @@ EXPECTATION: dict[ExpectationState, Glyph] = {
 TASK_BLOCKED = Glyph("⊡", "b", Role.OFF, "blocked by a dependency")
 TASK_BETWEEN_RETRIES = Glyph("»", "y", Role.TRANSITION, "between retries")
 TASK_TERMINATED = _TERMINATED
-TASK: dict[TaskState, Glyph] = {
+TASK: dict[TaskState | None, Glyph] = {
     TaskState.ACTIVE: Glyph("◌", "a", Role.QUIET, "active"),
     TaskState.PREPARING: _PREPARING,
     TaskState.RUNNING: _RUNNING,
