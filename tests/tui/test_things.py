@@ -474,21 +474,23 @@ def test_the_statistics_of_a_job_are_drawn_at_every_width(session_at):
         assert contains(told, session.job_id[:4], "$")
 
 
-def test_the_overview_of_a_task_fills_the_page_with_its_states_and_the_end_of_its_output(session_at):
-    session = session_at(360, "six-steps-to-a-result")
-    thing = the(session, ItemRef("task", session.tasks(session.job_id).ranges()[0][0]))
+def test_the_overview_of_a_task_fills_the_page_with_its_states_and_the_end_of_its_output():
+    task = a_task("t", 30, simulate={"stdout": "".join(f"line {number}\n" for number in range(90))})
+    sim = simulation(a_job(tasks=[task]))
+    run_to(sim, seconds=READY_S + 90)
+    thing = the(Session(sim), ItemRef("task", 0))
 
     def overview(rows):
         thing.rows = rows
         return [plain(each).strip() for each in thing.lines(0, 116)]
 
-    facts, some, all_of_it = overview(1), overview(30), overview(60)
-    assert "Timeline" not in facts and len(some) <= 30
-    assert "Timeline" in some and contains(some, "running  ")
+    facts, some, filled = overview(1), overview(18), overview(40)
+    assert "Timeline" not in facts
+    assert "Timeline" in some
+    assert (len(some), len(filled)) == (18, 40)
     assert "Attempts" not in some  # one attempt says nothing that is not above
-    last = all_of_it[-1]
-    assert contains(all_of_it, "stdout.txt") and last and last not in facts
-    assert last in [plain(each) for each in thing.lines(thing.tabs.index("Output"), 116)]
+    assert contains(filled, "stdout.txt")
+    assert filled[-2:] == ["line 88", "line 89"]
 
 
 def test_the_overview_of_a_task_draws_its_dependencies_where_they_have_room(session_at):
