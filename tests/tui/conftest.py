@@ -23,8 +23,9 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch):
     """No variable of the machine decides how a screen looks."""
-    for name in ("NO_COLOR", "COLORTERM", "TEXTUAL_THEME", "TEXTUAL_ANIMATIONS"):
+    for name in ("NO_COLOR", "COLORTERM", "TEXTUAL_THEME", "TEXTUAL_ANIMATIONS", "LC_ALL", "LC_CTYPE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
 
 

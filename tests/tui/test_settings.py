@@ -189,7 +189,15 @@ def test_every_theme_draws_views_and_sheets_in_its_colours(dashboard_at, theme):
 
 @pytest.mark.parametrize(
     ("variable", "value", "theme", "glyphs"),
-    [("NO_COLOR", "1", "no-colour", "auto"), ("NO_COLOR", "", "dark", "auto"), ("TERM", "dumb", "no-colour", "ascii")],
+    [
+        ("NO_COLOR", "1", "no-colour", "auto"),
+        ("NO_COLOR", "", "dark", "auto"),
+        ("TERM", "dumb", "no-colour", "ascii"),
+        ("LANG", "C", "dark", "ascii"),
+        ("LANG", "", "dark", "auto"),
+        ("LC_ALL", "POSIX", "dark", "ascii"),
+        ("LC_CTYPE", "C", "dark", "ascii"),
+    ],
 )
 def test_the_environment_is_asked(tmp_path, monkeypatch, session_at, variable, value, theme, glyphs):
     monkeypatch.setattr(platformdirs, "user_config_dir", lambda *_, **__: str(tmp_path))
@@ -199,6 +207,25 @@ def test_the_environment_is_asked(tmp_path, monkeypatch, session_at, variable, v
     tui_app.show_dashboard(session_at(0).simulation, speed=None, plays=False, theme=None, ascii_only=False)
     assert seen == [(theme, glyphs)]
     assert not (tmp_path / "settings.toml").exists()
+
+
+def test_a_locale_that_python_itself_has_set_says_nothing_of_the_terminal(monkeypatch):
+    settings = Settings()
+    monkeypatch.setenv("LANG", "C")
+    monkeypatch.setenv("LC_CTYPE", "de_DE.UTF-8")
+    tui_app._use_environment(settings)
+    assert settings.value("glyphs") == "auto"
+    monkeypatch.setenv("LC_CTYPE", "C.UTF-8")  # as PEP 538 does where LANG is C
+    tui_app._use_environment(settings)
+    assert settings.value("glyphs") == "ascii"
+
+
+def test_symbols_that_were_chosen_are_kept_in_any_locale(monkeypatch):
+    settings = Settings()
+    settings.use("glyphs", "unicode", Source.FILE)
+    monkeypatch.setenv("LC_ALL", "C")
+    tui_app._use_environment(settings)
+    assert settings.value("glyphs") == "unicode"
 
 
 def test_the_cursor_returns_to_its_row_wherever_it_is_now(dashboard_at):

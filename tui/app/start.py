@@ -18,6 +18,8 @@ from tui.viewmodels.frame.tabs import VIEW_NAMES
 if TYPE_CHECKING:
     from engine import Simulation
 
+_ASCII_LOCALES = ("C", "POSIX")
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 _GC_THRESHOLDS = (1000, 1000, 1000)  # nearly all garbage is freed by reference counting
 
 
@@ -66,12 +68,21 @@ def show_dashboard(
 
 
 def _use_environment(settings: Settings) -> None:
-    """Take what the terminal cannot do, and ``NO_COLOR``, into account."""
+    """Take what the terminal cannot do, its locale, and ``NO_COLOR``, into account."""
     is_dumb = os.environ.get("TERM") == "dumb"
     if is_dumb or os.environ.get("NO_COLOR"):
         settings.use("theme", NO_COLOUR, Source.ENVIRONMENT)
-    if is_dumb:
+    if is_dumb or (settings.text("glyphs") == "auto" and _locale() in _ASCII_LOCALES):
         settings.use("glyphs", "ascii", Source.ENVIRONMENT)
+
+
+def _locale() -> str:
+    """Return the locale of characters that the user chose, "" if none is chosen.
+
+    The encoding of stdout does not tell: in the locale C Python writes UTF-8, and says so in LC_CTYPE (PEP 538, 540).
+    """
+    characters = os.environ.get("LC_CTYPE", "")
+    return os.environ.get("LC_ALL") or ("" if characters in _COERCED else characters) or os.environ.get("LANG", "")
 
 
 def tune_gc() -> None:
