@@ -95,6 +95,12 @@ def test_panes_move_once_another_arrangement_is_clearly_better():
     assert second.regions != first.regions
 
 
+def test_a_problem_that_is_added_gets_its_rows_at_once():
+    first = arrange(120, 36, view())
+    more = view() | {ATTENTION: lambda _width, _height: Wish(3, 6, 6)}
+    assert first.regions[ATTENTION].height < arrange(120, 36, more, first).regions[ATTENTION].height == 6
+
+
 def test_a_pane_that_appears_is_shown_at_once():
     hidden = view() | {ATTENTION: lambda _width, _height: None}
     first = arrange(120, 36, hidden)

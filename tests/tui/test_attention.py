@@ -219,6 +219,18 @@ def test_a_low_pane_leaves_out_remedies_first_then_effects():
     assert [each.split()[0] for each in lines] == ["!", "the", "a"]
 
 
+def test_rows_that_are_free_show_the_effects_of_the_first_problems():
+    start = a_line(5, 1, waitForSuccess=True)
+    sim = simulation(a_job(tasks=1), pool=a_pool(nodes=4, startTask=start))
+    run_to(sim, seconds=READY_S + 20)
+    model, _ = listed(sim)
+    causes = [number for number, _ in model.lines(100, len(model.concerns))]
+    assert causes == list(range(len(model.concerns)))
+    assert len(causes) > 1
+    more = [number for number, _ in model.lines(100, len(causes) + 1)]
+    assert more == [0, *causes]
+
+
 def test_at_the_end_a_missed_occurrence_is_still_listed():
     sim = Simulation(load_scenario("nightly-schedule-overruns"))
     sim.run_until(sim.end_ms)

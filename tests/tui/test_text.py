@@ -203,3 +203,9 @@ def test_a_very_long_value_is_wrapped_in_no_time_and_shortened_in_a_block():
     assert time.perf_counter() - began < 2
     assert len(lines) < 60
     assert any("..." in plain(each) for each in lines)
+
+
+def test_values_beside_the_longest_labels_stand_below_one_another():
+    block = Block("Settings", (row("Uses task dependencies", "no"), row("Priority", 100)))
+    _, first, second = (plain(each) for each in block_lines([block], 38))
+    assert first.index("no") == second.index("100")

@@ -59,7 +59,7 @@ def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
             lines.append(())
         lines.append(line(Span(block.title, Role.STRONG)))
         longest = max((len(label) for label, _ in block.rows), default=0)
-        label_cells = min(longest, _MOST_LABEL, cells // 2)
+        label_cells = min(longest, _MOST_LABEL, cells * 3 // 5)
         for label, value in block.rows:
             indent = label_cells + 2 if longest else 2
             heading = f"{label} ".ljust(indent)

@@ -93,7 +93,7 @@ def arrange(
     """
     asked = tuple((name, _wishes_of(name, width, height, wishes[name])) for name in _ORDER if name in wishes)
     best, cost = _best(width, height, asked)
-    if previous is not None and _may_stay(previous, best, dict(asked)):
+    if previous is not None and _may_stay(previous, best, dict(asked)) and not _hides_less(best, previous, dict(asked)):
         cost_now = _cost(previous, dict(asked))
         if cost_now <= cost + _KEPT_ROWS * width // best.columns:
             return previous
@@ -158,6 +158,15 @@ def _may_stay(previous: Arrangement, new: Arrangement, wishes: Mapping[str, tupl
         if wish is None or region.height < wish.least or (region.height - wish.most) * 4 > region.height:
             return False
     return True
+
+
+def _hides_less(new: Arrangement, previous: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> bool:
+    """Return whether a problem lacks rows that a new arrangement gives to it: they are not worth a calmer screen."""
+    before, after = previous.regions.get(ATTENTION), new.regions.get(ATTENTION)
+    wish = _wish_of(ATTENTION, previous.columns, wishes)
+    return (
+        before is not None and after is not None and wish is not None and before.height < min(wish.best, after.height)
+    )
 
 
 def _cost(arrangement: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> int:

@@ -81,7 +81,7 @@ class AttentionModel:
 
         Args:
             cells: The width.
-            rows: The height; where it is too low for everything, remedies are left out first, then effects.
+            rows: The height. Where it is too low for everything, causes come first, then effects, then remedies.
         """
         key = cells, rows, self.session.time_format, self.session.glyphs.ascii_only
         if key not in self._drawn:
@@ -94,19 +94,21 @@ class AttentionModel:
         if not self.concerns:
             good = Span(f"{self.session.glyphs.good} ", Role.OK)
             return [(-1, line(good, Span(CALM, Role.DIM))), *warned]
-        forms = ((True, True), (True, False), (False, False))
-        for with_effect, with_remedy in forms:
-            found = [
-                (number, each)
-                for number, concern in enumerate(self.concerns)
-                for each in self._lines_of(concern, cells, with_effect=with_effect, with_remedy=with_remedy)
-            ]
-            if rows is None or len(found) + len(warned) <= rows:
-                break
+        parts = [[list(self._cause(each, cells)) for each in self.concerns]]
+        parts += [[list(part(each, cells)) for each in self.concerns] for part in (self._effect, self._remedy)]
+        room = None if rows is None else rows - len(warned) - sum(map(len, parts[0]))
+        for lines in parts[1:]:
+            for number, drawn in enumerate(lines):
+                if room is not None:
+                    lines[number] = drawn if len(drawn) <= room else []
+                    room -= len(lines[number])
+        found = [
+            (number, each) for number, of_it in enumerate(zip(*parts, strict=True)) for part in of_it for each in part
+        ]
         return [*found, *warned]
 
-    def _lines_of(self, concern: Concern, cells: int, *, with_effect: bool, with_remedy: bool) -> Iterator[Line]:
-        """Yield what is wrong, with the time at the right; its effect; and the key that helps."""
+    def _cause(self, concern: Concern, cells: int) -> Iterator[Line]:
+        """Yield what is wrong, with the time at the right."""
         role, text = _ROLES[concern.severity], self.session.text
         clock = (Span(self.session.clock(concern.since_ms), Role.DIM),) if cells >= _WITH_CLOCK else ()
         said = text(self.text_of(concern))
@@ -116,10 +118,18 @@ class AttentionModel:
         yield between(head, clock, cells) if clock else head
         for each in rest:
             yield line(Span(f"  {each}", role))
-        if with_effect and concern.effect:
+
+    def _effect(self, concern: Concern, cells: int) -> Iterator[Line]:
+        """Yield what follows from it."""
+        text = self.session.text
+        if concern.effect:
             for each in wrapped(text(concern.effect), cells - _INDENT):
                 yield line(Span(f"  {each}", Role.DERIVED))
-        if with_remedy and concern.remedy:
+
+    def _remedy(self, concern: Concern, cells: int) -> Iterator[Line]:
+        """Yield the key that helps."""
+        text = self.session.text
+        if concern.remedy:
             key, *more = wrapped(text(f"a {concern.remedy}"), cells - _INDENT)
             yield line("  ", Span("a", Role.KEY), Span(key[1:], Role.DIM))
             for each in more:
