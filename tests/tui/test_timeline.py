@@ -6,10 +6,13 @@ import re
 
 import pytest
 
+from engine.base.terms import TaskState
 from engine.specs.commands import RemoveNodes
 from tests.tui.test_keys import drive
-from tui.viewmodels.text.glyphs import GlyphSet
+from tui.viewmodels.text.glyphs import TASK, GlyphSet
 from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.timeline.bars import Bar, Canvas
+from tui.viewmodels.timeline.columns import TimeColumns
 from tui.viewmodels.timeline.heights import Height, height_of
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
 
@@ -109,7 +112,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.next_rows()
     model.update(CELLS)
     assert "tasks risk" in model.title()
-    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "=n0  1:01===X ")
+    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "|n0  1:01===X ")
     assert plain(model.cursor_line(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
@@ -471,3 +474,12 @@ def test_jobs_are_bars_of_their_phases(session_at):
     first, second, *_ = (plain(each) for each in model.row_lines(0, is_cursor=False))
     assert first.index("pre") < first.index("tasks")
     assert "of 40" in second
+
+
+def test_tasks_after_one_another_have_an_edge_between_them_and_end_with_what_tells_them_apart():
+    columns = TimeColumns(0, 12, 1_000)
+    glyphs = GlyphSet(ascii_only=False)
+    canvas = Canvas(glyphs, [TASK[TaskState.ACTIVE]] * 12, Height(1, 1, 0))
+    for begin_ms, name in ((0, "frame-12"), (4_000, "frame-13"), (8_000, "frame-14")):
+        canvas.draw(Bar(begin_ms, begin_ms + 4_000, TASK[TaskState.RUNNING], name, ("4:15",), is_id=True), columns, 0)
+    assert "".join(span.text for span in canvas.lines[0]) == "▏…12▏…13▏…14"

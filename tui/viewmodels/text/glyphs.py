@@ -50,6 +50,7 @@ class GlyphSet:
         """Choose ASCII characters if ``ascii_only``, else Unicode."""
         self.ascii_only = ascii_only
         self.full, self.shade, self.rest = ("#", "=", ".") if ascii_only else ("█", "▓", "·")
+        self.edge = "|" if ascii_only else "▏"  # on a filled cell: where a bar begins
         # Bars of progress are slim; only failures are as loud as a full block.
         self.meter, self.meter_running, self.meter_rest = ("=", "~", "-") if ascii_only else ("━", "╍", "─")
         self.meter_failed = "x" if ascii_only else "█"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from tui.viewmodels.timeline.heights import Height
 
 _EMPTY = Span(" ", Role.QUIET)
+_SOLID = "█"
 _LEAST_NAME = 3  # cells: a shorter name says nothing
+_LEAST_CUT = 5  # cells of what is cut in the middle; of a name less shows only the end, which tells it apart
 
 
 class Bar(NamedTuple):
@@ -63,7 +65,9 @@ class Canvas:
         is_shared = has_end and columns.column_at(bar.end_ms or 0) < end  # another bar may begin in the last cell
         taken = is_shared or (has_end and bar.ending is not None)
         texts = self._texts(bar, last - first - (begin >= 0) - taken, len(lines))
-        if texts and bar.end_ms is not None:
+        if bar.end_ms is not None and last - first > 1 and bar.glyph.texture.startswith(_SOLID):
+            symbol = Span(self._glyphs.edge, bar.glyph.role, is_fill=True)  # keeps it apart from the bar before it
+        elif bar.end_ms is not None and texts:
             symbol = fill  # the symbol of what goes on would say that it still does
         for at, number in enumerate(lines):
             cells = self.lines[number]
@@ -107,7 +111,7 @@ class Canvas:
         notes = [note for note in bar.notes if note]
         if lines == 1 and notes and name == bar.name and len(name) + 2 + len(notes[0]) <= cells:
             return [text(f"{name}  {notes[0]}")]
-        told = [squeeze(note, cells) if bar.is_id else note for note in notes]
+        told = [squeeze(note, cells) if bar.is_id and cells >= _LEAST_CUT else note for note in notes]
         return [text(name), *(text(note) for note in told if len(note) <= cells)][:lines]
 
 
@@ -115,6 +119,8 @@ def name_in(bar: Bar, cells: int) -> str:
     """Return the name of a bar in at most so many cells; empty if they are too few for it."""
     if cells < _LEAST_NAME or cell_len(bar.name) != len(bar.name):  # wide letters would not stay put
         return ""
-    if bar.is_id or len(bar.name) <= cells:
+    if len(bar.name) <= cells or (bar.is_id and cells >= _LEAST_CUT):
         return squeeze(bar.name, cells)
+    if bar.is_id:
+        return f"…{bar.name[1 - cells :]}"
     return bar.short if len(bar.short) <= cells else ""
