@@ -231,6 +231,13 @@ def test_rows_that_are_free_show_the_effects_of_the_first_problems():
     assert more == [0, *causes]
 
 
+def test_the_time_of_a_problem_is_said_once(session_at):
+    model = AttentionModel(session_at(80 * 60, "spot-night-run"))
+    model.update()
+    said = " ".join(plain(text) for _, text in model.lines(54))
+    assert said.count("20:01:30") == 1
+
+
 def test_at_the_end_a_missed_occurrence_is_still_listed():
     sim = Simulation(load_scenario("nightly-schedule-overruns"))
     sim.run_until(sim.end_ms)

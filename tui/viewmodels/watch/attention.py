@@ -110,8 +110,8 @@ class AttentionModel:
     def _cause(self, concern: Concern, cells: int) -> Iterator[Line]:
         """Yield what is wrong, with the time at the right."""
         role, text = _ROLES[concern.severity], self.session.text
-        clock = (Span(self.session.clock(concern.since_ms), Role.DIM),) if cells >= _WITH_CLOCK else ()
-        said = text(self.text_of(concern))
+        said, when = text(self.text_of(concern)), self.session.clock(concern.since_ms)
+        clock = (Span(when, Role.DIM),) if cells >= _WITH_CLOCK and when not in said else ()
         first = wrapped(said, cells - _INDENT - (width(clock) + 1 if clock else 0))[0]
         rest = wrapped(said[len(first) :].strip(), cells - _INDENT) if len(first) < len(said) else []
         head = line(Span(f"{self._symbol(concern)} {first}", role))
