@@ -321,22 +321,42 @@ def test_the_verb_that_fits_better_has_a_button(dashboard_at):
     assert contains(seen[1], "Reimage n1", "eligible again for risk")
 
 
-def test_in_the_past_the_sheet_explains_and_b_branches(dashboard_at):
+def test_in_the_past_an_action_chosen_twice_branches_and_opens_its_form(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []
     drive(
         app,
         *("comma", "comma", "3", "a", "enter"),
-        lambda app: seen.extend((text_of(app), len(app.screen_stack))),
-        "b",
         lambda app: seen.extend((text_of(app), app.session.is_past)),
-        *("enter", "enter"),
+        "enter",
+        lambda app: seen.extend((text_of(app), app.session.is_past)),
+        "enter",
     )
-    assert contains(seen[0], "This is the past. Press b to branch here first.", "Effects")
-    assert seen[1] == 2
-    assert not contains(seen[2], "This is the past")
+    assert contains(seen[0], "Nothing was done yet. Enter again branches here", "Effects")
+    assert seen[1] is True
+    assert contains(seen[2], "Recorded as")
     assert seen[3] is False
     assert len(app.session.simulation.journal.by_hand()) == 1
+
+
+def test_in_the_past_letters_filter_the_actions_and_never_branch(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        *("comma", "comma", "3", "a", *"rebo"),
+        lambda app: seen.extend((text_of(app), app.session.is_past)),
+    )
+    assert contains(seen[0], "/ rebo", "Reboot n", "This is the past")
+    assert not contains(seen[0], "Reimage n")
+    assert seen[1] is True
+
+
+def test_a_digit_closes_the_menu_of_actions_and_shows_that_view(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(app, "3", "a", "4", lambda app: seen.extend((len(app.screen_stack), app.screen.view.id)))
+    assert seen == [1, "jobs"]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])

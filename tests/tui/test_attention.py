@@ -244,7 +244,26 @@ def test_at_the_end_a_missed_occurrence_is_still_listed():
     sim.finish()
     _, lines = listed(sim)
     assert lines[0].startswith("! job schedule nightly-risk: 1 occurrence missed")
-    assert "nightly-risk:job-2 was still active" in lines[1]
+    assert "nightly-risk:job-2 was still active" in lines[0] + lines[1]
+
+
+def test_the_reason_of_a_missed_occurrence_stays_where_effects_have_no_room():
+    sim = Simulation(load_scenario("nightly-schedule-overruns"))
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    model, _ = listed(sim)
+    assert "was still active" in " ".join(plain(text) for _, text in model.lines(100, 1))
+
+
+def test_a_job_that_stays_active_without_its_release_is_listed_once_the_run_is_over():
+    sim = simulation(a_job("j", tasks=1, prep=a_line(5), release=a_line(5)))
+    run_to(sim, seconds=READY_S + 30)
+    assert not any("release" in each for each in listed(sim)[1])
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    _, lines = listed(sim)
+    assert lines[0].startswith("! job j stays active: its release task never runs")
+    assert any("of pool p stay and cost money" in each for each in lines)
 
 
 def test_a_job_without_its_pool_is_a_failure_in_the_list_of_jobs_the_events_and_here():

@@ -1,11 +1,13 @@
 """Money: one amount has one form everywhere, deleted pools count, and the cost by the end is known."""
 
+import re
+
 import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.run.observe import cost_usd
-from engine.specs.commands import DisableNodeScheduling, ResizePool
+from engine.specs.commands import DisableNodeScheduling, ReimageNode, ResizePool
 from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.curves.charts import charts_of
 from tui.viewmodels.curves.curves import CurvesModel
@@ -163,7 +165,9 @@ def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour_now():
     )
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([halved]), 100)]
     assert "an hour now costs $0.30 no difference" in lines
-    assert any(each.startswith("cost until the end $0.88 (+$0.0081) otherwise $0.88") for each in lines)
+    (until,) = (each for each in lines if each.startswith("cost until the end"))
+    with_it, without = (float(each) for each in re.findall(r"\$(0\.\d{4})(?: \(|$)", until))
+    assert with_it - without == pytest.approx(0.0081)
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([paused]), 100)]
     assert sum(each.startswith(("an hour now costs", "cost until")) for each in lines) == 2
@@ -184,3 +188,18 @@ def test_the_cost_by_the_end_is_drawn_as_soon_as_it_is_known():
     after = "\n".join(plain(each) for each in model.lines(70, 40))
     assert "$0.88" not in before
     assert "$0.88" in after
+
+
+def test_amounts_that_differ_by_less_than_a_cent_show_it():
+    assert fmt.dollars_apart(0.8843, 0.8762) == ("$0.8843", "$0.8762")
+    assert fmt.dollars_apart(12.5, 3.25) == ("$12.50", "$3.25")
+
+
+def test_a_preview_names_the_expectations_that_would_break():
+    session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
+    reimaged = ReimageNode.model_validate({"poolId": session.pool_id, "node": 1})
+    trial = Trials(session).of([reimaged])
+    assert any("breaks expectation" in plain(each) for each in trial_lines(session, trial, 200))
+    session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
+    untouched = Trials(session).of([])
+    assert not any("breaks" in plain(each) for each in trial_lines(session, untouched, 200))

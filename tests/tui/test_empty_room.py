@@ -7,9 +7,11 @@ import re
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation
+from tests.builders import READY_S, a_job, a_pool, a_task, from_yaml, run_to, simulation
 from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
+from tui.panes.curves import Curves
 from tui.panes.node_map import NodeMapPane
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.events.brief_lines import brief_lines
@@ -17,6 +19,7 @@ from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.node_map.cards import Cards
 from tui.viewmodels.node_map.model import NodeMapModel
 from tui.viewmodels.session.session import Session
+from tui.viewmodels.sheets.scenarios import NEW_EMPTY, offered
 from tui.viewmodels.text.styled import plain, width
 
 
@@ -144,3 +147,39 @@ def test_a_name_stands_whole_in_ascii_as_well(one_task):
     model = NodeMapModel(Session(one_task, ascii_only=True))
     model.update()
     assert "the-whole-book" in plain(Cards(model).card(0, 30, 3, is_cursor=False)[1])
+
+
+def test_an_empty_scenario_says_how_to_create_something():
+    session = Session(from_yaml("scenario: mine"))
+    said = " ".join(session.none_yet("job"))
+    assert "ctrl+n creates a pool" in said
+    assert "over" not in said
+
+
+def test_the_picker_of_scenarios_and_the_palette_offer_an_empty_one(dashboard_at):
+    assert [each.name for each in offered("new empty")][-1] == NEW_EMPTY
+    seen = []
+    app = dashboard_at(0)
+    drive(
+        app,
+        *("ctrl+o", *"new", "space", *"empty", "enter"),
+        lambda app: seen.append((app.session.simulation.scenario.name, text_of(app))),
+        *("ctrl+p", *"new", "space", *"scenario"),
+        lambda app: seen.append(("", text_of(app))),
+    )
+    assert seen[0][0] == "new"
+    assert contains(seen[0][1], "ctrl+n creates a pool")
+    assert contains(seen[1][1], "New scenario, empty")
+
+
+def test_the_curves_have_no_scrollbar_that_would_cut_their_readings(dashboard_at):
+    seen = []
+    drive(dashboard_at(300), lambda app: seen.append(app.screen.query_one(Curves).styles.scrollbar_size_vertical))
+    assert seen == [0]
+
+
+@pytest.mark.parametrize("size", [(80, 24)])
+def test_in_a_low_screen_the_footer_has_the_key_to_act(dashboard_at, size):
+    seen = []
+    drive(dashboard_at(300), lambda app: seen.append(text_of(app)), size=size)
+    assert "a act" in seen[0][-1]

@@ -179,3 +179,10 @@ def test_a_script_of_several_lines_takes_one_line_of_the_footer(dashboard_at):
     assert "set -eu data=" in lines[at]
     assert "wait for success" in lines[at + 1]
     assert lines[-1].lstrip().startswith("space")
+
+
+def test_the_words_of_a_creation_begin_with_what_the_entity_does_not_say(session_at):
+    model = model_at(session_at(600, "priorities-and-fairness"))
+    made = [texts(model, key) for key in (model.key(at) for at in range(model.count))]
+    (urgent,) = [row for row in made if row[2].startswith("createJob") and row[3] == "urgent"]
+    assert urgent[2].startswith("createJob priority 500")

@@ -99,44 +99,39 @@ def test_a_multi_instance_task_is_listed_with_the_cause_of_its_primary_task():
 
 
 @pytest.mark.parametrize(
-    ("scenario", "before_s", "after_s", "says", "effect"),
+    ("scenario", "before_s", "after_s", "says"),
     [
         (
             "nightly-schedule-overruns",
             24 * 3600,
             60 * 3600,
-            "! job schedule nightly-risk will miss an occurrence (simulated)",
-            "  nightly-risk:job-2 will still be active",
+            "! job schedule nightly-risk will miss an occurrence: nightly-risk:job-2 will still be",
         ),
         (
             "one-pool-per-scheduled-job",
             60,
             9000,
             "! job hourly:job-3 will end: AutoPoolCreationFailedWithQuotaReached (simulated)",
-            None,
         ),
         (
             "preparation-fails-on-one-node",
             60,
             240,
             "! preparation task of align will fail on n1: exit code 56 (simulated)",
-            None,
         ),
         (
             "retries-and-exit-conditions",
             60,
             200,
             "! task corrupt of nightly will fail: exit code 139 (simulated)",
-            None,
         ),
     ],
 )
-def test_trouble_is_foretold_until_it_has_happened(scenario, before_s, after_s, says, effect):
+def test_trouble_is_foretold_until_it_has_happened(scenario, before_s, after_s, says):
     session = played_ahead(Simulation(load_scenario(scenario)))
     run_to(session.simulation, seconds=before_s)
     lines = seen_in(session)[1]
-    at = next(at for at, line in enumerate(lines) if line.startswith(says))
-    assert effect is None or lines[at + 1] == effect
+    assert any(line.startswith(says) for line in lines)
     run_to(session.simulation, seconds=after_s)
     assert not any(line.startswith(says) for line in seen_in(session)[1])
     session.simulation.seek(before_s * 1000)

@@ -417,10 +417,10 @@ def test_letters_filter_the_list_of_actions(dashboard_at):
     assert contains(seen[3], "Add a user account to n1", "Recorded as")
 
 
-def test_enter_in_the_past_says_that_nothing_was_done_and_what_to_press(dashboard_at):
+def test_enter_in_the_past_says_that_nothing_was_done_and_what_enter_does_next(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), "comma", "comma", "4", "a", "enter", look(seen), "b", "enter", look(seen))
-    assert contains(seen[0], "Nothing was done. This is the past. Press b to branch here first.")
+    drive(dashboard_at(LATER_S), "comma", "comma", "4", "a", "enter", look(seen), "enter", "escape", look(seen))
+    assert contains(seen[0], "Nothing was done yet. Enter again branches here; the run that is left is kept")
     assert not contains(seen[1], "This is the past")
 
 

@@ -22,7 +22,7 @@ HOUR_S = 3600
 def test_a_line_tells_the_next_run_the_recent_job_and_what_was_missed(session_at):
     shown = rows(JobSchedulesModel(session_at(60 * HOUR_S, OVERRUN)))
     assert shown == [
-        ["◉", "nightly-risk", "active", "1d 00:00:00", "01-08 22:00:00", "2", "1", "✓ job-2"],
+        ["◉", "nightly-risk", "active", "1d 00:00:00", "01-08 22:00:00", "2", "1", "0", "✓ job-2"],
     ]
 
 
@@ -132,3 +132,12 @@ def test_the_tabs_fit_and_the_one_under_a_cell_is_found(cells):
     for tab in TABS:
         assert link_at(tabs, drawn.index(f"{tab.key} ")) == f"show_view('{tab.name}')"
     assert link_at(tabs, cells) is None or len(drawn) > cells
+
+
+def test_a_schedule_of_which_a_job_failed_has_no_tick_and_names_the_job(session_at):
+    model = JobSchedulesModel(session_at(5 * HOUR_S, POOLS))
+    hourly, half_hourly = rows(model)
+    assert (hourly[0], hourly[7]) == ("✗", "1")
+    assert (half_hourly[0], half_hourly[7]) == ("✓", "0")
+    details = [" ".join(line.split()) for line in texts(block_lines(model.details(0), 60))]
+    assert "With failures hourly:job-3" in details

@@ -181,3 +181,8 @@ def test_the_strip_says_nothing_before_it_has_room(session_at):
     strip.update()
     assert not strip.border_title
     assert not strip.border_subtitle
+
+
+def test_the_title_says_how_many_completed_jobs_have_failures(session_at):
+    model = model_of(session_at(5 * 3600, "one-pool-per-scheduled-job"))
+    assert model.title(9, 100) == "Jobs: 8 completed, 1 of them with failures"

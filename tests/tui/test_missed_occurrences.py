@@ -36,7 +36,7 @@ def test_js_15_it_needs_attention_and_leads_to_the_schedule(session_at):
     model = AttentionModel(session_at(END_S, SCENARIO))
     model.update()
     texts = [concern.text for concern in model.concerns]
-    number = texts.index("job schedule ticks: 4 occurrences missed")
+    (number,) = (at for at, text in enumerate(texts) if text.startswith("job schedule ticks: 4 occurrences missed"))
     assert model.subjects(number) == [ItemRef("job schedule", "ticks")]
     assert model.destination(number) == ("schedules", "ticks", None)
 

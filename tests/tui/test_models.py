@@ -287,11 +287,11 @@ def test_hints_begin_with_what_is_most_useful_and_end_with_palette_and_help():
         return [does for _, does in of_use(here, transport, is_past=is_past, is_low=is_low)]
 
     pane, always = ["filter", "open", "why", "act", "sort", "step", "speed", "go to time"], ["commands", "help"]
-    assert said(paused) == ["run", "to the end", *pane, *always]
+    assert said(paused) == ["run", "end", *pane, *always]
     assert said(paused, is_past=True) == ["branch here", "run", "to now", *pane, *always]
     assert said(away, is_past=True) == ["stay here", "pause", "to now", *pane, *always]
     assert said(Transport(False, 60.0, True)) == ["start again", *pane, *always]
-    assert said(paused, is_past=True, is_low=True) == ["branch here", "why", *always]
+    assert said(paused, is_past=True, is_low=True) == ["branch here", "why", "act", *always]
 
 
 @pytest.mark.parametrize("cells", [60, 80, 120, 200])

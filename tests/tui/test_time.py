@@ -281,7 +281,7 @@ def test_a_key_goes_to_the_end_and_from_the_past_to_the_newest_moment(dashboard_
     drive(app, *look, "comma", "comma", *look, "G", *look, "G", *look)
     assert [now_ms for now_ms, _ in seen[2:]] == [90_000, 490_000]
     assert app.session.simulation.log.last_ms == 490_000
-    assert ["G to the end" in hints for _, hints in seen] == [True, False, True, False]
+    assert ["G end" in hints for _, hints in seen] == [True, False, True, False]
     assert "G to now" in seen[1][1]
 
 

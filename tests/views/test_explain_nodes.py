@@ -115,7 +115,7 @@ def test_an_idle_node_by_job():
         "✓ scheduling  enabled [NODE-7]",
         "✓ slots       1 of 1 free; no tasks running [SCHED-10]",
         "✗ job j       at its limit of 1 parallel task [JOB-2]",
-        "✗ job k       no task waits: 0 active, 0 preparing or running [SCHED-7]",
+        "· job k       no task waits: 0 active, 0 preparing or running [SCHED-7]",
         "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]",
     ]
 

@@ -11,6 +11,7 @@ from tui.viewmodels.actions.action_search import offered_actions
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.sheets.palette import PaletteEntry
+from tui.viewmodels.sheets.scenarios import NEW_EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,6 +89,13 @@ def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
         "HTML or Markdown, with tables, curves and the timeline.",
         main.ask_report,
         words="html markdown export save summary document",
+    )
+    open_empty = partial(main.open_named, NEW_EMPTY)
+    yield PaletteEntry(
+        "New scenario, empty",
+        "To build pools and jobs by hand from nothing.",
+        open_empty,
+        words="blank fresh create open",
     )
     yield PaletteEntry(
         "Expectations",

@@ -12,11 +12,11 @@ from engine.specs.command import Command
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.modal import Modal
 from tui.viewmodels.actions.action_search import words_for
-from tui.viewmodels.actions.consequences import PAST, effect_lines
+from tui.viewmodels.actions.consequences import effect_lines
 from tui.viewmodels.actions.menu import Action
 from tui.viewmodels.actions.trial import Trials
 from tui.viewmodels.sheets.palette import PaletteEntry, fitting
-from tui.viewmodels.text.styled import Line, Role, Span, line
+from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
 
@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 
+_PAST = "This is the past. An action here branches: time goes on anew from this moment."
+_BRANCHES_NEXT = "Nothing was done yet. Enter again branches here; the run that is left is kept to compare."
+
+
 class ActionSheet(Modal[list[Command] | Action | None]):
     """Returns the confirmed commands, an action that needs the editor of formulas, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close", id="actions.close"),
-        Binding("b", "branch", "branch here, in the past", id="actions.branch"),
     ]
 
     def __init__(self, session: Session, title: str, actions: Sequence[Action], branch: Callable[[], None]) -> None:
@@ -46,7 +49,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._branch = branch
         self._trials = Trials(session)
         self._typed = ""
-        self._is_asked = False  # in the past: somebody has tried to choose
+        self._asked: Action | None = None  # in the past: the action chosen once; choosing it again branches
 
     def compose(self) -> ComposeResult:
         with Vertical(id="actions"):
@@ -55,11 +58,13 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             yield LinesView(id="consequences")
 
     def on_mount(self) -> None:
-        is_past = self._session.is_past
         self.query_one("#actions").border_title = Content(self._session.text(self._title))
-        keys = "b branch here" if is_past else "enter choose"
-        self.query_one("#actions").border_subtitle = f"{keys}  K rules  esc close"
+        self._show_keys()
         self.call_after_refresh(self._show)
+
+    def _show_keys(self) -> None:
+        keys = "enter twice branches" if self._session.is_past else "enter choose"
+        self.query_one("#actions").border_subtitle = f"{keys}  K rules  esc close"
 
     def _fitting(self) -> list[int]:
         """Return the numbers of the actions that fit what is typed, the best first."""
@@ -84,7 +89,6 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         choices.focus()
         typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
         hint = Span("type to filter: reboot, kill, edit, clone ...", Role.DIM)
-        hint = Span("") if self._session.is_past else hint
         self.query_one("#typed-letters", LinesView).show(
             [line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)]
         )
@@ -94,12 +98,15 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             self.query_one("#consequences", LinesView).show([])
 
     def on_key(self, event: events.Key) -> None:
-        """Filter the actions by the letters typed so far; in the past letters are keys."""
+        """Filter the actions by the letters typed so far. A digit is a view: close the menu and show it."""
         letter = event.character or ""
         if event.key == "backspace" and self._typed:
             self._typed = self._typed[:-1]
-        elif not self._session.is_past and (letter.islower() or (self._typed and letter == " ")):
+        elif letter.islower() or (self._typed and letter == " "):
             self._typed += letter
+        elif letter.isdecimal():
+            self.dismiss(None)
+            self.app.call_later(self.app.simulate_key, event.key)
         else:
             return
         event.stop()
@@ -110,8 +117,9 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         view = self.query_one("#consequences", LinesView)
         lines: list[Line] = [(), *effect_lines(self._session, action, max(20, view.size.width))]
         if self._session.is_past:
-            asked = f"Nothing was done. {PAST}" if self._is_asked else PAST
-            lines = [(), line(Span(asked, Role.ALERT)), *lines]
+            said = _BRANCHES_NEXT if action is self._asked else _PAST
+            warned = [line(Span(each, Role.ALERT)) for each in wrapped(said, max(20, view.size.width))]
+            lines = [(), *warned, *lines]
         view.styles.height = len(lines)
         view.show(lines)
 
@@ -125,10 +133,15 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._open(self._actions[message.number])
 
     def _open(self, action: Action) -> None:
-        if self._session.is_past:
-            self._is_asked = True
+        if self._session.is_past and action is not self._asked:
+            self._asked = action
             self._show_consequences(action)
-        elif action.opens_formula:
+            return
+        if self._session.is_past:
+            self._branch()
+            self._show_keys()
+            self._show()
+        if action.opens_formula:
             self.dismiss(action)
         else:
             others = {each.command: each for each in self._actions}
@@ -140,9 +153,3 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             self._open(answer)
         elif answer is not None:
             self.dismiss(answer)
-
-    def action_branch(self) -> None:
-        """Make this moment the present, and offer the actions again."""
-        if self._session.is_past:
-            self._branch()
-            self.on_mount()

@@ -48,6 +48,10 @@ class Curves(LinesView):
         if self._model.is_behind and (self._catching_up is None or self._catching_up.is_finished):
             self._catching_up = self.run_worker(self._catch_up())
 
+    def on_resize(self) -> None:
+        """Draw anew for the size that the pane has now."""
+        self.update()
+
     def _show(self) -> None:
         self.show(self._model.lines(self.size.width, self.size.height))
 

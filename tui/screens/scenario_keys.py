@@ -13,7 +13,7 @@ from tui.dialogs.picker import Pick, Picker
 from tui.dialogs.scenarios import ScenarioPicker
 from tui.dialogs.sheet import Sheet
 from tui.screens.time_keys import TimeKeys
-from tui.viewmodels.sheets.scenarios import problem_lines
+from tui.viewmodels.sheets.scenarios import EMPTY_TEXT, NEW_EMPTY, problem_lines
 from tui.widgets.messages import OfferRestart, ShowRun, say
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class ScenarioKeys(TimeKeys):
     def _load(self, name: str) -> Scenario | None:
         """Return a scenario, or show what is wrong with it."""
         try:
-            return load_scenario(name)
+            return load_scenario(name, text=EMPTY_TEXT if name == NEW_EMPTY else None)
         except ScenarioError as error:
             problems = error.problems
             title = f"{len(problems):,} mistakes, nothing has changed" if len(problems) > 1 else "Nothing has changed"

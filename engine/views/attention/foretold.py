@@ -90,7 +90,7 @@ class Foretold:
             Severity.SHORTAGE,
             f"{self._text(kind, cause, each)} (simulated)",
             min(moments[0] for _, moments in each),
-            effect="; ".join([*effects, _to_come(cause)] if is_schedule else effects),
+            effect="; ".join(effects),
             jobs=tuple(owner for owner in owners if not is_schedule and world.jobs.find(owner) is not None),
             schedules=tuple(owner for owner in owners if is_schedule and world.job_schedules.find(owner) is not None),
             cause=cause,
@@ -107,7 +107,7 @@ class Foretold:
         match kind:
             case "job schedule":
                 occurrences = "an occurrence" if count == 1 else f"{count:,} occurrences"
-                return f"{'job schedule ' if len(each) == 1 else ''}{owner} will miss {occurrences}"
+                return f"{'job schedule ' if len(each) == 1 else ''}{owner} will miss {occurrences}: {_to_come(cause)}"
             case "job":
                 return f"{'job ' if len(each) == 1 else ''}{owner} will end: {cause}"
             case "task":

@@ -89,6 +89,40 @@ def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Concer
     )
 
 
+# -- never released --------------------------------------------------------------------------------------------------
+
+
+def unreleased_concerns(simulation: Simulation) -> list[Concern]:
+    """Return the jobs that stay active when the run is over, so that their release tasks never run."""
+    if not simulation.finished:
+        return []
+    world = simulation.world
+    found = []
+    for job in world.jobs.present():
+        is_done = job.total > 0 and not job.counts[ACTIVE] and not job.busy
+        if job.state is not JobState.ACTIVE or not job.has_release or not is_done:
+            continue
+        nodes = (
+            [] if job.pool < 0 else [each for each in world.pools[job.pool].nodes if world.nodes.state[each] != GONE]
+        )
+        pools = (job.pool_id,) if nodes else ()
+        effect = f"{some(len(nodes), 'node')} of pool {job.pool_id} stay and cost money" if nodes else ""
+        text = f"job {job.id} stays active: its release task never runs"
+        found.append(
+            Concern(
+                "job",
+                Severity.SHORTAGE,
+                text,
+                simulation.now_ms,
+                effect,
+                "terminate it, or set onAllTasksComplete to terminatejob",
+                jobs=(job.id,),
+                pools=pools,
+            )
+        )
+    return found
+
+
 # -- stalled ---------------------------------------------------------------------------------------------------------
 
 

@@ -43,9 +43,11 @@ class ScheduleConcerns:
     def _missed(self, schedule: JobSchedule, when_ms: int) -> Concern:
         """Return the occurrences that made no job (JS-15), with the reason of the last one."""
         count = missed(self._simulation.world, schedule, self._simulation.now_ms)
-        text = f"job schedule {schedule.id}: {some(count, 'occurrence')} missed"
-        reason = self._last_reason(schedule.row)
-        effect = f"no job was created{' for them; the last time' if count > 1 else ''}: {reason}"
+        last = ", the last one" if count > 1 else ""
+        text = (
+            f"job schedule {schedule.id}: {some(count, 'occurrence')} missed{last}: {self._last_reason(schedule.row)}"
+        )
+        effect = f"no job was created{' for them' if count > 1 else ''}"
         return Concern("job schedule", Severity.SHORTAGE, text, when_ms, effect, schedules=(schedule.id,))
 
     def _last_reason(self, row: int) -> str:

@@ -22,7 +22,7 @@ class Check(NamedTuple):
     """A condition in the order in which the rules check them, and the value that decided."""
 
     label: str
-    ok: bool
+    ok: bool | None  # None: not met, and yet no trouble
     value: str
     rule: str
 
@@ -68,7 +68,8 @@ class Explanation:
         """Return the answer as plain text, each sentence with its rule."""
         lines = [self.question]
         wide = max((len(check.label) for check in self.checks), default=0)
-        lines += [f"{'✓' if ok else '✗'} {label:<{wide}}  {value} [{rule}]" for label, ok, value, rule in self.checks]
+        signs = {True: "✓", False: "✗", None: "·"}
+        lines += [f"{signs[ok]} {label:<{wide}}  {value} [{rule}]" for label, ok, value, rule in self.checks]
         lines += [self._candidate(reason) for reason in self.candidates]
         lines += [f"{note.text} [{note.rule}]" for note in self.notes]
         if self.next_change is not None:

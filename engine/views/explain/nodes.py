@@ -125,7 +125,7 @@ def _job_check(world: World, job: Job, node: int) -> Check:
     if job.state is not JobState.ACTIVE:
         return Check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")
     if not job.counts[0]:
-        return Check(label, False, f"no task waits: {counts}", "SCHED-7")
+        return Check(label, None, f"no task waits: {counts}", "SCHED-7")
     if not job.ready_count:
         return Check(label, False, f"its waiting tasks depend on others or are new: {counts}", "DEP-4")
     if 0 <= job.max_parallel <= job.busy:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import shortened
 from engine.views.log.tally import Measure, Tally, leaving_since, tally_since
+from engine.views.pages.expectations import row_of
 from engine.views.pages.jobs import cost_of_run, usd_an_hour
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
@@ -44,6 +45,7 @@ class _Course(NamedTuple):
     leaving: frozenset[int]  # nodes that began to leave their pool
     cost_usd: float  # of the whole run up to then
     hourly_usd: float  # of the VMs that the pools have and await once the commands are given
+    broken: tuple[str, ...]  # expectations, in words
     mistake: EngineError | None = None
 
 
@@ -60,6 +62,7 @@ class TrialResult(NamedTuple):
     mistake: EngineError | None
     cost_usd: tuple[float, float] = (0.0, 0.0)  # of the run until then: without the commands, and with them
     hourly_usd: tuple[float, float] = (0.0, 0.0)  # of the VMs that the pools have and await now
+    broken: tuple[str, ...] = ()  # expectations that the commands break, in words
 
     def differences(self) -> list[tuple[Measure, int, int]]:
         """Return the measures that differ: without the commands, and with them."""
@@ -110,6 +113,10 @@ class Trials:
             given.mistake,
             (without.cost_usd, given.cost_usd),
             (without.hourly_usd, given.hourly_usd),
+            # Without its end, the course without the commands does not say what is broken at the end anyway.
+            tuple(each for each in given.broken if each not in without.broken)
+            if without.is_end or not given.is_end
+            else (),
         )
 
 
@@ -146,9 +153,17 @@ def _course(
             leaving_since(simulation, first),
             cost_of_run(simulation),
             hourly_usd,
+            _broken(simulation),
             mistake,
         )
     return course, errors
+
+
+def _broken(simulation: Simulation) -> tuple[str, ...]:
+    """Return the expectations that are broken: at the end of the run all of them are decided."""
+    judged = simulation.judgements(with_open=simulation.finished)
+    rows = [row_of(simulation, each) for each in judged if not each.outcome.met]
+    return tuple(f"expectation {row.number:,} ({row.subject}, {row.when})" for row in rows)
 
 
 def heading(session: Session, trial: TrialResult) -> str:
@@ -174,7 +189,7 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
         lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
     rows = [(measure.value, f"{after:,}", f"{before:,}") for measure, before, after in trial.differences()]
     rows += [(f"{job_id} completed", after, before) for job_id, before, after in _completions(session, trial)]
-    if not rows and not lines and not trial.leaving:
+    if not rows and not lines and not trial.leaving and not trial.broken:
         lines.append(line(Span(f"  accepted; no other difference{'' if trial.is_end else ' so far'}", Role.DIM)))
     rows += _money_rows(trial)
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
@@ -185,6 +200,10 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
         begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}  ", Role.DIM)
         otherwise = f"  {'otherwise' if has_room else 'else'} {before}" if before != after else "  no difference"
         lines.append(line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(otherwise, Role.DIM)))
+    if trial.broken:
+        rest = len(trial.broken) - _MOST_TOLD
+        said = "breaks " + ", ".join(trial.broken[:_MOST_TOLD]) + (f" and {rest:,} more" if rest > 0 else "")
+        lines += [line(Span(f"  {each}", Role.FAILED)) for each in wrapped(said, cells - 2)]
     if trial.leaving:
         texts = wrapped(f"nodes that leave: {_some_of(trial.leaving)}", cells - 2)
         lines += [line(f"  {each}") for each in texts]
@@ -200,6 +219,8 @@ def _money_rows(trial: TrialResult) -> list[tuple[str, str, str]]:
     for name, (before, after) in (("an hour now costs", trial.hourly_usd), (until, trial.cost_usd)):
         said, otherwise = fmt.dollars(after), fmt.dollars(before)
         if abs(after - before) >= _LEAST_DIFFERENCE:
+            if said == otherwise:  # the difference is in later digits
+                said, otherwise = fmt.dollars_apart(after, before)
             said += f" ({fmt.more_dollars(after - before)})"
         rows.append((name, said, otherwise))
     return rows

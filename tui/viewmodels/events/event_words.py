@@ -56,7 +56,8 @@ def _said(event: EventRow) -> str | None:
             announced = ", announced" if fields.get("rule") == _ANNOUNCEMENT else ""
             return f"{fields.get('command')} by chance{announced}"
         case "CommandAccepted" | "FaultInjected":
-            return f"{_given_by_process(event)}{_arguments(fields.get('body'))}".strip()
+            process = _given_by_process(event)
+            return f"{process}{_arguments(fields.get('body'), names_item=bool(process))}".strip()
         case "CommandRefused" | "TaskScheduleFail":
             return f"{_given_by_process(event)}{fields.get('code')}: {_refused(fields) or fields.get('message', '')}"
         case "AutoScaleEvaluated":
@@ -72,10 +73,15 @@ def _given_by_process(event: EventRow) -> str:
     return f"{event.fields.get('command')} " if is_given else ""
 
 
-def _arguments(body: object) -> str:
-    """Return the arguments of a command or fault; an application and its version need no names."""
+def _arguments(body: object, *, names_item: bool) -> str:
+    """Return the arguments of a command or fault; an application and its version need no names.
+
+    The id of what is created is the entity of the event, unless a process has given the command.
+    """
     if not isinstance(body, dict):
         return ""
+    if not names_item:
+        body = {name: value for name, value in body.items() if name != "id"}
     if "applicationId" not in body:
         return " ".join(f"{name} {_short(value)}" for name, value in body.items())
     size = body.get("size")

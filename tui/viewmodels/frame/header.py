@@ -102,20 +102,20 @@ def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
 def of_use(
     here: Sequence[tuple[str, str]], transport: Transport, *, is_past: bool, is_low: bool
 ) -> list[tuple[str, str]]:
-    """Return the ids of bindings that are useful now, with a word for each: the most useful first, four if low.
+    """Return the ids of bindings that are useful now, with a word for each: the most useful first, five if low.
 
     ``here`` are those of the pane. The last two, palette and help, are always shown.
     """
     plays = "pause" if transport.is_playing else "start again" if transport.is_finished and not is_past else "run"
     first = [("time.play", plays)]
     if is_past or not transport.is_finished:
-        first.append(("time.end", "to now" if is_past else "to the end"))
+        first.append(("time.end", "to now" if is_past else "end"))
     if transport.way is not None:
         first.insert(0, ("go.out", "stay here"))
     elif is_past:
         first.insert(0, ("time.branch", "branch here"))
     if is_low:
-        return [*first[:1], ("row.why", "why"), ("palette", "commands"), ("help", "help")]
+        return [*first[:1], ("row.why", "why"), ("row.act", "act"), ("palette", "commands"), ("help", "help")]
     row = [("row.why", "why"), ("row.act", "act")]
     time = [("time.step time.back", "step"), ("time.slower time.faster", "speed"), ("time.go", "go to time")]
     return [*first, *here[:_FIRST_HERE], *row, *here[_FIRST_HERE:], *time, ("palette", "commands"), ("help", "help")]

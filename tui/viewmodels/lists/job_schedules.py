@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.attention.concern import Severity
 from engine.views.pages.job_schedules import missed_occurrences, schedule_ids
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
@@ -43,6 +44,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
             is_right=True,
             is_derived=True,
         ),
+        Column("Failed", 6, "jobs that failed or have failures", is_right=True, is_derived=True),
         Column("Recent job", 10, "the job created last", is_id=True),
     )
     help_text = (
@@ -60,17 +62,19 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
 
     def cells(self, key: int) -> tuple[Span, ...]:
         schedule = self._row(key)
+        failed = len(self._failed(schedule.schedule_id))
         glyph = JOB_SCHEDULE[schedule.state]
         job = JOB[schedule.recent_job_state]
         run = schedule.recent_job.removeprefix(f"{schedule.schedule_id}:")
         return (
-            self.session.glyphs.span(glyph),
+            self.session.glyphs.span(glyph) if not failed else Span(self.session.glyphs.bad, Role.FAILED),
             Span(schedule.schedule_id),
             Span(glyph.name, glyph.role),
             Span(fmt.span(schedule.spec.schedule.recurrence_interval) or "once"),
             Span(self.session.clock(schedule.next_run_ms)),
             Span(f"{schedule.jobs_made:,}"),
             Span(f"{schedule.missed:,}", Role.TRANSITION if schedule.missed else Role.DERIVED),
+            Span(f"{failed:,}", Role.FAILED if failed else Role.DERIVED),
             Span(f"{self.session.glyphs.of(job)} {run}", job.role) if run else Span(""),
         )
 
@@ -78,7 +82,9 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         schedule = self._row(key)
         recent = f", {schedule.recent_job} {JOB[schedule.recent_job_state].name}" if schedule.recent_job else ""
         missed = f", {schedule.missed:,} missed" if schedule.missed else ""
-        said = f"{schedule.schedule_id}, {JOB_SCHEDULE[schedule.state].name}{recent}{missed}"
+        failed = len(self._failed(schedule.schedule_id))
+        failures = f", {failed:,} with failures" if failed else ""
+        said = f"{schedule.schedule_id}, {JOB_SCHEDULE[schedule.state].name}{recent}{missed}{failures}"
         return line(Span(said, Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
@@ -111,6 +117,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
                     row("Jobs created", f"{schedule.jobs_made:,}"),
                     row("Not deleted", f"{schedule.jobs_left:,}"),
                     row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
+                    row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
                 ),
             ),
             *self._missed(schedule.schedule_id),
@@ -124,6 +131,12 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
                 ),
             ),
         )
+
+    def _failed(self, schedule_id: str) -> list[str]:
+        """Return the ids of the schedule's jobs that failed or have failures."""
+        worst = [one for one in self.session.attention.concerns() if one.severity <= Severity.FAILURE]
+        jobs = dict.fromkeys(job_id for one in worst for job_id in one.jobs)
+        return [job_id for job_id in jobs if job_id.rpartition(":")[0] == schedule_id]
 
     def _missed(self, schedule_id: str) -> list[Block]:
         """Return the last occurrences that made no job, with the reason; nothing if there are none (JS-15)."""

@@ -364,6 +364,8 @@ class Session:
     def none_yet(self, noun: str) -> tuple[str, str]:
         """Say that there are no items of a kind, and whether more can come."""
         if self.simulation.finished and not self.is_past:
+            if not self.simulation.log:
+                return f"There is no {noun} yet.", "ctrl+n creates a pool or a job; a offers all that can be done."
             return f"There was no {noun}.", "The run is over: nothing more will come."
         return f"There is no {noun} yet.", "Press space to run, or . for one event."
 

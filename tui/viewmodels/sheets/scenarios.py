@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from engine.base.errors import Problem
 
+NEW_EMPTY = "New, empty"
+"""The entry for a scenario without anything in it."""
+EMPTY_TEXT = "scenario: new\n"
+_ABOUT_NEW = "Nothing in it: build pools and jobs by hand"
 _NAME_CELLS = 38
 _LEAST_ABOUT = 40  # cells; a shorter part of a description says nothing
 
@@ -37,7 +41,8 @@ def offered(text: str) -> list[ScenarioEntry]:
     here = [ScenarioEntry(f"./{name}") for name in listed(Path())]
     shipped = [ScenarioEntry(name, _bundled_headline(name)[0]) for name in bundled()]
     words = text.casefold().split()
-    every = ((entry, f"{entry.name} {entry.about}".casefold()) for entry in (*here, *shipped))
+    new = ScenarioEntry(NEW_EMPTY, _ABOUT_NEW)
+    every = ((entry, f"{entry.name} {entry.about}".casefold()) for entry in (*here, *shipped, new))
     return [entry for entry, searched in every if all(word in searched for word in words)]
 
 
@@ -78,7 +83,9 @@ def preview(entry: ScenarioEntry | None, cells: int) -> list[Line]:
         return [line(Span("No scenario fits.", Role.DIM))]
     if entry.is_directory:
         return [line(Span("A directory: enter lists it.", Role.DIM))]
-    if entry.name in bundled():
+    if entry.name == NEW_EMPTY:
+        about, comments = f"{_ABOUT_NEW}.", ["ctrl+n creates a pool or a job, and R saves what was done as a scenario."]
+    elif entry.name in bundled():
         about, comments = _bundled_headline(entry.name)
     else:
         try:

@@ -92,7 +92,10 @@ def _checks(session: Session, checks: Sequence[Check], cells: int) -> list[Line]
     label_cells = min(max((len(check.label) for check in checks), default=0), cells // 2)
     lines: list[Line] = []
     for check in checks:
-        sign = Span(glyphs.good, Role.OK) if check.ok else Span(glyphs.bad, Role.FAILED)
+        if check.ok is None:
+            sign = Span(glyphs.dot, Role.DIM)
+        else:
+            sign = Span(glyphs.good, Role.OK) if check.ok else Span(glyphs.bad, Role.FAILED)
         first, *rest = _told(" " * (label_cells + 4), Span(check.value), check.rule, cells)
         label = Span(f" {check.label:<{label_cells}}"[: label_cells + 1], Role.DIM)
         lines += [(sign, label, Span("  "), *first[1:]), *rest]

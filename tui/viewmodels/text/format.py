@@ -94,6 +94,12 @@ def dollars(value: float) -> str:
     return format_dollars(value)
 
 
+def dollars_apart(one: float, other: float) -> tuple[str, str]:
+    """Return two amounts in US dollars, with as many digits as their difference needs to be seen."""
+    decimals = len(format_dollars(abs(one - other)).partition(".")[2])
+    return f"${one:,.{decimals}f}", f"${other:,.{decimals}f}"
+
+
 def more_dollars(value: float) -> str:
     """Return a difference in US dollars: ``+$12.50``, ``-$0.064``."""
     return f"{'+' if value >= 0 else ''}{format_dollars(value)}"

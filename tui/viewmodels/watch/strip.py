@@ -65,6 +65,9 @@ class JobStripModel:
             return phase_rail.title(session, cells)
         completed = len(self.job_ids) - self._live
         words = [f"{number:,} {word}" for number, word in ((self._live, "live"), (completed, "completed")) if number]
+        worst = session.attention.worst
+        failed = sum(worst(job_id) <= Severity.FAILURE for job_id in self.job_ids[self._live :])
+        words += [f"{failed:,} of them with failures"] if failed else []
         hidden = len(self.job_ids) - lines
         more = [f"+{hidden:,} more"] if hidden > 0 else []
         return session.text(" · ".join([f"Jobs: {', '.join(words)}", *more]))
