@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from tui.playback.pacer import Pacer
-from tui.settings.options import SPEEDS
+from engine.pacing.pacer import Pacer
+from engine.pacing.speeds import SPEEDS
 
 
 class Wall:

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+from engine.pacing.pacer import Pacer
 from tests.tui.screen_text import text_of
 from tests.tui.test_keys import arrived
 from tui.panes.view import View
-from tui.playback.pacer import Pacer
 
 
 @pytest.mark.parametrize("view", "1356789")

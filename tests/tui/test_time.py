@@ -9,6 +9,8 @@ from itertools import pairwise
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.pacing.pacer import Pacer
+from engine.pacing.speeds import CROSSING_S, LONGEST_QUIET_S, SPEEDS
 from engine.scenario.files import bundled
 from engine.views.pages.instances import HookStatus
 from tests.builders import a_job, a_pool, simulation
@@ -16,9 +18,7 @@ from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import arrived
 from tests.tui.test_pacer import Wall
 from tui.app.dashboard import Dashboard
-from tui.playback.pace import CROSSING_S, LONGEST_QUIET_S, speed_for
-from tui.playback.pacer import Pacer
-from tui.settings.options import SPEEDS
+from tui.playback.pace import speed_for
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.frame.scrubber import scrubber
 from tui.viewmodels.session.session import Session

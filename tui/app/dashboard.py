@@ -14,13 +14,13 @@ from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
 from textual.widgets import Input, TextArea
 
+from engine.pacing.yielding import Yielder
 from tui.app.commands import palette_entries
 from tui.app.keyboard import Keyboard
 from tui.dialogs.palette import Palette
 from tui.dialogs.rules import RuleSheet, rules_on
 from tui.dialogs.settings import SettingsScreen
 from tui.dialogs.sheet import Sheet
-from tui.playback.yielding import Yielder
 from tui.saving.recorder import Recorder
 from tui.screens.main_screen import MainScreen
 from tui.settings.options import NO_COLOUR, OPTIONS, Value

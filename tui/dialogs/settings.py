@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual.binding import Binding, BindingType
 
+from engine.pacing.speeds import SPEEDS
 from tui.dialogs.modal import Frame, Modal
-from tui.settings.options import SPEEDS
 from tui.viewmodels.sheets.settings import SettingEntry, entries, entry_lines, next_value
 from tui.viewmodels.text.styled import Role, Span, line, wrapped
 from tui.widgets.choices import Choices

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tui.settings.options import SPEEDS
+from engine.pacing.speeds import CROSSING_S, LONGEST_QUIET_S, SPEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 RUN_S = 60  # wall seconds of an unattended run
-# A stretch without events that would take longer is crossed at once, in wall seconds; and what is left of it then.
-LONGEST_QUIET_S = 5.0
-CROSSING_S = 2.0
 # Crossing shortens a run. It is not made up for by a speed so low that hardly anything else is left.
 _MOST_SLOWED = 6
 _STEPS = [speed for speed in SPEEDS if speed is not None and speed >= 1]

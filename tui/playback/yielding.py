@@ -1,43 +1,13 @@
-"""Yielding to the event loop between slices of work, so that key presses are handled promptly."""
+"""Finding the yielder of the application, which gives key presses precedence over slices of work."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from textual.dom import DOMNode
 
-_KEY_S = 0.02  # most key presses are handled and drawn within this time
-_PAUSE_S = 0.001  # a sleep of zero would keep the loop from reading keys
-
-
-class Yielder:
-    """Pauses between slices of work; the pause after a key press is longer."""
-
-    def __init__(
-        self,
-        wall_s: Callable[[], float] = time.perf_counter,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        """``wall_s`` and ``sleep`` read the wall clock and wait on it."""
-        self._wall_s = wall_s
-        self._sleep = sleep
-        self._until_s = 0.0
-
-    def key_pressed(self) -> None:
-        """Hold off the next slice until the key has been handled and its effect drawn."""
-        self._until_s = self._wall_s() + _KEY_S
-
-    async def pause(self, seconds: float = _PAUSE_S) -> None:
-        """Sleep, and once more after a key press. Keys in quick succession do not stop the work."""
-        await self._sleep(seconds)
-        remaining_s = self._until_s - self._wall_s()
-        if remaining_s > 0:
-            await self._sleep(remaining_s)
+    from engine.pacing.yielding import Yielder
 
 
 @runtime_checkable

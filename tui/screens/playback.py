@@ -6,10 +6,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from engine.pacing.pacer import Pacer
 from tui.dialogs.sheet import Sheet
 from tui.panes.timeline import Timeline
 from tui.playback.pace import speed_for
-from tui.playback.pacer import Pacer
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.frame.notices import Notices
 from tui.viewmodels.text.styled import Role, Span, wrapped

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from engine.base.shortening import quoted
+from engine.pacing.pacer import FASTEST
 from tui.dialogs.sheet import Sheet
-from tui.playback.pacer import FASTEST
 from tui.screens.base import ViewScreen
 from tui.viewmodels.events.bookmarks import Bookmarks
 from tui.viewmodels.events.compare import compare_lines

@@ -7,9 +7,6 @@ from typing import NamedTuple
 DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR = "dark", "light", "high-contrast", "ansi", "no-colour"
 THEME_NAMES = (DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR)
 
-# Simulated seconds per wall second; None is as fast as possible.
-SPEEDS: tuple[float | None, ...] = (0.1, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, None)
-
 Value = str | float | bool
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.rulebook import chapters, rules
 from engine.base.shortening import quoted
+from engine.pacing.speeds import SPEEDS
 from engine.scenario.files import bundled
 from engine.scenario.wording import did_you_mean
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
-from tui.settings.options import SPEEDS
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.filters import column_of, field_name

@@ -1,6 +1,6 @@
-"""The pacer, which lets simulated time advance in slices on the loop that also reads the keys.
+"""The pacer, which lets simulated time advance in slices on the loop that also reads keys or requests.
 
-A slice is a few milliseconds of wall time, followed by a real sleep, see ``tui.playback.yielding``. There is no task
+A slice is a few milliseconds of wall time, followed by a real sleep, see ``engine.pacing.yielding``. There is no task
 and no timer while the simulation is paused.
 """
 
@@ -10,9 +10,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from tui.playback.pace import CROSSING_S, LONGEST_QUIET_S
-from tui.playback.yielding import Yielder
-from tui.settings.options import SPEEDS
+from engine.pacing.speeds import CROSSING_S, LONGEST_QUIET_S, SPEEDS
+from engine.pacing.yielding import Yielder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
