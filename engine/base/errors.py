@@ -36,6 +36,13 @@ _STATUS: dict[str, int] = dict.fromkeys(
         "OSVersionExpired",
         "PoolVersionEqualsUpgradeVersion",
         "PoolNotEligibleForOSVersionUpgrade",
+        "InvalidAuthenticationInfo",
+        "InvalidHeaderValue",
+        "InvalidQueryParameterValue",
+        "InvalidUri",
+        "MissingRequiredQueryParameter",
+        "OutOfRangeQueryParameterValue",
+        "UnsupportedQueryParameter",
         "TaskDependenciesNotSpecifiedOnJob",
         "TaskDependencyListTooLong",
         "TaskDependencyRangesTooLong",
@@ -62,9 +69,27 @@ _STATUS |= dict.fromkeys(
     ),
     404,
 )
-_STATUS |= {"RequestBodyTooLarge": 413, "RequestEntityTooLarge": 413, "TooManyEnableAutoScaleRequests": 503}
+_STATUS |= {
+    "Unauthorized": 401,
+    "AuthenticationFailed": 403,
+    "UnsupportedHttpVerb": 405,
+    "ConditionNotMet": 412,
+    "RequestBodyTooLarge": 413,
+    "RequestEntityTooLarge": 413,
+    "InvalidRange": 416,
+    "ServerBusy": 503,
+    "TooManyEnableAutoScaleRequests": 503,
+}
 _CONFLICT = 409
-_KEYS = ("PropertyName", "PropertyValue", "Reason")
+_KEYS = (
+    "PropertyName",
+    "PropertyValue",
+    "QueryParameterName",
+    "QueryParameterValue",
+    "HeaderName",
+    "HeaderValue",
+    "Reason",
+)
 
 # The service's message for each error code (ERR-1). The default is "not valid for the current state".
 _MESSAGES: dict[str, str] = {
@@ -119,6 +144,22 @@ _MESSAGES: dict[str, str] = {
     "EmptyMetadataKey": "The name of a metadata item is empty.",
     "InvalidMetadata": "A metadata item has characters that are not allowed.",
     "RequestBodyTooLarge": "The request has more than 100 tasks or is larger than 1 MB.",
+    "ResourceNotFound": "The specified resource does not exist.",
+    "Unauthorized": "The request has no authentication information.",
+    "AuthenticationFailed": "Server failed to authenticate the request. Make sure the value of Authorization header is "
+    "formed correctly including the signature.",
+    "InvalidAuthenticationInfo": "The authentication information was not provided in the correct format.",
+    "InvalidHeaderValue": "The value provided for one of the HTTP headers was not in the correct format.",
+    "InvalidQueryParameterValue": "Value for one of the query parameters specified in the request URI is invalid.",
+    "InvalidRange": "The range specified is invalid for the current size of the resource.",
+    "InvalidRequestBody": "The specified Request Body is not syntactically valid.",
+    "InvalidUri": "The requested URI does not represent any resource on the server.",
+    "MissingRequiredQueryParameter": "A query parameter that's mandatory for this request is not specified.",
+    "OutOfRangeQueryParameterValue": "A query parameter specified in the request URI is outside the permissible range.",
+    "UnsupportedQueryParameter": "One of the query parameters specified in the request URI is not supported.",
+    "UnsupportedHttpVerb": "The resource doesn't support the specified HTTP verb.",
+    "ConditionNotMet": "The condition specified using HTTP conditional header(s) is not met.",
+    "ServerBusy": "Server is currently unable to receive requests. Please retry your request.",
     "OperationInvalidForCurrentState": "The specified operation is not valid for the current state of the resource.",
 }
 

@@ -31,8 +31,13 @@ _STEPS = [speed for speed in SPEEDS if speed is not None]
 class PacedSimulation(Protocol):
     """A simulation as far as the pacer needs it."""
 
-    now_ms: int
-    end_ms: int
+    @property
+    def now_ms(self) -> int:
+        """The present moment, in ms since the start."""
+
+    @property
+    def end_ms(self) -> int:
+        """The end of the run."""
 
     @property
     def finished(self) -> bool:

@@ -114,9 +114,9 @@ def _report(place: DocumentPlace, model: type[Spec], error: ErrorDetails, others
     elif kind == "missing":
         found.report(f"{shown(found.path[-1])} is missing and required: null is as good as nothing", key=True)
     elif rest == (_KEY,):
-        found.report(_message(error), key=True)
+        found.report(mistake_text(error), key=True)
     else:
-        found.report(_message(error))
+        found.report(mistake_text(error))
 
 
 def _report_unknown(place: DocumentPlace, name: str, model: type[Spec] | None, others: tuple[str, ...]) -> None:
@@ -127,7 +127,8 @@ def _report_unknown(place: DocumentPlace, name: str, model: type[Spec] | None, o
         place.report(does_not_exist(name, names), key=True)
 
 
-def _message(error: ErrorDetails) -> str:
+def mistake_text(error: ErrorDetails) -> str:
+    """Return what is wrong with a value, as pydantic has found it, in words for people."""
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
     if kind == "value_error":
         return str(context["error"])

@@ -24,7 +24,7 @@ def model_at(model: type[Spec], location: Path) -> type[Spec] | None:
     for part in location:
         if _is_spec(current):
             field = fields_of(current).get(str(part))
-            current = None if field is None else _bare(field.annotation)
+            current = None if field is None else bare(field.annotation)
         else:
             current = _item(current)
     return current if _is_spec(current) else None
@@ -32,7 +32,7 @@ def model_at(model: type[Spec], location: Path) -> type[Spec] | None:
 
 def model_of(field: FieldInfo) -> type[Spec] | None:
     """Return the model of a property's value, or of the values in its list or mapping."""
-    current = _bare(field.annotation)
+    current = bare(field.annotation)
     while current is not None and not _is_spec(current):
         current = _item(current)
     found: type[Spec] | None = current
@@ -44,17 +44,17 @@ def _item(annotation: Any) -> Any:  # noqa: ANN401 - annotations have no common 
     arguments = get_args(annotation)
     if not arguments or get_origin(annotation) not in (dict, tuple):
         return None
-    return _bare(arguments[-1] if get_origin(annotation) is dict else arguments[0])
+    return bare(arguments[-1] if get_origin(annotation) is dict else arguments[0])
 
 
 def _is_spec(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Spec)
 
 
-def _bare(annotation: Any) -> Any:  # noqa: ANN401 - annotations have no common type
+def bare(annotation: Any) -> Any:  # noqa: ANN401 - annotations have no common type
     """Return an annotation without Annotated and None."""
     if get_origin(annotation) is Annotated:
-        return _bare(get_args(annotation)[0])
+        return bare(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        return next((_bare(part) for part in get_args(annotation) if part is not type(None)), None)
+        return next((bare(part) for part in get_args(annotation) if part is not type(None)), None)
     return annotation

@@ -9,10 +9,11 @@ from engine.base.node_states import READY
 from engine.base.terms import TaskState
 from engine.events.log import LogSubject
 from engine.state.tasks import ACTIVE, GONE, RUNNING
-from engine.views.log.reader import latest_numbers_of, matching
+from engine.views.log.reader import Cuts, latest_numbers_of, matching
 
 if TYPE_CHECKING:
     from engine.events.log import EventLog, Shape
+    from engine.run.simulation import Simulation
     from engine.world.world import World
 
 _OTHER, _ADDED, _ADDED_ONE = -3, -2, -1  # entries that are no transition of a task
@@ -32,19 +33,31 @@ class TaskTransitions:
 
     def __init__(self, world: World) -> None:
         """Read the log once."""
-        count = world.tasks.length
-        self._now = bytearray(count)
-        self._since = array("q", bytes(8 * count))
-        self._previous = array("b", b"\xff" * count)
-        self._previous_since = array("q", bytes(8 * count))
-        self._ran = array("q", bytes(8 * count))
-        self._read(world.log)
+        self._world = world
+        self._now = bytearray()
+        self._since = array("q")
+        self._previous = array("b")
+        self._previous_since = array("q")
+        self._ran = array("q")
+        self.length = 0  # entries of the log that were read
+        self.update()
+
+    def update(self) -> None:
+        """Read the entries that the log has got since the last call."""
+        new = self._world.tasks.length - len(self._now)
+        self._now += bytes(new)
+        self._previous.frombytes(b"\xff" * new)
+        for column in (self._since, self._previous_since, self._ran):
+            column.frombytes(bytes(8 * new))
+        self._read(self._world.log)
+        self.length = len(self._world.log)
 
     def _read(self, log: EventLog) -> None:
         now, since, ran = self._now, self._since, self._ran
         previous, previous_since = self._previous, self._previous_since
         kinds = [_kind(shape) for shape in log.shapes]
-        for when_ms, shape, task, count in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
+        columns = (column[self.length : len(log)] for column in (log.when, log.shape_of, log.row_a, log.row_b))
+        for when_ms, shape, task, count in zip(*columns, strict=True):
             new = kinds[shape]
             if new >= ACTIVE:
                 old = now[task]
@@ -64,6 +77,26 @@ class TaskTransitions:
     def ran_ms(self, task: int, now_ms: int) -> int:
         """Return how long the task has run, all attempts together."""
         return self._ran[task] + (now_ms - self._since[task] if self._now[task] == RUNNING else 0)
+
+
+class LatestTransitions:
+    """The last transitions of all tasks of a simulation at its present moment, brought up to date when asked for."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Read nothing yet."""
+        self._simulation = simulation
+        self._cuts = Cuts(simulation.log)
+        self._known: TaskTransitions | None = None
+
+    def now(self) -> TaskTransitions:
+        """Return the transitions so far; only what the log has got since the last call is read."""
+        known, cut = self._known, self._cuts.shortest()
+        went_back = known is not None and len(self._simulation.log) < known.length
+        if known is None or went_back or (cut is not None and cut < known.length):
+            self._known = TaskTransitions(self._simulation.world)
+            return self._known
+        known.update()
+        return known
 
 
 def last_transitions(world: World, task: int) -> Transitions:

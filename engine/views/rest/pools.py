@@ -13,6 +13,7 @@ from engine.specs.images import DEFAULT_IMAGE
 from engine.views.rest.common import pool_url, resource_head, utc
 
 if TYPE_CHECKING:
+    from engine.state.pool_records import AutoScaleRun
     from engine.state.pools import Pool
     from engine.world.world import World
 
@@ -38,12 +39,16 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
     if pool.spec.target_node_communication_mode is not None:
         body["currentNodeCommunicationMode"] = communication_mode(pool.spec).value
     if pool.scaling is not None and pool.scaling.run is not None:
-        run = pool.scaling.run  # the last evaluation (AS-67)
-        error = {} if run.error is None else {"error": run.error.wire()}
-        body["autoScaleRun"] = {"timestamp": utc(world, run.when_ms), "results": run.results} | error
+        body["autoScaleRun"] = run_body(world, pool.scaling.run)
     if pool.resize_errors and pool.allocation is AllocationState.STEADY:
         body["resizeErrors"] = [error.wire() for error in pool.resize_errors]
     return body
+
+
+def run_body(world: World, run: AutoScaleRun) -> dict[str, object]:
+    """Return an evaluation of a formula (AS-67)."""
+    error = {} if run.error is None else {"error": run.error.wire()}
+    return {"timestamp": utc(world, run.when_ms), "results": run.results} | error
 
 
 def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:

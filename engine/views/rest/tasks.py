@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from engine.base.paths import subtask_directory, task_directory
@@ -43,6 +44,21 @@ def task_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterato
         for task in block.rows:
             if tasks.state[task] != GONE:
                 yield bodies.body(task, block, transitions[task])
+
+
+def task_bodies_after(world: World, job: Job, transitions: TaskTransitions, last: int) -> Iterator[tuple[int, Body]]:
+    """Yield rows and bodies of a job's tasks that were added after row ``last``, without deleted ones.
+
+    Tasks share parts of their bodies: copy a body before changing it.
+    """
+    bodies, tasks = _Bodies(world, job), world.tasks
+    # Rows of later blocks are higher. The block with ``last`` is the last one that does not begin after it.
+    begin = max(0, bisect_right(job.blocks, last, key=lambda number: tasks.blocks[number].first) - 1)
+    for number in job.blocks[begin:]:
+        block = _Block(world, tasks.blocks[number])
+        for task in range(max(block.rows.start, last + 1), block.rows.stop):
+            if tasks.state[task] != GONE:
+                yield task, bodies.body(task, block, transitions[task])
 
 
 def task_limits(world: World, task: int) -> Body:

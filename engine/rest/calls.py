@@ -1,0 +1,71 @@
+"""What the handler of an operation works on: a request, its route, and the simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from engine.base.errors import BatchError, ScenarioError
+from engine.rest import bodies
+from engine.rest.answers import Answer
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engine.rest.requests import Request
+    from engine.rest.routes import Route
+    from engine.run.simulation import Simulation
+    from engine.specs.command import Command
+    from engine.views.log.transitions import LatestTransitions
+    from engine.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of an operation: its path parameters are in ``names``, its query parameters by lower-case name."""
+
+    simulation: Simulation
+    transitions: LatestTransitions
+    request: Request
+    route: Route
+    names: Mapping[str, str]
+    query: Mapping[str, str]
+
+    @property
+    def world(self) -> World:
+        """The tables of the simulation."""
+        return self.simulation.world
+
+    @property
+    def now_ms(self) -> int:
+        """The simulated moment, in ms since the start of the run."""
+        return self.simulation.now_ms
+
+    @property
+    def base(self) -> str:
+        """Scheme and host of the request, with which each URL in the answer begins."""
+        return self.request.base
+
+    def moment(self, ms: int) -> datetime:
+        """Return the UTC time of a moment of the run."""
+        return self.simulation.scenario.start + timedelta(milliseconds=ms)
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON object of the request's body. Raises BatchError: InvalidRequestBody."""
+        return bodies.json_object(self.request.body)
+
+    def submit(self, command: Command) -> None:
+        """Submit a command, which takes effect at once.
+
+        Raises:
+            BatchError: The service refuses the command, or its ``simulate`` cannot be read.
+        """
+        try:
+            self.simulation.submit(command)
+        except ScenarioError as error:
+            raise BatchError("InvalidRequestBody", str(error.problems[0])) from None
+
+
+Handler = Callable[[Call], Answer]

@@ -1,0 +1,111 @@
+"""The operations on pools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.base.errors import BatchError
+from engine.rest import answers, bodies, paging
+from engine.rest.operations.common import (
+    Target,
+    action,
+    creation,
+    existence,
+    one,
+    path_of,
+    removal,
+)
+from engine.specs import commands as c
+from engine.views.pages.autoscale import dry_run
+from engine.views.rest.pools import node_counts, pool_body, pool_stats, run_body
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.rest.answers import Answer, Body
+    from engine.rest.calls import Call, Handler
+    from engine.state.pools import Pool
+
+_AUTO_SCALE_RUN = "Microsoft.Azure.Batch.Protocol.Entities.AutoScaleRun"
+
+
+def target_of(call: Call, pool_id: str) -> Target | None:
+    """Return the pool with this id, None if there is none."""
+    pool = call.world.pools.find(pool_id)
+    return None if pool is None else Target(path_of("pools", pool.id), pool.modified_ms)
+
+
+def named(call: Call) -> Target | None:
+    """Return the pool that the path names, None if there is none."""
+    return target_of(call, call.names["poolId"])
+
+
+def pool_named(call: Call) -> Pool:
+    """Return the pool that the path names. Raises BatchError: PoolNotFound."""
+    pool = call.world.pools.find(call.names["poolId"])
+    if pool is None:
+        raise BatchError("PoolNotFound", poolId=call.names["poolId"])
+    return pool
+
+
+def get_pool(call: Call) -> Answer:
+    """Answer with one pool."""
+    pool = pool_named(call)
+    stats = pool_stats(call.world, pool, call.now_ms) if paging.wants_stats(call) else None
+    return one(call, "pools", pool_body(call.world, pool), named(call), stats)
+
+
+def list_pools(call: Call) -> Answer:
+    """Answer with a page of the pools."""
+    world, rows = call.world, call.world.pools.rows
+
+    def after(row: int) -> Iterator[tuple[int, Body]]:
+        return ((pool.row, pool_body(world, pool)) for pool in paging.after(rows, row) if pool.state is not None)
+
+    return paging.page(call, "pools", after, -1, lambda row: pool_stats(world, rows[row], call.now_ms))
+
+
+def list_node_counts(call: Call) -> Answer:
+    """Answer with a page of the numbers of nodes of each pool by state (NODE-16)."""
+    world, rows = call.world, call.world.pools.rows
+
+    def after(row: int) -> Iterator[tuple[int, Body]]:
+        return ((pool.row, node_counts(world, pool)) for pool in paging.after(rows, row) if pool.state is not None)
+
+    return paging.page(call, "poolnodecounts", after, -1)
+
+
+def _with_targets(_: Call, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a resize in which a target that is left out is 0, as on the wire."""
+    given = {name.lower() for name, value in body.items() if value is not None}
+    targets = ("targetDedicatedNodes", "targetLowPriorityNodes")
+    return body | {name: 0 for name in targets if name.lower() not in given}
+
+
+def evaluate_auto_scale(call: Call) -> Answer:
+    """Evaluate a formula on a pool without applying it, and answer with what came out (AS-87)."""
+    command = bodies.read(c.EvaluatePoolAutoScale, call.body(), call.names)
+    call.submit(command)
+    run = dry_run(call.simulation, command.pool_id, command.auto_scale_formula)
+    assert run is not None  # the pool exists: the command was accepted
+    body = {"odata.metadata": answers.metadata(call.base, _AUTO_SCALE_RUN), **run_body(call.world, run)}
+    return answers.json_body(call.route.status, body)
+
+
+HANDLERS: dict[str, Handler] = {
+    "create_pool": creation(c.CreatePool, target_of),
+    "list_pools": list_pools,
+    "get_pool": get_pool,
+    "pool_exists": existence(named),
+    "delete_pool": removal(c.DeletePool, named),
+    "update_pool": action(c.UpdatePool, named),
+    "replace_pool_properties": action(c.ReplacePoolProperties, named),
+    "resize_pool": action(c.ResizePool, named, _with_targets),
+    "stop_pool_resize": action(c.StopPoolResize, named),
+    "enable_pool_auto_scale": action(c.EnablePoolAutoScale, named),
+    "disable_pool_auto_scale": action(c.DisablePoolAutoScale, named),
+    "evaluate_pool_auto_scale": evaluate_auto_scale,
+    "remove_nodes": action(c.RemoveNodes, named),
+    "upgrade_pool_os": action(c.UpgradePoolOS, named),
+    "list_pool_node_counts": list_node_counts,
+}

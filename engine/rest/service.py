@@ -1,0 +1,71 @@
+"""The service: a request goes in, an answer comes out, and the simulation has changed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from engine.base.errors import BatchError
+from engine.base.units import format_utc
+from engine.rest import answers, authentication, conditions, requests, routes
+from engine.rest.answers import Answer
+from engine.rest.authentication import Credentials
+from engine.rest.bodies import LONGEST_BODY
+from engine.rest.calls import Call
+from engine.rest.operations import HANDLERS
+from engine.views.log.transitions import LatestTransitions
+from engine.views.rest.common import account_url
+
+if TYPE_CHECKING:
+    from engine.rest.requests import Request
+    from engine.run.simulation import Simulation
+
+
+class Service:
+    """The data plane of one account.
+
+    With ``step_ms`` time stands still between requests, and each one that reads moves it on by so much first.
+    """
+
+    def __init__(
+        self, simulation: Simulation, credentials: Credentials | None = None, *, step_ms: int | None = None
+    ) -> None:
+        """Answer requests with what is in ``simulation``."""
+        self.simulation = simulation
+        self.credentials = credentials or Credentials()
+        self.step_ms = step_ms
+        self._transitions = LatestTransitions(simulation)
+
+    def answer(self, request: Request) -> Answer:
+        """Return the answer to a request, with all its headers. Errors are answers, too."""
+        request_id = str(uuid4())
+        code = ""
+        try:
+            answer = self._operate(request)
+        except conditions.NotModified:
+            answer = Answer(304)
+        except BatchError as error:
+            code = error.code
+            now = format_utc(self.simulation.scenario.start, self.simulation.now_ms)
+            answer = answers.refused(error, request.base, request_id, now)
+        if answer.body:
+            answer = answers.with_base(answer, account_url(self.simulation.world), request.base)
+        now_time = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
+        headers = answers.common_headers(request_id, now_time, request.headers) | dict(answer.headers)
+        if request.method == "HEAD" or answer.status == 304:
+            return Answer(answer.status, b"", headers, answer.length, code)
+        return Answer(answer.status, answer.body, headers, None, code)
+
+    def _operate(self, request: Request) -> Answer:
+        """Check a request from the outside in, then carry its operation out."""
+        match = routes.find(request.method, request.path)
+        authentication.check(request, self.credentials)
+        query = requests.query_of(request)
+        requests.check_version(query)
+        if len(request.body) > LONGEST_BODY:
+            raise BatchError("RequestBodyTooLarge")
+        if self.step_ms is not None and request.reads:
+            self.simulation.run_until(self.simulation.now_ms + self.step_ms)
+        handler = HANDLERS[match.route.operation]
+        return handler(Call(self.simulation, self._transitions, request, match.route, match.names, query))
