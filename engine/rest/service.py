@@ -67,5 +67,7 @@ class Service:
             raise BatchError("RequestBodyTooLarge")
         if self.step_ms is not None and request.reads:
             self.simulation.run_until(self.simulation.now_ms + self.step_ms)
-        handler = HANDLERS[match.route.operation]
+        handler = HANDLERS.get(match.route.operation)
+        if handler is None:
+            raise BatchError("ResourceNotFound", "this operation is not simulated")
         return handler(Call(self.simulation, self._transitions, request, match.route, match.names, query))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.rest.operations import jobs, pools, tasks
+from engine.rest.operations import account, certificates, files, job_schedules, jobs, nodes, pools, tasks
 
 if TYPE_CHECKING:
     from engine.rest.calls import Handler
 
-MODULES = (pools, jobs, tasks)
+MODULES = (account, certificates, files, job_schedules, jobs, nodes, pools, tasks)
 
 HANDLERS: dict[str, Handler] = {}
 """The handlers of all operations by their ids."""

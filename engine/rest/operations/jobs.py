@@ -45,7 +45,7 @@ def job_named(call: Call) -> Job:
 def get_job(call: Call) -> Answer:
     """Answer with one job."""
     job = job_named(call)
-    stats = _stats(call, job) if paging.wants_stats(call) else None
+    stats = stats_of(call, job) if paging.wants_stats(call) else None
     return one(call, "jobs", job_body(call.world, job), named(call), stats)
 
 
@@ -56,10 +56,11 @@ def list_jobs(call: Call) -> Answer:
     def after(row: int) -> Iterator[tuple[int, Body]]:
         return ((job.row, job_body(world, job)) for job in paging.after(rows, row) if job.state is not None)
 
-    return paging.page(call, "jobs", after, -1, lambda row: _stats(call, rows[row]))
+    return paging.page(call, "jobs", after, -1, lambda row: stats_of(call, rows[row]))
 
 
-def _stats(call: Call, job: Job) -> dict[str, object]:
+def stats_of(call: Call, job: Job) -> dict[str, object]:
+    """Return ``stats`` of a job (STAT-1)."""
     return job_stats(call.world, job, call.transitions.now(), call.now_ms)
 
 

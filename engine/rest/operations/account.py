@@ -1,0 +1,10 @@
+"""The operations on the account: supported images, applications, usage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.rest.calls import Handler
+
+HANDLERS: dict[str, Handler] = {}
