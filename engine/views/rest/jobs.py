@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def job_body(world: World, job: Job) -> dict[str, object]:
     """Return the REST body of a job that is not deleted, without ``$expand=stats``."""
     body = resource_head(world, job, job_url(world, job.id)) | previous_state(world, job.previous)
-    return body | job.spec.wire() | _changed_settings(job) | {"executionInfo": _execution_info(world, job)}
+    settings = {name: value for name, value in job.spec.wire().items() if name != "metadata"}
+    return body | settings | _changed_settings(job) | {"executionInfo": _execution_info(world, job)}
 
 
 def _changed_settings(job: Job) -> dict[str, object]:

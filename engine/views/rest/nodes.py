@@ -55,6 +55,7 @@ def node_body(world: World, node: int, recent: Sequence[RecentTask] = ()) -> dic
     body |= {
         "allocationTime": utc(world, record.allocation_ms),
         "ipAddress": record.ip_address,
+        "ipv6Address": f"fd00::{record.ip_address.replace('.', ':')}",
         "affinityId": affinity_id(record.id),
         "vmSize": pool.spec.vm_size,
         "totalTasksRun": table.ran[node],
