@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from engine.base.terms import Plain
@@ -54,6 +54,29 @@ def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
         if kept is not None and _reads_as(kept, wanted):
             return kept
     return "".join(_block(wanted))
+
+
+def with_settings(text: str, settings: Mapping[str, Plain]) -> str:
+    """Return the text of a scenario with these keys at its top level.
+
+    The text is kept, comments included, if each key can be added at the end or replaced on its line; otherwise the
+    scenario is written anew.
+    """
+    tree = parse(text, lambda *_: None)
+    assert tree is not None
+    plain = tree.plain if isinstance(tree.plain, dict) else {}
+    wanted = {**plain, **settings}
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    for key, value in settings.items():
+        line = f"{_scalar(key)}: {flow_text(value)}\n"
+        if key in tree.keys:
+            lines[tree.keys[key].line - 1] = line
+        else:
+            lines.append(line)
+    kept = "".join(lines)
+    return kept if _reads_as(kept, wanted) else "".join(_block(wanted))
 
 
 def _reads_as(text: str, wanted: Plain) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +11,9 @@ import click
 from engine.base.shortening import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from click.shell_completion import CompletionItem
 
     from engine.base.errors import Problem
     from engine.scenario.model import Scenario
@@ -17,20 +21,39 @@ if TYPE_CHECKING:
 WRONG = 2  # the exit status of a run that was not begun
 
 
+def complete_scenario(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a bundled scenario or of a file."""
+    from click.shell_completion import CompletionItem
+
+    from engine.scenario.files import bundled
+
+    names = [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="file")]
+
+
 def load(name: str, *, strict: bool = False, quiet: bool = False) -> Scenario:
     """Load a scenario and print its warnings, unless ``quiet``; exit with status 2 if it is not valid."""
-    from engine import ScenarioError, load_scenario
+    from engine import load_scenario
+
+    with scenario_mistakes(quiet=quiet):
+        loaded = load_scenario(name, strict=strict)
+    if not quiet:
+        print_warnings(loaded.warnings)
+    return loaded
+
+
+@contextmanager
+def scenario_mistakes(*, quiet: bool = False) -> Iterator[None]:
+    """Print the mistakes of a scenario that is loaded within the block, and exit with status 2 if there are any."""
+    from engine import ScenarioError
 
     try:
-        loaded = load_scenario(name, strict=strict)
+        yield
     except ScenarioError as error:
         everything = error.problems if quiet else [*error.problems, *error.warnings]
         for problem in sorted(everything, key=lambda problem: (problem.line, problem.column)):
             click.echo(str(problem), err=True)
         raise click.exceptions.Exit(WRONG) from None
-    if not quiet:
-        print_warnings(loaded.warnings)
-    return loaded
 
 
 def print_warnings(warnings: Sequence[Problem]) -> None:
@@ -62,6 +85,30 @@ def parse_moment(text: str, scenario: Scenario, option: str = "--until") -> int:
         return parse_time(text, scenario.start)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint=option) from None
+
+
+def parse_key(text: str) -> str:
+    """Return the key of an account, which is base64."""
+    try:
+        is_key = bool(base64.b64decode(text, validate=True))
+    except ValueError:
+        is_key = False
+    if not is_key:
+        raise click.BadParameter("must be base64, as the portal shows keys.", param_hint="--key")
+    return text
+
+
+def parse_step(text: str) -> int:
+    """Parse the duration by which time is moved on, in ms."""
+    from engine.base.units import parse_duration
+
+    try:
+        step_ms = parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--step") from None
+    if step_ms is None or step_ms < 0:
+        raise click.BadParameter(f"{quoted(text)} must be a duration such as PT10S.", param_hint="--step")
+    return step_ms
 
 
 def contents(scenario: Scenario) -> str:

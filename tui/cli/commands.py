@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.base.shortening import with_short_words
-from tui.cli.arguments import WRONG, contents, load, parse_moment, parse_speed, print_warnings
+from tui.cli.arguments import WRONG, complete_scenario, contents, load, parse_moment, parse_speed, print_warnings
+from tui.cli.serve import serve
 from tui.settings.options import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -36,15 +37,6 @@ DONE, FAILED, INTERRUPTED = 0, 1, 130
 # What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
 FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
-
-
-def _complete_scenario(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    from engine.scenario.files import bundled
-
-    names = [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
-    return [*names, CompletionItem(incomplete, type="file")]
 
 
 def _complete_rule(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -70,6 +62,7 @@ def cli(context: click.Context) -> None:
       batchdeck run job-prep-release-sample     replay it and print what happened
       batchdeck check my.yaml                   every mistake of a file, with line and column
       batchdeck sample --yes                    the JobPrepRelease console sample
+      batchdeck serve my.yaml                   let clients of Azure Batch act on a simulation
       batchdeck rules PREP-16                   a rule of the service that the simulation follows
 
     \b
@@ -94,7 +87,7 @@ def cli(context: click.Context) -> None:
 
 
 @cli.command()
-@click.argument("scenario", shell_complete=_complete_scenario)
+@click.argument("scenario", shell_complete=complete_scenario)
 @click.option("--until", metavar="TIME", help="Stop there: PT5M or 300 (seconds) from the start, or a UTC time.")
 @click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
 @click.option("--events", metavar="FILE", help="Write the event log as JSON Lines; - is stdout.")
@@ -168,7 +161,7 @@ def run(
 
 
 @cli.command("open")
-@click.argument("scenario", shell_complete=_complete_scenario)
+@click.argument("scenario", shell_complete=complete_scenario)
 @click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
 @click.option(
     "--speed", metavar="X", help="Simulated seconds per real second, or max.  [default: a run takes about a minute]"
@@ -230,7 +223,7 @@ def open_dashboard(
 
 
 @cli.command()
-@click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO...", shell_complete=_complete_scenario)
+@click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO...", shell_complete=complete_scenario)
 @click.option(
     "--quiet", "-q", is_flag=True, help="Only mistakes: no warnings, and no line for a file without mistakes."
 )
@@ -376,6 +369,9 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
         return FAILED
     click.echo(text)
     return DONE
+
+
+cli.add_command(serve)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

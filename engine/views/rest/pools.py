@@ -47,8 +47,8 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
 
 def run_body(world: World, run: AutoScaleRun) -> dict[str, object]:
     """Return an evaluation of a formula (AS-67)."""
-    error = {} if run.error is None else {"error": run.error.wire()}
-    return {"timestamp": utc(world, run.when_ms), "results": run.results} | error
+    body: dict[str, object] = {"timestamp": utc(world, run.when_ms), "results": run.results}
+    return body if run.error is None else body | {"error": run.error.wire()}
 
 
 def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:

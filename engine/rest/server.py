@@ -1,0 +1,107 @@
+"""The HTTP server: a socket, uvicorn on it, and an end in order when a signal comes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+DEFAULT_PORT = 8100
+
+_LONGEST_HEAD = 64 * 1024  # bytes of a request line and headers
+_IDLE_S = 75
+_MOST_WAITING = 2048
+_ENDS_WITHIN_S = 2
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """Return a listening socket. Without a port it is the default one, or a free one if that is taken.
+
+    Raises:
+        OSError: The address or the port that was asked for cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    ports = (DEFAULT_PORT, 0) if port is None else (port,)
+    for number in ports:
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, number))
+        except OSError:
+            listener.close()
+            if number == ports[-1]:
+                raise
+        else:
+            listener.listen(_MOST_WAITING)
+            listener.setblocking(False)
+            return listener
+    raise AssertionError("there is always a last port")
+
+
+class Server(uvicorn.Server):
+    """A server that leaves signals to ``run``, and calls ``on_start`` once it accepts connections."""
+
+    def __init__(self, app: Starlette, on_start: Callable[[], None], **options: str) -> None:
+        """Prepare to serve ``app``; ``options`` are uvicorn's for TLS."""
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            backlog=_MOST_WAITING,
+            h11_max_incomplete_event_size=_LONGEST_HEAD,
+            timeout_keep_alive=_IDLE_S,
+            timeout_graceful_shutdown=_ENDS_WITHIN_S,
+            ssl_certfile=options.get("certificate"),
+            ssl_keyfile=options.get("key"),
+        )
+        super().__init__(config)
+        self._on_start = on_start
+        self.caught: int | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and tell so."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_start()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+    def end(self, number: int) -> None:
+        """End in order because of a signal; a second one does not wait for open connections."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self.caught = self.caught or number
+
+
+def run(server: Server, listener: socket.socket) -> int | None:
+    """Serve until SIGINT or SIGTERM; return the number of the signal, or None if the server ended by itself."""
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, server.end, number)
+            except NotImplementedError:  # Windows
+                signal.signal(number, lambda caught, _: loop.call_soon_threadsafe(server.end, caught))
+        await server.serve([listener])
+
+    asyncio.run(serve())
+    return server.caught

@@ -1,0 +1,124 @@
+"""Serving clients of Azure Batch over HTTP until a signal comes, as the command ``serve`` does."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from engine.rest import server as http
+from engine.rest.application import application
+from engine.rest.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials
+from engine.rest.clock import PacedClock
+from engine.rest.service import Service
+from engine.rest.session import begin, saved
+from tui.saving.targets import FileLines, TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from socket import socket
+
+    from engine.rest.answers import Answer
+    from engine.rest.requests import Request
+
+__all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Options", "serve"]
+
+_SIGNAL_STATUS = 128  # plus the number of the signal is the exit status, as in a shell
+
+
+class Options(NamedTuple):
+    """The options of the command; ``speed`` of None is as fast as possible."""
+
+    scenario: str | None
+    host: str
+    port: int | None
+    account: str
+    key: str
+    any_key: bool
+    speed: float | None
+    step_ms: int | None
+    seed: int | None
+    save: str | None
+    requests: str | None
+    quiet: bool
+
+
+def serve(options: Options) -> int:
+    """Serve until a signal comes; return the exit status.
+
+    Raises:
+        ScenarioError: The scenario has mistakes.
+        TargetError: A file cannot be written.
+        click.UsageError: The address or port cannot be had.
+    """
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+    with ExitStack() as stack:
+        simulation = begin(options.scenario, datetime.now(UTC), options.seed)
+        target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
+        report = None if options.requests is None else stack.enter_context(_request_log(Path(options.requests)))
+        listener = stack.enter_context(_listen(options))
+        service = Service(simulation, _credentials(options), step_ms=options.step_ms)
+        clock = None if options.step_ms is not None else PacedClock(simulation, options.speed)
+        url = _url(options.host, listener.getsockname()[1])
+        server = http.Server(application(service, clock, report), lambda: _announce(url, options))
+        caught = http.run(server, listener)
+        if target is not None:
+            target.write(saved(simulation).splitlines())
+            target.keep()
+            if not options.quiet:
+                file = options.save
+                click.echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
+    return 0 if caught is None else _SIGNAL_STATUS + caught
+
+
+def _credentials(options: Options) -> Credentials:
+    return Credentials(options.account, options.key, options.any_key)
+
+
+def _listen(options: Options) -> socket:
+    try:
+        return http.listen(options.host, options.port)
+    except OSError as error:
+        place = options.host if options.port is None else f"port {options.port} of {options.host}"
+        raise click.UsageError(f"cannot listen on {place}: {error.strerror or error}") from None
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _announce(url: str, options: Options) -> None:
+    """Say that the server accepts connections, and how clients reach it."""
+    lines = [f"listening on {url}"]
+    if options.host not in http.LOOPBACK:
+        lines.append(
+            f"Whoever can reach {options.host} and has the key can act on this simulation, without encryption."
+        )
+    if not options.quiet:
+        lines += [
+            "",
+            f"export AZURE_BATCH_ACCOUNT={options.account}",
+            f"export AZURE_BATCH_ACCESS_KEY={options.key}",
+            f"export AZURE_BATCH_ENDPOINT={url}",
+            *(["", "Any other key will do as well."] if options.any_key else []),
+        ]
+    click.echo("\n".join(lines), err=True)
+
+
+@contextmanager
+def _request_log(path: Path) -> Iterator[Callable[[Request, Answer, float], None]]:
+    """Yield a function that writes a line for each request: method, path, status, code, milliseconds."""
+    try:
+        stream = path.open("w", encoding="utf-8", buffering=1)
+    except OSError as error:
+        raise TargetError(path, error.strerror or str(error), before_run=True) from None
+    with stream:
+
+        def report(request: Request, answer: Answer, seconds: float) -> None:
+            stream.write(f"{request.method} {request.path} {answer.status} {answer.code or '-'} {seconds * 1000:.3f}\n")
+
+        yield report
