@@ -34,9 +34,10 @@ FOLDERS = (
     "engine/run",
     "engine/scenario",
     "engine/views",
+    "engine/rest",
     "tui",
 )
-SHOWING = ("engine/views/", "tui/")
+SHOWING = ("engine/views/", "engine/rest/operations/", "tui/")
 TABLES = ("reactions.py", "lifecycles.py", "terms.py")
 MOST_MODULES = 3
 

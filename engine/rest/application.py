@@ -14,15 +14,15 @@ from starlette.requests import Request as WireRequest
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
-from engine.rest.bodies import LONGEST_BODY
 from engine.rest.clock import StandingClock
-from engine.rest.requests import Request
+from engine.rest.protocol.bodies import LONGEST_BODY
+from engine.rest.protocol.requests import Request
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from engine.rest.answers import Answer
     from engine.rest.clock import Clock
+    from engine.rest.protocol.answers import Answer
     from engine.rest.service import Service
 
 _BODY_WITHIN_S = 30.0

@@ -8,17 +8,17 @@ from uuid import uuid4
 
 from engine.base.errors import BatchError
 from engine.base.units import format_utc
-from engine.rest import answers, authentication, conditions, requests, routes
-from engine.rest.answers import Answer
-from engine.rest.authentication import Credentials
-from engine.rest.bodies import LONGEST_BODY
-from engine.rest.calls import Call
 from engine.rest.operations import HANDLERS
+from engine.rest.protocol import answers, authentication, conditions, requests, routes
+from engine.rest.protocol.answers import Answer
+from engine.rest.protocol.authentication import Credentials
+from engine.rest.protocol.bodies import LONGEST_BODY
+from engine.rest.protocol.calls import Call
 from engine.views.log.transitions import LatestTransitions
 from engine.views.rest.common import account_url
 
 if TYPE_CHECKING:
-    from engine.rest.requests import Request
+    from engine.rest.protocol.requests import Request
     from engine.run.simulation import Simulation
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rest import paging
+from engine.rest.protocol import paging
 from tests.builders import a_job, a_pool, a_task, run, some_tasks
 
 TASKS = [a_task("a"), a_task("b", exit_code=2), a_task("it's")]

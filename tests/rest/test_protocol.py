@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from engine.base.errors import BatchError
-from engine.rest import authentication, bodies, routes
-from engine.rest.authentication import Credentials
-from engine.rest.requests import Request
+from engine.rest.protocol import authentication, bodies, routes
+from engine.rest.protocol.authentication import Credentials
+from engine.rest.protocol.requests import Request
 from tests.builders import a_job, a_pool, run
 from tests.rest.wire import BASE, SCHEMA, Account
 
@@ -29,7 +29,7 @@ def batch(account):
 # -- routing ---------------------------------------------------------------------------------------------------------
 
 
-def test_gen_18_the_routing_table_has_the_operations_of_the_schema():
+def test_gen_11_and_18_the_routing_table_has_the_operations_of_the_schema():
     schema = {
         (method.upper(), path, operation["operationId"], min(map(int, set(operation["responses"]) - {"default"})))
         for path, methods in SCHEMA["paths"].items()

@@ -10,13 +10,13 @@ from urllib.parse import quote, urlsplit
 
 from jsonschema import Draft7Validator
 
-from engine.rest import authentication, routes
-from engine.rest.requests import Request
+from engine.rest.protocol import authentication, routes
+from engine.rest.protocol.requests import Request
 from engine.rest.service import Service
 
 if TYPE_CHECKING:
     from engine import Simulation
-    from engine.rest.answers import Answer
+    from engine.rest.protocol.answers import Answer
 
 BASE = "http://127.0.0.1:8100"
 VERSION = "2025-06-01"

@@ -12,8 +12,8 @@ import click
 
 from engine.rest import server as http
 from engine.rest.application import application
-from engine.rest.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials
 from engine.rest.clock import PacedClock
+from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials
 from engine.rest.service import Service
 from engine.rest.session import begin, saved
 from tui.saving.targets import FileLines, TargetError
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from socket import socket
 
-    from engine.rest.answers import Answer
-    from engine.rest.requests import Request
+    from engine.rest.protocol.answers import Answer
+    from engine.rest.protocol.requests import Request
 
 __all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Options", "serve"]
 

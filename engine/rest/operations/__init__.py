@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.rest.operations import account, certificates, files, job_schedules, jobs, nodes, pools, tasks
 
 if TYPE_CHECKING:
-    from engine.rest.calls import Handler
+    from engine.rest.protocol.calls import Handler
 
 MODULES = (account, certificates, files, job_schedules, jobs, nodes, pools, tasks)
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from engine.rest import answers, bodies, conditions, paging, requests
-from engine.rest.answers import Answer
+from engine.rest.protocol import answers, bodies, conditions, paging, requests
+from engine.rest.protocol.answers import Answer
 from engine.specs.base import accepted_names
 from engine.views.rest.common import etag
 
 if TYPE_CHECKING:
-    from engine.rest.calls import Call, Handler
+    from engine.rest.protocol.calls import Call, Handler
     from engine.specs.command import Command
 
 

@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.rest.calls import Handler
+    from engine.rest.protocol.calls import Handler
 
 HANDLERS: dict[str, Handler] = {}

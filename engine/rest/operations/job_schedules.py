@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
-from engine.rest import bodies, paging
 from engine.rest.operations.common import Target, action, creation, existence, one, path_of, removal
 from engine.rest.operations.jobs import stats_of
+from engine.rest.protocol import bodies, paging
 from engine.specs import commands as c
 from engine.views.rest.job_schedules import schedule_body, schedule_stats
 from engine.views.rest.jobs import job_body
@@ -15,8 +15,8 @@ from engine.views.rest.jobs import job_body
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from engine.rest.answers import Answer, Body
-    from engine.rest.calls import Call, Handler
+    from engine.rest.protocol.answers import Answer, Body
+    from engine.rest.protocol.calls import Call, Handler
     from engine.state.job_schedules import JobSchedule
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
-from engine.rest import answers, bodies, paging
 from engine.rest.operations.common import Target, action, creation, one, path_of, removal
+from engine.rest.protocol import answers, bodies, paging
 from engine.specs import commands as c
 from engine.specs.job import PoolInfo
 from engine.views.rest.jobs import job_body, job_stats, task_counts
@@ -15,8 +15,8 @@ from engine.views.rest.prep_release import prep_release_entry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from engine.rest.answers import Answer, Body
-    from engine.rest.calls import Call, Handler
+    from engine.rest.protocol.answers import Answer, Body
+    from engine.rest.protocol.calls import Call, Handler
     from engine.state.jobs import Job
 
 # Of a scenario's job, but not of the service's.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.rest import paging
 from engine.rest.operations.common import Target, action, one, path_of
 from engine.rest.operations.pools import pool_named
+from engine.rest.protocol import paging
 from engine.rules.commands import node_of
 from engine.specs import commands as c
 from engine.views.rest.lookup import node_wire
@@ -15,8 +15,8 @@ from engine.views.rest.lookup import node_wire
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.rest.answers import Answer, Body
-    from engine.rest.calls import Call, Handler
+    from engine.rest.protocol.answers import Answer, Body
+    from engine.rest.protocol.calls import Call, Handler
 
 
 def node_named(call: Call) -> int:

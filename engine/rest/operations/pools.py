@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
-from engine.rest import answers, bodies, paging
 from engine.rest.operations.common import (
     Target,
     action,
@@ -15,6 +14,7 @@ from engine.rest.operations.common import (
     path_of,
     removal,
 )
+from engine.rest.protocol import answers, bodies, paging
 from engine.specs import commands as c
 from engine.views.pages.autoscale import dry_run
 from engine.views.rest.pools import node_counts, pool_body, pool_stats, run_body
@@ -22,8 +22,8 @@ from engine.views.rest.pools import node_counts, pool_body, pool_stats, run_body
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.rest.answers import Answer, Body
-    from engine.rest.calls import Call, Handler
+    from engine.rest.protocol.answers import Answer, Body
+    from engine.rest.protocol.calls import Call, Handler
     from engine.state.pools import Pool
 
 _AUTO_SCALE_RUN = "Microsoft.Azure.Batch.Protocol.Entities.AutoScaleRun"

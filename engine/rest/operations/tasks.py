@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.rest import bodies, paging
 from engine.rest.operations.common import Target, action, created, one, path_of, removal
 from engine.rest.operations.jobs import job_named
+from engine.rest.protocol import bodies, paging
 from engine.specs import commands as c
 from engine.specs.task import TaskSpec
 from engine.views.log.transitions import last_transitions
@@ -16,8 +16,8 @@ from engine.views.rest.tasks import task_bodies_after, task_body
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.rest.answers import Answer, Body
-    from engine.rest.calls import Call, Handler
+    from engine.rest.protocol.answers import Answer, Body
+    from engine.rest.protocol.calls import Call, Handler
 
 
 def target_of(call: Call, task_id: str) -> Target | None:

@@ -13,7 +13,7 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError, VisitError
 
 from engine.base.units import parse_utc
-from engine.rest.requests import bad_parameter
+from engine.rest.protocol.requests import bad_parameter
 
 Body = Mapping[str, Any]
 Condition = Callable[[Body], bool]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 
 if TYPE_CHECKING:
-    from engine.rest.requests import Request
+    from engine.rest.protocol.requests import Request
 
 
 class NotModified(Exception):

@@ -14,7 +14,7 @@ from engine.base.errors import BatchError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from engine.rest.requests import Request
+    from engine.rest.protocol.requests import Request
 
 DEFAULT_ACCOUNT = "localbatch"
 DEFAULT_KEY = "bG9jYWwtYmF0Y2gta2V5LTAxMjM0NTY3ODk="

@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError, ScenarioError
-from engine.rest import bodies
-from engine.rest.answers import Answer
+from engine.rest.protocol import bodies
+from engine.rest.protocol.answers import Answer
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.rest.requests import Request
-    from engine.rest.routes import Route
+    from engine.rest.protocol.requests import Request
+    from engine.rest.protocol.routes import Route
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
     from engine.views.log.transitions import LatestTransitions

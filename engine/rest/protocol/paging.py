@@ -10,14 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from engine.rest import answers
-from engine.rest.filters import condition
-from engine.rest.requests import bad_parameter, count, parameters
+from engine.rest.protocol import answers
+from engine.rest.protocol.filters import condition
+from engine.rest.protocol.requests import bad_parameter, count, parameters
 
 if TYPE_CHECKING:
-    from engine.rest.answers import Answer, Body
-    from engine.rest.calls import Call
-    from engine.rest.requests import Request
+    from engine.rest.protocol.answers import Answer, Body
+    from engine.rest.protocol.calls import Call
+    from engine.rest.protocol.requests import Request
 
 LARGEST_PAGE = 1000
 

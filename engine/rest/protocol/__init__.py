@@ -1,0 +1,1 @@
+"""The protocol: requests, routing, authentication, bodies, conditions, lists and answers, without any operation."""
