@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from engine.pacing.pacer import Pacer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.run.simulation import Simulation
 
 DEFAULT_SPEED = 60.0
@@ -36,26 +38,42 @@ class _Endless:
 
 
 class PacedClock:
-    """Lets the time of a simulation pass on the event loop that also serves requests."""
+    """Lets the time of a simulation pass on the event loop that also serves requests.
 
-    def __init__(self, simulation: Simulation, speed: float | None = DEFAULT_SPEED) -> None:
-        """Wait to be started. ``speed`` is in simulated seconds per real second; None is as fast as possible."""
+    ``failure`` is the exception with which the simulation has failed, if it has.
+    """
+
+    def __init__(self, simulation: Simulation, speed: float = DEFAULT_SPEED) -> None:
+        """Wait to be started. ``speed`` is in simulated seconds per real second."""
         self.pacer = Pacer(_Endless(simulation), lambda: None, speed=speed)
+        self.failure: BaseException | None = None
+        self.on_failure: Callable[[], None] = lambda: None
         self._playing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Let time pass from now on."""
         self._playing = asyncio.create_task(self.pacer.play())
+        self._playing.add_done_callback(self._ended)
 
     async def stop(self) -> None:
-        """Stop time, and raise what went wrong in the simulation, if anything did."""
+        """Stop time."""
         self.pacer.stop()
         if self._playing is not None:
-            await self._playing
+            await asyncio.wait([self._playing])
+
+    def _ended(self, playing: asyncio.Task[None]) -> None:
+        self.failure = None if playing.cancelled() else playing.exception()
+        if self.failure is not None:
+            self.on_failure()
 
 
 class StandingClock:
     """A clock that only requests move, see ``Service.step_ms``."""
+
+    def __init__(self) -> None:
+        """Stand still; nothing can fail."""
+        self.failure: BaseException | None = None
+        self.on_failure: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Do nothing."""

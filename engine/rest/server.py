@@ -50,8 +50,8 @@ def listen(host: str, port: int | None) -> socket.socket:
 class Server(uvicorn.Server):
     """A server that leaves signals to ``run``, and calls ``on_start`` once it accepts connections."""
 
-    def __init__(self, app: Starlette, on_start: Callable[[], None], **options: str) -> None:
-        """Prepare to serve ``app``; ``options`` are uvicorn's for TLS."""
+    def __init__(self, app: Starlette, on_start: Callable[[], None], certificate: str | None = None) -> None:
+        """Prepare to serve ``app``, with TLS if there is a PEM file with a certificate and its key."""
         config = uvicorn.Config(
             app,
             http="h11",
@@ -66,8 +66,7 @@ class Server(uvicorn.Server):
             h11_max_incomplete_event_size=_LONGEST_HEAD,
             timeout_keep_alive=_IDLE_S,
             timeout_graceful_shutdown=_ENDS_WITHIN_S,
-            ssl_certfile=options.get("certificate"),
-            ssl_keyfile=options.get("key"),
+            ssl_certfile=certificate,
         )
         super().__init__(config)
         self._on_start = on_start
@@ -84,8 +83,8 @@ class Server(uvicorn.Server):
         """Leave signals alone."""
         yield
 
-    def end(self, number: int) -> None:
-        """End in order because of a signal; a second one does not wait for open connections."""
+    def end(self, number: int | None = None) -> None:
+        """End in order, because of a signal if there is a number; a second call does not wait for open connections."""
         self.force_exit = self.should_exit
         self.should_exit = True
         self.caught = self.caught or number

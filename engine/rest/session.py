@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.base.units import DAY_MS, format_duration, format_utc
 from engine.run.simulation import Simulation
 from engine.scenario.files import read_source
 from engine.scenario.load import load
-from engine.scenario.record import with_settings
-from engine.scenario.tree import parse
+from engine.scenario.record import keys_of, with_settings
 from engine.views.results.document import recorded
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from engine.base.terms import Plain
     from engine.scenario.model import Scenario
 
 EMPTY = "scenario: session\n"
 """The scenario of an account in which there is nothing yet."""
 
 LONGEST_MS = 3650 * DAY_MS
-"""The simulated time after which a session ends that has no end of its own: clients may act at any moment."""
+"""The simulated time after which every session ends."""
 
 
 def scenario_to_serve(path_or_name: str | None, now: datetime) -> Scenario:
     """Return the scenario that clients find, or an empty account.
 
-    Its calendar begins now and it has no end, unless it says otherwise: clients compute times from their own clocks.
+    Its calendar begins now, unless it says otherwise: clients compute times from their own clocks. It goes on after the
+    end that a scenario may have, since clients may act at any moment.
 
     Raises:
         ScenarioError: The scenario has mistakes.
     """
     source = None if path_or_name is None else read_source(path_or_name)
     name, text = ("session", EMPTY) if source is None else (source.path, source.text)
-    tree = parse(text, lambda *_: None)
-    given = tree.plain if tree is not None and isinstance(tree.plain, dict) else None
-    if given is None:
-        return load(name, text=text)  # which reports what is wrong
-    defaults = {"startTime": format_utc(now.replace(microsecond=0), 0), "until": format_duration(LONGEST_MS)}
-    absent = {key: value for key, value in defaults.items() if given.get(key) is None}
-    return load(name, text=with_settings(text, absent))
+    scenario = load(name, text=text)  # reports mistakes at their places in the file
+    settings: dict[str, Plain] = {"until": format_duration(LONGEST_MS)}
+    if "startTime" not in keys_of(text):
+        settings["startTime"] = format_utc(now.replace(microsecond=0), 0)
+    return replace(load(name, text=with_settings(text, settings)), warnings=scenario.warnings)
 
 
 def begin(path_or_name: str | None, now: datetime, seed: int | None = None) -> Simulation:

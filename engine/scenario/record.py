@@ -56,6 +56,14 @@ def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
     return "".join(_block(wanted))
 
 
+def keys_of(text: str) -> frozenset[str]:
+    """Return the keys at the top level of a valid scenario that have a value."""
+    tree = parse(text, lambda *_: None)
+    assert tree is not None
+    assert isinstance(tree.plain, dict)
+    return frozenset(key for key, value in tree.plain.items() if value is not None)
+
+
 def with_settings(text: str, settings: Mapping[str, Plain]) -> str:
     """Return the text of a scenario with these keys at its top level.
 

@@ -9,13 +9,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import closing, contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from azure.batch import BatchClient, models
 from azure.core import MatchConditions
-from azure.core.credentials import AzureNamedKeyCredential
+from azure.core.credentials import AccessToken, AzureNamedKeyCredential
 from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 
 from engine import Simulation, load_scenario
@@ -49,7 +51,9 @@ def serving(*options):
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             first = process.stderr.readline()
-            assert first.startswith("listening on http://127.0.0.1:"), first + process.stderr.read()
+            assert first.startswith(("listening on http://127.0.0.1:", "listening on https://127.0.0.1:")), (
+                first + process.stderr.read()
+            )
             yield Served(process, first.split()[-1])
         finally:
             if process.poll() is None:
@@ -192,6 +196,25 @@ def test_many_idle_connections_do_not_keep_others_from_being_served(served):
 
 
 @needs_posix
+def test_a_bearer_token_is_taken_over_tls_with_the_authority_that_is_printed():
+    class Credential:
+        def get_token(self, *scopes, **_):
+            assert scopes == ("https://batch.core.windows.net//.default",)
+            return AccessToken("anything", int(time.time()) + 3600)
+
+    with serving("--port", "0", "--tls") as served:
+        assert served.url.startswith("https://127.0.0.1:")
+        lines = iter(served.process.stderr.readline, "")
+        authority = (
+            next(line for line in lines if line.startswith("export REQUESTS_CA_BUNDLE=")).strip().partition("=")[2]
+        )
+        with BatchClient(served.url, Credential(), connection_verify=authority, retry_total=0) as client:
+            assert list(client.list_pools()) == []
+        assert served.end()[0] == 128 + signal.SIGINT
+    assert not Path(authority).exists()
+
+
+@needs_posix
 def test_without_a_port_a_free_one_is_taken_and_sigterm_is_143():
     with serving("--quiet") as first, serving() as second:
         assert first.url != second.url
@@ -215,6 +238,7 @@ def test_a_session_that_no_signal_has_ended_leaves_no_file(tmp_path):
     [
         (["--speed", "1", "--step", "PT1S"], "exclude each other"),
         (["--key", "AAAA", "--any-key"], "exclude each other"),
+        (["--speed", "max"], "must be a number above 0"),
         (["--key", "!"], "must be base64"),
         (["--step", "soon"], "is not an ISO 8601 duration"),
         (["nowhere.yaml"], "no such file"),

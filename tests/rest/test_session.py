@@ -38,10 +38,10 @@ def test_an_empty_account_begins_now_and_has_no_end():
     assert (scenario.pools, scenario.jobs) == ((), ())
 
 
-def test_a_scenario_keeps_its_own_start_and_end(file):
+def test_a_scenario_keeps_its_own_start_and_goes_on_after_its_end(file):
     scenario = scenario_to_serve(file(SCENARIO + "startTime: 2026-01-05T08:00:00Z\nuntil: PT1H\n"), NOW)
     assert scenario.start == datetime(2026, 1, 5, 8, tzinfo=UTC)
-    assert scenario.until_ms == 3_600_000
+    assert scenario.until_ms == LONGEST_MS
 
 
 @pytest.mark.parametrize("text", [SCENARIO, '{"scenario": "mine", "pools": []}', "scenario: mine\nuntil:\n  PT1H\n"])

@@ -12,6 +12,14 @@ _PORT = click.IntRange(0, 65535)
 _SPEED = 60.0
 
 
+def _speed(text: str | None) -> float:
+    """Parse the speed. Without a limit, years would pass between two requests."""
+    speed = _SPEED if text is None else parse_speed(text)
+    if not speed:
+        raise click.BadParameter("must be a number above 0: clients need time to act.", param_hint="--speed")
+    return speed
+
+
 class _Given(TypedDict):
     """The options as they were given."""
 
@@ -25,6 +33,7 @@ class _Given(TypedDict):
     seed: int | None
     save: str | None
     requests: str | None
+    tls: bool
     quiet: bool
 
 
@@ -35,11 +44,12 @@ class _Given(TypedDict):
 @click.option("--account", metavar="NAME", help="The name of the account.  [default: localbatch]")
 @click.option("--key", metavar="BASE64", help="The key of the account.  [default: one that is printed]")
 @click.option("--any-key", is_flag=True, help="Accept requests with any account and signature, or none.")
-@click.option("--speed", metavar="X", help=f"Simulated seconds per real second, or max.  [default: {_SPEED:g}]")
+@click.option("--speed", metavar="X", help=f"Simulated seconds per real second.  [default: {_SPEED:g}]")
 @click.option("--step", metavar="DURATION", help="Stop time, and move it by this before each request that reads.")
 @click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
 @click.option("--save", metavar="FILE", help="At the end, write what clients did as a scenario.")
 @click.option("--requests", metavar="FILE", help="Write a line for each request.")
+@click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, for bearer tokens.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only the address.")
 def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
     """Let clients of Azure Batch act on a simulation.
@@ -69,11 +79,12 @@ def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
         account=given["account"] or serving.DEFAULT_ACCOUNT,
         key=serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"]),
         any_key=given["any_key"],
-        speed=_SPEED if given["speed"] is None else parse_speed(given["speed"]) or None,
+        speed=_speed(given["speed"]),
         step_ms=None if given["step"] is None else parse_step(given["step"]),
         seed=given["seed"],
         save=given["save"],
         requests=given["requests"],
+        tls=given["tls"],
         quiet=given["quiet"],
     )
     with scenario_mistakes(quiet=options.quiet):

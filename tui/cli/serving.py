@@ -12,10 +12,12 @@ import click
 
 from engine.rest import server as http
 from engine.rest.application import application
-from engine.rest.clock import PacedClock
+from engine.rest.clock import PacedClock, StandingClock
 from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials
 from engine.rest.service import Service
 from engine.rest.session import begin, saved
+from engine.rest.tls import certificate_for
+from tui.cli.arguments import print_warnings
 from tui.saving.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from engine.rest.protocol.answers import Answer
     from engine.rest.protocol.requests import Request
+    from engine.rest.tls import Files
 
 __all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Options", "serve"]
 
@@ -31,7 +34,7 @@ _SIGNAL_STATUS = 128  # plus the number of the signal is the exit status, as in 
 
 
 class Options(NamedTuple):
-    """The options of the command; ``speed`` of None is as fast as possible."""
+    """The options of the command."""
 
     scenario: str | None
     host: str
@@ -39,11 +42,12 @@ class Options(NamedTuple):
     account: str
     key: str
     any_key: bool
-    speed: float | None
+    speed: float
     step_ms: int | None
     seed: int | None
     save: str | None
     requests: str | None
+    tls: bool
     quiet: bool
 
 
@@ -55,16 +59,26 @@ def serve(options: Options) -> int:
         TargetError: A file cannot be written.
         click.UsageError: The address or port cannot be had.
     """
-    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+    errors = logging.StreamHandler()
+    errors.setLevel(logging.ERROR)
+    logging.getLogger("uvicorn").addHandler(errors)
     with ExitStack() as stack:
         simulation = begin(options.scenario, datetime.now(UTC), options.seed)
+        if not options.quiet:
+            print_warnings(simulation.scenario.warnings)
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
         report = None if options.requests is None else stack.enter_context(_request_log(Path(options.requests)))
         listener = stack.enter_context(_listen(options))
+        files = stack.enter_context(certificate_for(options.host)) if options.tls else None
+        clock = StandingClock() if options.step_ms is not None else PacedClock(simulation, options.speed)
         service = Service(simulation, _credentials(options), step_ms=options.step_ms)
-        clock = None if options.step_ms is not None else PacedClock(simulation, options.speed)
-        url = _url(options.host, listener.getsockname()[1])
-        server = http.Server(application(service, clock, report), lambda: _announce(url, options))
+        url = _url(options, listener.getsockname()[1])
+        server = http.Server(
+            application(service, clock, report),
+            lambda: _announce(url, options, files),
+            None if files is None else files.certificate,
+        )
+        clock.on_failure = server.end
         caught = http.run(server, listener)
         if target is not None:
             target.write(saved(simulation).splitlines())
@@ -72,6 +86,8 @@ def serve(options: Options) -> int:
             if not options.quiet:
                 file = options.save
                 click.echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
+        if clock.failure is not None:
+            raise clock.failure
     return 0 if caught is None else _SIGNAL_STATUS + caught
 
 
@@ -87,11 +103,12 @@ def _listen(options: Options) -> socket:
         raise click.UsageError(f"cannot listen on {place}: {error.strerror or error}") from None
 
 
-def _url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def _url(options: Options, port: int) -> str:
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    return f"{'https' if options.tls else 'http'}://{host}:{port}"
 
 
-def _announce(url: str, options: Options) -> None:
+def _announce(url: str, options: Options, files: Files | None) -> None:
     """Say that the server accepts connections, and how clients reach it."""
     lines = [f"listening on {url}"]
     if options.host not in http.LOOPBACK:
@@ -104,6 +121,7 @@ def _announce(url: str, options: Options) -> None:
             f"export AZURE_BATCH_ACCOUNT={options.account}",
             f"export AZURE_BATCH_ACCESS_KEY={options.key}",
             f"export AZURE_BATCH_ENDPOINT={url}",
+            *([] if files is None else [f"export REQUESTS_CA_BUNDLE={files.authority}"]),
             *(["", "Any other key will do as well."] if options.any_key else []),
         ]
     click.echo("\n".join(lines), err=True)

@@ -60,8 +60,10 @@ class Call:
         """Submit a command, which takes effect at once.
 
         Raises:
-            BatchError: The service refuses the command, or its ``simulate`` cannot be read.
+            BatchError: The service refuses the command, its ``simulate`` cannot be read, or the run has ended.
         """
+        if self.now_ms >= self.simulation.end_ms:
+            raise BatchError("OperationInvalidForCurrentState", "the simulated time of this session is over")
         try:
             self.simulation.submit(command)
         except ScenarioError as error:
