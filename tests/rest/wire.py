@@ -24,6 +24,8 @@ SCHEMA = json.loads((Path(__file__).parent / "data" / f"batch-{VERSION}.json").r
 # The service itself writes these with capital letters, unlike all others (GEN-5).
 SCHEMA["components"]["schemas"]["BatchNodeFillType"]["enum"] += ["Spread", "Pack"]
 SCHEMA["components"]["schemas"]["BatchErrorSourceCategory"]["enum"] += ["UserError", "ServerError"]
+# A node that has never booted has no time of its last boot, in recordings of the service too.
+SCHEMA["components"]["schemas"]["BatchNode"]["required"].remove("lastBootTime")
 # Properties that only older API versions know (GEN-15); their values are not checked.
 OLDER = ("cloudServiceConfiguration", "certificateReferences", "targetNodeCommunicationMode")
 OLDER += ("currentNodeCommunicationMode", "resourceTags", "applicationLicenses")
