@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LARGEST_PAGE = 1000
 
-_MOST_LOOKED_AT = 20_000  # resources that one request compares with a filter: an empty page with a link is legal
+_MOST_LOOKED_AT = 2_000  # resources that one request compares with a filter: an empty page with a link is legal
 
 Key = TypeVar("Key", bound=int | str)
 
