@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
+from typing import NamedTuple
 
 from engine.base.paths import TOP_DIRECTORIES, is_managed, parent
 
@@ -23,17 +24,27 @@ class AccessDenied(Exception):
         self.key = key
 
 
+class FileTimes(NamedTuple):
+    """When a file was created and last written, in ms since the start of the run."""
+
+    created_ms: int
+    modified_ms: int
+
+
 class NodeFiles:
     """The file system of a node. A directory exists once it, or something in it, has been created.
 
-    A new node has the standard directories. Outside the root exists only what has been created there.
+    A new node has the standard directories. Outside the root exists only what has been created there. ``now_ms`` is
+    the moment at which files are written.
     """
 
-    __slots__ = ("_directories", "_read_only", "_sizes", "_texts", "used_bytes")
+    __slots__ = ("_directories", "_read_only", "_sizes", "_texts", "_times", "now_ms", "used_bytes")
 
     def __init__(self) -> None:
+        self.now_ms = 0
         self._texts: dict[str, str] = {}
         self._sizes: dict[str, int] = {}  # of files without a known text
+        self._times: dict[str, FileTimes] = {}
         self.used_bytes = 0  # of all files
         self._directories: dict[str, None] = dict.fromkeys(TOP_DIRECTORIES)
         self._read_only: tuple[str, ...] = ()
@@ -43,6 +54,8 @@ class NodeFiles:
         twin = NodeFiles.__new__(NodeFiles)
         twin._texts = self._texts.copy()
         twin._sizes = self._sizes.copy()
+        twin._times = self._times.copy()
+        twin.now_ms = self.now_ms
         twin.used_bytes = self.used_bytes
         twin._directories = self._directories.copy()
         twin._read_only = ()
@@ -81,9 +94,12 @@ class NodeFiles:
     def write(self, key: str, text: str) -> None:
         """Create or replace a file and create its parent directories."""
         self._check(key)
+        known = self._times.get(key)
         self._remove(key)
         self._make_directories(parent(key))
         self._texts[key] = text
+        now_ms = self.now_ms
+        self._times[key] = FileTimes(now_ms if known is None else known.created_ms, now_ms)
         self.used_bytes += _length(text)
 
     def put(self, key: str, size: int) -> None:
@@ -129,6 +145,7 @@ class NodeFiles:
             return False
         self.used_bytes -= self.size(key)
         self._sizes.pop(key, None)
+        self._times.pop(key, None)
         del self._texts[key]
         return True
 
@@ -181,6 +198,10 @@ class NodeFiles:
     def size(self, key: str) -> int:
         """Return the size of a file in bytes, with text as UTF-8; 0 if there is none."""
         return self._sizes.get(key) or _length(self._texts.get(key, ""))
+
+    def times(self, key: str) -> FileTimes | None:
+        """Return when a file was created and last written; None if there is none."""
+        return self._times.get(key)
 
     def counted_bytes(self) -> int:
         """Return the total size of all files in bytes, counted anew."""

@@ -8,7 +8,7 @@ from engine.base.errors import BatchError
 from engine.base.terms import InstanceState, NodeState, TaskResult
 from engine.base.units import HOUR_MS, SECOND_MS
 from engine.rules.commands import node_of
-from engine.rules.processes.directories import read_file
+from engine.rules.processes.file_access import read_file
 from engine.specs.conditions import ConditionSubject, SubjectKind
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 

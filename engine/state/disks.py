@@ -10,6 +10,7 @@ from engine.base.node_files import NodeFiles
 from engine.state.plain_outputs import directory_of, write
 
 if TYPE_CHECKING:
+    from engine.events.calendar import Calendar
     from engine.executors.protocol import PlainOutputs
     from engine.state.tasks import TaskTable
 
@@ -38,9 +39,10 @@ class Disks:
     The files of plain tasks are *packed*: only the task is kept, until somebody looks at the node's disk.
     """
 
-    def __init__(self, tasks: TaskTable) -> None:
-        """Make disks without files."""
+    def __init__(self, tasks: TaskTable, calendar: Calendar) -> None:
+        """Make disks without files; ``calendar`` tells when a file is written."""
         self._tasks = tasks
+        self._calendar = calendar
         self._files: dict[int, NodeFiles] = {}
         self._saved: dict[int, NodeFiles] = {}
         self._edited: set[int] = set()
@@ -70,6 +72,7 @@ class Disks:
         files = self._files.get(node)
         if files is None:
             files = self._files[node] = NodeFiles()
+        files.now_ms = self._calendar.now_ms
         return files
 
     def room(self, node: int, task: int, outputs: PlainOutputs) -> int | None:
@@ -101,8 +104,11 @@ class Disks:
     def _unpack(self, node: int) -> None:
         """Write the files of plain tasks, in the order in which they have ended."""
         files = self._own(node)
+        now_ms = files.now_ms
         for task in self._packed.pop(node):
+            files.now_ms = self._tasks.ended[task]
             write(self._tasks, task, files)
+        files.now_ms = now_ms
 
     def newest_text(self, node: int, name: str) -> tuple[str, str] | None:
         """Return path and text of the file of this name that was written last on a node and is not empty, or None.

@@ -85,7 +85,7 @@ class World:
         self._task_past = TaskPast(self.tasks)
         self.gangs = GangTable(self.log)
         self.instances = InstanceTable(self.log, time_code)
-        self.disks = Disks(self.tasks)
+        self.disks = Disks(self.tasks, self.calendar)
         self.blobs = BlobTable(self.log, self.tasks)
         self.storage = NamedStorage(scenario.simulate.storage, scenario.start)
         self.acting = ActingTable()

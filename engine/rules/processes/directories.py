@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.paths import WORKITEMS, job_directory, parent, task_directory
+from engine.base.node_files import FileTimes
+from engine.base.paths import job_directory, parent, task_directory
 from engine.base.terms import TaskState
 from engine.state.tasks import COMPLETED, GONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.base.node_files import NodeFiles
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.world.world import World
@@ -30,12 +32,18 @@ _TASK_DEPTH = 4
 class FileEntry(NamedTuple):
     """A file or directory by its path below the node's root, slashes between; ``text`` is None for a directory.
 
-    ``size`` is bytes; a file that was downloaded has a size and an empty text.
+    ``size`` is bytes; a file that was downloaded has a size and an empty text. Directories have no times.
     """
 
     path: str
     text: str | None
     size: int = 0
+    times: FileTimes = FileTimes(0, 0)
+
+    @classmethod
+    def on_disk(cls, files: NodeFiles, key: str) -> FileEntry:
+        """Return an existing file or directory."""
+        return cls(key, files.read(key), files.size(key), files.times(key) or FileTimes(0, 0))
 
     @property
     def is_directory(self) -> bool:
@@ -46,12 +54,22 @@ class FileEntry(NamedTuple):
 class Directory(NamedTuple):
     """The directory of a process; ``expires_ms`` is None while it is not known, or for ever.
 
-    ``retention_ms`` is how long it stays after the process has ended; None is for ever.
+    ``retention_ms`` is how long it stays after the process has ended; None is for ever. ``start_ms`` is when the
+    process started last.
     """
 
     path: str
     expires_ms: int | None
     retention_ms: int | None
+    start_ms: int = 0
+
+    def untouched(self, files: NodeFiles) -> list[FileEntry]:
+        """Return what is in the directory, and itself, of a process that has left no trace on a disk; else nothing."""
+        if files.exists(self.path):
+            return []
+        times = FileTimes(self.start_ms, self.start_ms)
+        outputs = [FileEntry(f"{self.path}/{name}", "", 0, times) for name in OUTPUTS]
+        return [FileEntry(self.path, None), *outputs, FileEntry(f"{self.path}/wd", None)]
 
 
 def files_of(world: World, node: int, now_ms: int) -> list[FileEntry]:
@@ -59,14 +77,6 @@ def files_of(world: World, node: int, now_ms: int) -> list[FileEntry]:
     if world.nodes.state_of(node) is None:
         return []
     return entries_of(world, node, tasks_on(world, [node])[node], now_ms)
-
-
-def read_file(world: World, node: int, path: str, now_ms: int) -> str | None:
-    """Return the text of a file on a node, by its path below the root with either separator; None if there is none."""
-    key = key_of(path)
-    if key.startswith(f"{WORKITEMS}/"):
-        return next((entry.text for entry in files_of(world, node, now_ms) if entry.path == key), None)
-    return world.disks[node].read(key) if key in world.disks[node].walk() else None
 
 
 def key_of(path: str) -> str:
@@ -91,15 +101,16 @@ def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> li
     directories = [directory_of(world, task, node) for task in tasks if world.tasks.state[task] != GONE]
     directories += instance_directories(world, node)
     expired = {directory.path for directory in directories if is_over(directory, now_ms)}
-    entries = {path: files.read(path) for path in files.walk() if process_directory(path) not in expired}
-    for path in (directory.path for directory in directories):
-        if path not in expired and path not in entries:
-            entries.update({f"{path}/{name}": "" for name in OUTPUTS})
-            above = f"{path}/wd"
+    kept = (path for path in files.walk() if process_directory(path) not in expired)
+    entries = {path: FileEntry.on_disk(files, path) for path in kept}
+    for directory in directories:
+        if directory.path not in expired and directory.path not in entries:
+            entries.update({entry.path: entry for entry in directory.untouched(files)})
+            above = parent(directory.path)
             while above and above not in entries:
-                entries[above] = None
+                entries[above] = FileEntry(above, None)
                 above = parent(above)
-    return [FileEntry(path, entries[path], files.size(path)) for path in sorted(entries)]
+    return [entries[path] for path in sorted(entries)]
 
 
 def sweep(world: World, node: int) -> None:
@@ -125,7 +136,7 @@ def directory_of(world: World, task: int, node: int) -> Directory:
     path = task_directory(world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task))
     retention_ms = retention_ms_of(world, task, node)
     ended_ms = tasks.ended[task] if tasks.state[task] == COMPLETED else None
-    return _kept(path, ended_ms, retention_ms)
+    return _kept(path, tasks.started[task], ended_ms, retention_ms)
 
 
 def retention_ms_of(world: World, task: int, node: int) -> int | None:
@@ -158,15 +169,15 @@ def hook_directory(job: Job, view: InstanceView, *, is_release: bool) -> Directo
     prep, release = job.spec.job_preparation_task, job.spec.job_release_task
     if is_release:
         assert release is not None
-        return _kept(task_directory(job.id, release.id), view.end_ms, release.retention_time)
+        return _kept(task_directory(job.id, release.id), view.start_ms, view.end_ms, release.retention_time)
     assert prep is not None
-    return _kept(task_directory(job.id, prep.id), view.end_ms, prep.constraints.retention_time)
+    return _kept(task_directory(job.id, prep.id), view.start_ms, view.end_ms, prep.constraints.retention_time)
 
 
-def _kept(path: str, ended_ms: int | None, retention_ms: int | None) -> Directory:
+def _kept(path: str, start_ms: int, ended_ms: int | None, retention_ms: int | None) -> Directory:
     """Return the directory of a process that ended at this moment, or has not ended."""
     expires_ms = None if ended_ms is None or retention_ms is None else ended_ms + retention_ms
-    return Directory(path, expires_ms, retention_ms)
+    return Directory(path, expires_ms, retention_ms, start_ms)
 
 
 def is_over(directory: Directory, now_ms: int) -> bool:

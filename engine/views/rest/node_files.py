@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from engine.base.errors import BatchError
+from engine.base.paths import name_of
 from engine.rules.processes.directories import (
     OUTPUTS,
-    directory_of,
+    FileEntry,
     entries_of,
     files_of,
     instance_directories,
     is_over,
     key_of,
-    read_file,
     tasks_on,
 )
-from engine.state.tasks import NEVER_MS, PREPARING
+from engine.rules.processes.file_access import find_entry, task_directory_of
+from engine.views.rest.common import job_url, node_url, utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +26,101 @@ if TYPE_CHECKING:
     from engine.run.simulation import Simulation
     from engine.world.world import World
 
-__all__ = ["files_of", "hook_outputs", "read_node_file", "read_task_file", "tree"]
+__all__ = ["FileTree", "files_of", "hook_outputs", "node_tree", "read_node_file", "read_task_file", "task_tree", "tree"]
+
+# Extensions of files that the service calls text; others are bytes to it.
+_TEXTS = (".txt", ".log", ".csv", ".json", ".xml", ".htm", ".html", ".yaml", ".yml", ".md", ".ini", ".cfg")
+_LINUX_MODE = "100644"  # a plain file that its owner may write; octal, as in the service's answers
+
+
+class FileTree(NamedTuple):
+    """The files that a request can name: those of a node, or with ``root`` those in one directory of it."""
+
+    world: World
+    node: int
+    root: str  # the key of the directory; empty for the node's root
+    url: str
+
+    @property
+    def is_windows(self) -> bool:
+        """True if names have backslashes."""
+        return self.world.root_of(self.world.pool_of(self.node)).is_windows
+
+    def key(self, path: str) -> str:
+        """Return the key on the node of a path in this tree, with either separator."""
+        name = key_of(path)
+        return f"{self.root}/{name}" if self.root else name
+
+    def find(self, path: str, now_ms: int) -> FileEntry:
+        """Return the file or directory with this path. Raises BatchError: FileNotFound."""
+        name = key_of(path)
+        if not name:
+            raise BatchError("FileNotFound", filePath=path)
+        try:
+            return find_entry(self.world, self.node, self.key(path), now_ms)
+        except BatchError:
+            raise BatchError("FileNotFound", filePath=path) from None
+
+    def entries(self, now_ms: int, *, recursive: bool) -> list[FileEntry]:
+        """Return what is in the tree, sorted by path; without ``recursive`` only what is at its root."""
+        below = f"{self.root}/" if self.root else ""
+        found = (entry for entry in files_of(self.world, self.node, now_ms) if entry.path.startswith(below))
+        return [entry for entry in found if recursive or "/" not in entry.path[len(below) :]]
+
+    def name(self, entry: FileEntry) -> str:
+        """Return the path of an entry in this tree, as processes on the node write it."""
+        name = entry.path[len(self.root) + 1 :] if self.root else entry.path
+        return name.replace("/", "\\") if self.is_windows else name
+
+    def address(self, entry: FileEntry) -> str:
+        """Return the URL of an entry, always with slashes."""
+        return f"{self.url}/files/{quote(self.name(entry).replace(chr(92), '/'))}"
+
+    def body(self, entry: FileEntry) -> dict[str, object]:
+        """Return the REST body of an entry of a list: of a directory no properties, of a file on Linux no creation."""
+        body: dict[str, object] = {
+            "name": self.name(entry),
+            "url": self.address(entry),
+            "isDirectory": entry.is_directory,
+        }
+        if entry.is_directory:
+            return body
+        properties: dict[str, object] = {}
+        if self.is_windows:
+            properties["creationTime"] = utc(self.world, entry.times.created_ms)
+        properties["lastModified"] = utc(self.world, entry.times.modified_ms)
+        properties["contentLength"] = str(entry.size)
+        properties["contentType"] = content_type(entry)
+        if not self.is_windows:
+            properties["fileMode"] = _LINUX_MODE
+        return body | {"properties": properties}
+
+    @property
+    def file_mode(self) -> str | None:
+        """The mode of a file in octal digits; None on Windows, which has none."""
+        return None if self.is_windows else _LINUX_MODE
+
+
+def content_type(entry: FileEntry) -> str:
+    """Return the media type of a file, which follows from its name."""
+    is_text = name_of(entry.path).lower().endswith(_TEXTS)
+    return "text/plain" if is_text else "application/octet-stream"
+
+
+def node_tree(world: World, node: int) -> FileTree:
+    """Return the files of a node that is in its pool."""
+    return FileTree(world, node, "", node_url(world, node))
+
+
+def task_tree(world: World, task: int, now_ms: int) -> FileTree:
+    """Return the files of a task on the node of its last attempt (FILE-7).
+
+    Raises:
+        BatchError: TaskFilesUnavailable or TaskFilesCleanedup.
+    """
+    node, directory = task_directory_of(world, task, now_ms)
+    job_id = world.jobs[world.tasks.profile_of(task).job].id
+    return FileTree(world, node, directory.path, f"{job_url(world, job_id)}/tasks/{world.tasks.task_id(task)}")
 
 
 def tree(sim: Simulation) -> Iterator[tuple[str, str, str, str]]:
@@ -52,10 +148,7 @@ def read_node_file(world: World, pool_id: str, node_id: str, path: str, now_ms: 
     node = next((node for node in present if world.nodes[node].id.lower() == node_id.lower()), None)
     if node is None:
         raise BatchError("NodeNotFound", nodeId=node_id)
-    text = read_file(world, node, path, now_ms)
-    if text is None:
-        raise BatchError("FileNotFound", path=path)
-    return text
+    return _text(node_tree(world, node), path, now_ms)
 
 
 def read_task_file(world: World, job_id: str, task_id: str, path: str, now_ms: int) -> str:
@@ -71,23 +164,14 @@ def read_task_file(world: World, job_id: str, task_id: str, path: str, now_ms: i
     task = world.tasks.find(job.row, task_id)
     if task is None:
         raise BatchError("TaskNotFound", taskId=task_id)
-    tasks, node = world.tasks, world.tasks.node[task]
-    if tasks.started[task] == NEVER_MS or tasks.state[task] == PREPARING:
-        raise BatchError("TaskFilesUnavailable", "the task has not run")
-    if world.nodes.state_of(node) is None:
-        raise BatchError("TaskFilesUnavailable", "the node is gone")
-    if tasks.started[task] <= world.nodes[node].disk_since_ms:
-        raise BatchError("TaskFilesUnavailable", "the node has been given a new disk since")
-    directory = directory_of(world, task, node)
-    if is_over(directory, now_ms):
-        raise BatchError("TaskFilesCleanedup")
-    name = key_of(path)
-    text = world.disks[node].read(f"{directory.path}/{name}")
-    if text is None and name in OUTPUTS and not world.disks[node].is_dir(directory.path):
-        text = ""
-    if text is None:
-        raise BatchError("FileNotFound", path=path)
-    return text
+    return _text(task_tree(world, task, now_ms), path, now_ms)
+
+
+def _text(found: FileTree, path: str, now_ms: int) -> str:
+    entry = found.find(path, now_ms)
+    if entry.text is None:
+        raise BatchError("FileNotFound", filePath=path)
+    return entry.text
 
 
 def hook_outputs(sim: Simulation, node: int, root_directory: str) -> list[tuple[str, int]]:
