@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as WireRequest
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 from engine.rest.clock import StandingClock
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engine.rest.service import Service
 
 _BODY_WITHIN_S = 30.0
+_BLOCK = 64 * 1024  # bytes
 
 Report = Callable[[Request, "Answer", float], None]
 """Called after each request with its answer and the seconds that the answer took."""
@@ -75,9 +76,21 @@ async def _serve(
     headers = dict(answer.headers)
     if answer.length is not None:
         headers["Content-Length"] = str(answer.length)
+    if answer.zeros:
+        headers["Content-Length"] = str(answer.zeros)
+        await StreamingResponse(_zeros(answer.zeros), answer.status, headers)(scope, receive, send)
+        return
     if len(body) > LONGEST_BODY:
         headers["Connection"] = "close"  # the rest of the body is not read
     await Response(answer.body, answer.status, headers)(scope, receive, send)
+
+
+async def _zeros(count: int) -> AsyncIterator[bytes]:
+    """Yield zero bytes in blocks, as fast as the client takes them."""
+    block = bytes(min(count, _BLOCK))
+    while count:
+        yield block[:count]
+        count -= min(count, _BLOCK)
 
 
 async def _body(wire: WireRequest) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -49,13 +50,13 @@ class Service:
             code = error.code
             now = format_utc(self.simulation.scenario.start, self.simulation.now_ms)
             answer = answers.refused(error, request.base, request_id, now)
-        if answer.body:
+        if answer.body and answer.headers.get("Content-Type") == answers.JSON:
             answer = answers.with_base(answer, account_url(self.simulation.world), request.base)
         now_time = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
         headers = answers.common_headers(request_id, now_time, request.headers) | dict(answer.headers)
         if request.method == "HEAD" or answer.status == 304:
             return Answer(answer.status, b"", headers, answer.length, code)
-        return Answer(answer.status, answer.body, headers, None, code)
+        return replace(answer, headers=headers, length=None, code=code)
 
     def _operate(self, request: Request) -> Answer:
         """Check a request from the outside in, then carry its operation out."""

@@ -24,6 +24,7 @@ from engine.rules import (
     users,
 )
 from engine.rules.decisions.jobs import check
+from engine.rules.processes import file_access
 from engine.rules.tasks import operations
 from engine.specs import commands as c
 from engine.specs.command import Command, OnApplication, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
@@ -235,6 +236,17 @@ def _on_node(world: World, node: int, command: OnNode) -> None:
             node_operations.disable_scheduling(world, node, command.node_disable_scheduling_option)
         case c.EnableNodeScheduling():
             node_operations.enable_scheduling(world, node)
+        case c.FailNode():
+            faults.fail_node(world, node, command)
+        case c.EvictNode():
+            faults.evict_node(world, node)
+        case _:
+            _within_node(world, node, command)
+
+
+def _within_node(world: World, node: int, command: OnNode) -> None:
+    """Carry out a command on the users and files of a node, which leaves its state as it is."""
+    match command:
         case c.CreateNodeUser() | c.UpdateNodeUser():
             _refuse(node_user_refusals(command, world.pool_of(node).os), command)
             node_operations.check_users(world, node)
@@ -242,12 +254,10 @@ def _on_node(world: World, node: int, command: OnNode) -> None:
         case c.DeleteNodeUser():
             node_operations.check_users(world, node)
             users.delete(world, node, command.name)
-        case c.UploadNodeLogs():  # only the container changes; the service would answer what ``upload`` returns
+        case c.UploadNodeLogs():  # only the container changes
             service_logs.upload(world, node, command)
-        case c.FailNode():
-            faults.fail_node(world, node, command)
-        case c.EvictNode():
-            faults.evict_node(world, node)
+        case c.DeleteNodeFile():
+            file_access.delete(world, node, command.file_path, recursive=command.recursive)
 
 
 def _on_job(world: World, job: Job, command: OnJob, extras: Extras) -> None:
@@ -306,6 +316,8 @@ def _on_task(world: World, job: Job, task: int, command: OnTask) -> None:
             operations.reactivate(world, job, task)
         case c.DeleteTask():
             operations.delete(world, job, task)
+        case c.DeleteTaskFile():
+            file_access.delete_of_task(world, task, command.file_path, recursive=command.recursive)
 
 
 def _on_schedule(world: World, schedule: JobSchedule, command: OnJobSchedule) -> None:

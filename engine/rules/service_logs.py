@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FILES = ("agent-debug.log", "agent-info.log", "agent-warn.log")
 
 
-def upload(world: World, node: int, command: UploadNodeLogs) -> dict[str, object]:
-    """Leave the logs in the container; return the answer of the service: their directory there, and their number.
+def upload(world: World, node: int, command: UploadNodeLogs) -> None:
+    """Leave the logs in the container, in the directory that ``uploaded`` tells.
 
     Refused on an unreachable node (NodeStateUnusable), and DECISION for a container that is missing or to which the
     access has expired (InvalidPropertyValue).
@@ -35,9 +35,17 @@ def upload(world: World, node: int, command: UploadNodeLogs) -> dict[str, object
         raise invalid(("containerUrl",), "access to the container has expired").error(command)
     if storage.is_container_missing(world, command.container_url):
         raise invalid(("containerUrl",), "there is no such container").error(command)
-    pool_id = world.pool_of(node).id
-    guid = draws.guid(world.seed, "service logs", pool_id.lower(), record.position, world.now_ms)
-    directory, container = f"{pool_id}/{record.id}/{guid}", world.blobs.container(command.container_url)
+    directory, container = _directory(world, node), world.blobs.container(command.container_url)
     for name in _FILES:
         world.blobs.upload(world.now_ms, container, f"{directory}/{name}", BlobContent(0, ""), node, NO_TASK)
-    return {"virtualDirectoryName": directory, "numberOfFilesUploaded": len(_FILES)}
+
+
+def uploaded(world: World, node: int) -> dict[str, object]:
+    """Return the service's answer to an upload at this moment: the directory of the logs, and their number."""
+    return {"virtualDirectoryName": _directory(world, node), "numberOfFilesUploaded": len(_FILES)}
+
+
+def _directory(world: World, node: int) -> str:
+    record, pool_id = world.nodes[node], world.pool_of(node).id
+    guid = draws.guid(world.seed, "service logs", pool_id.lower(), record.position, world.now_ms)
+    return f"{pool_id}/{record.id}/{guid}"

@@ -145,19 +145,19 @@ def parse_size(value: object) -> int:
 Size = Annotated[int, PlainValidator(parse_size), WithJsonSchema({"type": ["string", "integer"]})]
 
 
-def _when_written(value: str | None, info: SerializationInfo) -> str | None:
+def _when_written(value: Any, info: SerializationInfo) -> Any:  # noqa: ANN401 - a text or an object
     return value if info.exclude_unset else None
 
 
-_LEFT_OUT_OF_ANSWERS = PlainSerializer(_when_written)
+LEFT_OUT_OF_ANSWERS = PlainSerializer(_when_written)
 
 # Accepted and kept, but left out of answers.
-Secret = Annotated[Text, _LEFT_OUT_OF_ANSWERS]
+Secret = Annotated[Text, LEFT_OUT_OF_ANSWERS]
 
 
 def is_secret(field: FieldInfo) -> bool:
     """Return whether the service leaves the property out of its answers."""
-    return _LEFT_OUT_OF_ANSWERS in field.metadata
+    return LEFT_OUT_OF_ANSWERS in field.metadata
 
 
 def is_duration(field: FieldInfo) -> bool:

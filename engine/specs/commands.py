@@ -184,6 +184,15 @@ class UploadNodeLogs(OnNode):
     identity_reference: IdentityReference | None = None
 
 
+class DeleteNodeFile(OnNode):
+    """Delete a file or directory, named by its path below the node's root (FILE-11)."""
+
+    RULE = "FILE-11"
+
+    file_path: Text
+    recursive: Bool = False
+
+
 # --- jobs
 
 _TASKS = ("tasks", "taskFactory")
@@ -254,6 +263,15 @@ class ReactivateTask(OnTask):
 
 class DeleteTask(OnTask):
     """Delete a task (TASK-14)."""
+
+
+class DeleteTaskFile(OnTask):
+    """Delete a file or directory, named by its path in the task's directory (FILE-11)."""
+
+    RULE = "FILE-11"
+
+    file_path: Text
+    recursive: Bool = False
 
 
 # --- job schedules

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Field
 
 from engine.base.terms import WireOption
-from engine.specs.base import NO_EFFECT, AnyCase, Bool, Int, OptionalDuration, Secret, Spec, Text
+from engine.specs.base import LEFT_OUT_OF_ANSWERS, NO_EFFECT, AnyCase, Bool, Int, OptionalDuration, Secret, Spec, Text
 from engine.specs.common import ContainerRegistry, IdentityReference
 
 # Options of a machine that have no effect on a simulation (POOL-4, POOL-23).
@@ -117,7 +117,7 @@ class VMExtension(Spec):
     auto_upgrade_minor_version: Bool | None = None
     enable_automatic_upgrade: Bool | None = None
     settings: dict[str, Any] | None = None
-    protected_settings: dict[str, Any] | None = None
+    protected_settings: Annotated[dict[str, Any] | None, LEFT_OUT_OF_ANSWERS] = None
     provision_after_extensions: tuple[Text, ...] = ()
 
 

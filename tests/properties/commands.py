@@ -49,6 +49,8 @@ _just = st.just
 _forces = chance(0.2)
 
 # The bodies of each operation; one that occurs twice is drawn twice as often.
+_PATHS = st.sampled_from(["stdout.txt", "wd", "shared", "workitems", "startup/wd", "../x", ""])
+
 BODIES: list[tuple[str, st.SearchStrategy[Body]]] = [
     ("rebootNode", _with(nodes, nodeRebootOption=options)),
     ("reimageNode", _with(nodes, nodeReimageOption=options)),
@@ -127,6 +129,8 @@ BODIES: list[tuple[str, st.SearchStrategy[Body]]] = [
     ("updateNodeUser", _with(_users, password=_just("s"))),
     ("deleteNodeUser", _users),
     ("uploadNodeLogs", _with(nodes, containerUrl=_just("https://a/logs"), startTime=_just("2026-01-05T08:00:00Z"))),
+    ("deleteNodeFile", _with(nodes, filePath=_PATHS, recursive=_forces)),
+    ("deleteTaskFile", _with(_tasks, filePath=_PATHS, recursive=_forces)),
     (
         "createJobSchedule",
         st.tuples(schedule_ids, schedules()).map(lambda parts: {"id": parts[0]["jobScheduleId"]} | parts[1]),

@@ -26,6 +26,8 @@ SCHEMA["components"]["schemas"]["BatchNodeFillType"]["enum"] += ["Spread", "Pack
 SCHEMA["components"]["schemas"]["BatchErrorSourceCategory"]["enum"] += ["UserError", "ServerError"]
 # A node that has never booted has no time of its last boot, in recordings of the service too.
 SCHEMA["components"]["schemas"]["BatchNode"]["required"].remove("lastBootTime")
+# Required by the schema, but the service never shows them.
+SECRETS = {"password", "accountKey"}
 # Properties that only older API versions know (GEN-15); their values are not checked.
 OLDER = ("cloudServiceConfiguration", "certificateReferences", "targetNodeCommunicationMode")
 OLDER += ("currentNodeCommunicationMode", "resourceTags", "applicationLicenses")
@@ -174,7 +176,9 @@ def _close(schema: Any, *, required: bool) -> Any:
         return schema
     if schema.get("x-wire-format") == "str":
         return {"type": "string", "pattern": r"^-?\d+$"}
-    kept = {name: value for name, value in schema.items() if required or name != "required"}
+    kept = {name: value for name, value in schema.items() if name != "required"}
+    if required and "required" in schema:
+        kept["required"] = [name for name in schema["required"] if name not in SECRETS]
     if "properties" in schema:
         allowed = dict.fromkeys(("odata.metadata", *OLDER, *OWN), True)
         inner = {name: _close(value, required=required) for name, value in schema["properties"].items()}

@@ -35,6 +35,7 @@ ENTRIES = {
     "createNodeUser": ON_NODE | {"name": "u", "password": "s", "expiryTime": "2026-01-06T08:00:00Z"},
     "updateNodeUser": ON_NODE | {"name": "u", "sshPublicKey": "ssh-rsa A"},
     "uploadNodeLogs": ON_NODE | {"containerUrl": "https://acc/logs", "startTime": "2026-01-05T08:00:00Z"},
+    "deleteNodeFile": ON_NODE | {"filePath": "shared/x", "recursive": True},
     "deleteNodeUser": ON_NODE | {"name": "u"},
     "createJob": {
         "id": "j",
@@ -52,6 +53,7 @@ ENTRIES = {
     "terminateTask": {"jobId": "j", "taskId": "t"},
     "reactivateTask": {"jobId": "j", "taskId": "t"},
     "deleteTask": {"jobId": "j", "taskId": "t"},
+    "deleteTaskFile": {"jobId": "j", "taskId": "t", "filePath": "wd/x"},
     "createJobSchedule": {"id": "s", "schedule": {}, "jobSpecification": {"poolInfo": {"poolId": "p"}}},
     "updateJobSchedule": {"jobScheduleId": "s", "schedule": {"recurrenceInterval": "PT2H"}},
     "disableJobSchedule": {"jobScheduleId": "s"},

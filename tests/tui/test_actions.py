@@ -67,9 +67,12 @@ def test_the_verbs_of_each_kind(session_at):
     assert verbs(NODES[0]) == [
         *("rebootNode", "reimageNode", "disableNodeScheduling", "enableNodeScheduling", "removeNodes"),
         *("deallocateNode", "createNodeUser", "updateNodeUser", "deleteNodeUser", "uploadNodeLogs"),
+        "deleteNodeFile",
         *("failNode", "failNode"),
     ]
-    assert verbs(ItemRef("task", 3)) == ["terminateTask", "reactivateTask", "updateTask", "addTasks", "deleteTask"]
+    assert verbs(ItemRef("task", 3)) == [
+        *("terminateTask", "reactivateTask", "updateTask", "addTasks", "deleteTaskFile", "deleteTask")
+    ]
     assert verbs(RISK) == [
         *("terminateJob", "disableJob", "enableJob", "updateJob", "addTasks", "updateJob", "createJob", "deleteJob")
     ]

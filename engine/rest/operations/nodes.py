@@ -1,22 +1,29 @@
-"""The operations on nodes; their files are in ``files``."""
+"""The operations on nodes and their users; their files are in ``files``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
-from engine.rest.operations.common import Target, action, one, path_of
+from engine.rest.operations.common import Target, action, command_of, created, one, path_of, removal
 from engine.rest.operations.pools import pool_named
-from engine.rest.protocol import paging
+from engine.rest.protocol import answers, paging
+from engine.rest.protocol.answers import Answer
 from engine.rules.commands import node_of
+from engine.rules.service_logs import uploaded
 from engine.specs import commands as c
 from engine.views.rest.lookup import node_wire
+from engine.views.rest.nodes import extension_bodies, remote_desktop_file, remote_login_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.rest.protocol.answers import Answer, Body
+    from engine.rest.protocol.answers import Body
     from engine.rest.protocol.calls import Call, Handler
+
+_LOGIN = "Microsoft.Azure.Batch.Protocol.Entities.ComputeNodeGetRemoteLoginSettingsResult"
+_LOGS = "Microsoft.Azure.Batch.Protocol.Entities.UploadBatchServiceLogsResult"
 
 
 def node_named(call: Call) -> int:
@@ -49,6 +56,72 @@ def list_nodes(call: Call) -> Answer:
     return paging.page(call, "nodes", after, -1)
 
 
+# -- users (NOP-9) ---------------------------------------------------------------------------------------------------
+
+
+def _user_of(call: Call, name: str) -> Target | None:
+    node = named(call)
+    return None if node is None else Target(f"{node.path}{path_of('users', name)}")
+
+
+def _user(call: Call) -> Target | None:
+    return _user_of(call, call.names["userName"])
+
+
+def _create_user(call: Call) -> Answer:
+    command = command_of(call, c.CreateNodeUser)
+    assert isinstance(command, c.CreateNodeUser)
+    call.submit(command)
+    return created(call, _user_of(call, command.name))
+
+
+def _without_name(_: Call, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a replacement; the name of the user is in the path."""
+    return {name: value for name, value in body.items() if name.lower() != "name"}
+
+
+# -- login, logs and extensions --------------------------------------------------------------------------------------
+
+
+def get_remote_login_settings(call: Call) -> Answer:
+    """Answer with the address and port for remote login (NOP-10)."""
+    body = {"odata.metadata": answers.metadata(call.base, _LOGIN)}
+    return answers.json_body(call.route.status, body | remote_login_settings(call.world, node_named(call)))
+
+
+def get_remote_desktop_file(call: Call) -> Answer:
+    """Answer with the file that opens a Remote Desktop session (NOP-10)."""
+    text = remote_desktop_file(call.world, node_named(call))
+    return Answer(call.route.status, text.encode(), {"Content-Type": "application/octet-stream"})
+
+
+def upload_logs(call: Call) -> Answer:
+    """Upload the logs of the node agent, and answer with their directory in the container (NOP-11)."""
+    call.submit(command_of(call, c.UploadNodeLogs))
+    body = {"odata.metadata": answers.metadata(call.base, _LOGS)}
+    return answers.json_body(call.route.status, body | uploaded(call.world, node_named(call)))
+
+
+def list_extensions(call: Call) -> Answer:
+    """Answer with a page of the extensions of a node's virtual machine."""
+    found = extension_bodies(call.world, node_named(call))
+
+    def after(number: int) -> Iterator[tuple[int, Body]]:
+        return islice(enumerate(found), number + 1, None)
+
+    return paging.page(call, "extensions", after, -1)
+
+
+def get_extension(call: Call) -> Answer:
+    """Answer with one extension of a node's virtual machine."""
+    name = call.names["extensionName"]
+    found = extension_bodies(call.world, node_named(call))
+    body = next((body for body in found if body["vmExtension"]["name"].lower() == name.lower()), None)
+    if body is None:
+        raise BatchError("ResourceNotFound", "the pool has no such extension", extensionName=name)
+    return one(call, "extensions", body, None)
+
+
 HANDLERS: dict[str, Handler] = {
     "get_node": get_node,
     "list_nodes": list_nodes,
@@ -58,4 +131,12 @@ HANDLERS: dict[str, Handler] = {
     "start_node": action(c.StartNode, named),
     "disable_node_scheduling": action(c.DisableNodeScheduling, named),
     "enable_node_scheduling": action(c.EnableNodeScheduling, named),
+    "create_node_user": _create_user,
+    "replace_node_user": action(c.UpdateNodeUser, _user, _without_name),
+    "delete_node_user": removal(c.DeleteNodeUser, _user),
+    "get_node_remote_login_settings": get_remote_login_settings,
+    "get_remote_desktop_file": get_remote_desktop_file,
+    "upload_node_logs": upload_logs,
+    "list_node_extensions": list_extensions,
+    "get_node_extension": get_extension,
 }

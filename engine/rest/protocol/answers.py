@@ -27,13 +27,17 @@ _ADDRESSES = ("url", "nodeUrl", "taskUrl", "taskRootDirectoryUrl")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer. ``length`` is that of a body which HEAD leaves out, ``code`` that of an error."""
+    """An answer. ``length`` is that of a body which HEAD leaves out, ``code`` that of an error.
+
+    So many ``zeros`` follow the body: the content of a file of which only the size is known.
+    """
 
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     length: int | None = None
     code: str = ""
+    zeros: int = 0
 
 
 def http_date(moment: datetime) -> str:

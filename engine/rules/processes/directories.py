@@ -40,6 +40,11 @@ class FileEntry(NamedTuple):
     size: int = 0
     times: FileTimes = FileTimes(0, 0)
 
+    @property
+    def has_unknown_text(self) -> bool:
+        """True for a file of which only the size is known."""
+        return not self.text and self.size > 0
+
     @classmethod
     def on_disk(cls, files: NodeFiles, key: str) -> FileEntry:
         """Return an existing file or directory."""
@@ -68,7 +73,7 @@ class Directory(NamedTuple):
         if files.exists(self.path):
             return []
         times = FileTimes(self.start_ms, self.start_ms)
-        outputs = [FileEntry(f"{self.path}/{name}", "", 0, times) for name in OUTPUTS]
+        outputs = [FileEntry(f"{self.path}/{name}", "", 0, times) for name in sorted(OUTPUTS)]
         return [FileEntry(self.path, None), *outputs, FileEntry(f"{self.path}/wd", None)]
 
 

@@ -134,6 +134,19 @@ def delete(world: World, node: int, path: str, *, recursive: bool) -> None:
             files.mkdir(kept)
 
 
+def delete_of_task(world: World, task: int, path: str, *, recursive: bool) -> None:
+    """Delete a file or directory of a task, named by its path in the task's directory (FILE-11).
+
+    Raises:
+        BatchError: See ``task_directory_of`` and ``delete``.
+    """
+    node, directory = task_directory_of(world, task, world.now_ms)
+    name = key_of(path)
+    if not name:
+        raise BatchError("FileNotFound", filePath=path)
+    delete(world, node, f"{directory.path}/{name}", recursive=recursive)
+
+
 def _directories(world: World, node: int) -> Iterator[Directory]:
     """Yield the directories of processes on a node whose retention is not over."""
     tasks = (task for task in tasks_on(world, [node])[node] if world.tasks.state[task] != GONE)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from engine.base.units import format_utc
 from engine.specs import draws
 
 if TYPE_CHECKING:
     from engine.base.terms import State
+    from engine.specs.account import Certificate
     from engine.specs.common import CommandLine
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
@@ -38,6 +40,12 @@ def node_url(world: World, node: int) -> str:
 def job_url(world: World, job_id: str) -> str:
     """Return the URL of a job."""
     return f"{account_url(world)}/jobs/{job_id}"
+
+
+def certificate_path(certificate: Certificate) -> str:
+    """Return the path of a certificate below the account's address (CERT-1)."""
+    algorithm, thumbprint = quote(certificate.thumbprint_algorithm), quote(certificate.thumbprint)
+    return f"certificates(thumbprintAlgorithm={algorithm},thumbprint={thumbprint})"
 
 
 def utc(world: World, ms: int) -> str:

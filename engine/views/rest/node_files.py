@@ -9,6 +9,7 @@ from engine.base.errors import BatchError
 from engine.base.paths import name_of
 from engine.rules.processes.directories import (
     OUTPUTS,
+    Directory,
     FileEntry,
     entries_of,
     files_of,
@@ -34,12 +35,17 @@ _LINUX_MODE = "100644"  # a plain file that its owner may write; octal, as in th
 
 
 class FileTree(NamedTuple):
-    """The files that a request can name: those of a node, or with ``root`` those in one directory of it."""
+    """The files that a request can name: those of a node, or those in the directory of a task on it."""
 
     world: World
     node: int
-    root: str  # the key of the directory; empty for the node's root
     url: str
+    directory: Directory | None = None  # the task's
+
+    @property
+    def root(self) -> str:
+        """The key of the directory in which the files are; empty for the node's root."""
+        return "" if self.directory is None else self.directory.path
 
     @property
     def is_windows(self) -> bool:
@@ -63,9 +69,13 @@ class FileTree(NamedTuple):
 
     def entries(self, now_ms: int, *, recursive: bool) -> list[FileEntry]:
         """Return what is in the tree, sorted by path; without ``recursive`` only what is at its root."""
-        below = f"{self.root}/" if self.root else ""
-        found = (entry for entry in files_of(self.world, self.node, now_ms) if entry.path.startswith(below))
-        return [entry for entry in found if recursive or "/" not in entry.path[len(below) :]]
+        files = self.world.disks[self.node]
+        if self.directory is None:
+            if recursive:
+                return files_of(self.world, self.node, now_ms)
+            return [FileEntry.on_disk(files, name) for name in files.listdir("")]
+        found = [FileEntry.on_disk(files, key) for key in files.walk(self.root)] or self.directory.untouched(files)[1:]
+        return [entry for entry in found if recursive or "/" not in entry.path[len(self.root) + 1 :]]
 
     def name(self, entry: FileEntry) -> str:
         """Return the path of an entry in this tree, as processes on the node write it."""
@@ -109,7 +119,7 @@ def content_type(entry: FileEntry) -> str:
 
 def node_tree(world: World, node: int) -> FileTree:
     """Return the files of a node that is in its pool."""
-    return FileTree(world, node, "", node_url(world, node))
+    return FileTree(world, node, node_url(world, node))
 
 
 def task_tree(world: World, task: int, now_ms: int) -> FileTree:
@@ -120,7 +130,7 @@ def task_tree(world: World, task: int, now_ms: int) -> FileTree:
     """
     node, directory = task_directory_of(world, task, now_ms)
     job_id = world.jobs[world.tasks.profile_of(task).job].id
-    return FileTree(world, node, directory.path, f"{job_url(world, job_id)}/tasks/{world.tasks.task_id(task)}")
+    return FileTree(world, node, f"{job_url(world, job_id)}/tasks/{world.tasks.task_id(task)}", directory)
 
 
 def tree(sim: Simulation) -> Iterator[tuple[str, str, str, str]]:

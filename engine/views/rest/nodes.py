@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
 from engine.base.paths import STARTUP
@@ -111,6 +111,23 @@ def remote_desktop_file(world: World, node: int) -> str:
         raise BatchError("OperationNotValidOnNode", "only a Windows node with a public IP address has an RDP file")
     login, *_ = endpoints
     return f"full address:s:{login['publicIPAddress']}:{login['frontendPort']}\r\nprompt for credentials:i:1\r\n"
+
+
+def extension_bodies(world: World, node: int) -> list[dict[str, Any]]:
+    """Return the extensions of a node's virtual machine, which are installed once it has booted (POOL-23)."""
+    machine_spec, record = world.pool_of(node).spec.virtual_machine_configuration, world.nodes[node]
+    if machine_spec is None or record.boot_ms is None:
+        return []
+    level = {"code": "ProvisioningState/succeeded", "level": "Info", "displayStatus": "Provisioning succeeded"}
+    status = level | {"time": utc(world, record.boot_ms)}
+    return [
+        {
+            "provisioningState": "Succeeded",
+            "vmExtension": each.wire(),
+            "instanceView": {"name": each.name, "statuses": [status]},
+        }
+        for each in machine_spec.extensions
+    ]
 
 
 def affinity_id(node_id: str) -> str:

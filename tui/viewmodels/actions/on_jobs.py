@@ -46,6 +46,23 @@ TASK: tuple[ActionType[TaskRow], ...] = (
         body=lambda task: {"jobId": task.job_id},
         is_for_one=True,
     ),
+    ActionType(
+        "Delete a file of {}",
+        "deleteTaskFile",
+        fields=(
+            Field(
+                "filePath",
+                "Path",
+                "in the task's directory",
+                lambda _: "stdout.txt",
+                is_required=True,
+            ),
+            Field("recursive", "Recursive", "yes to delete a directory that is not empty", lambda _: "no", yes_or_no),
+        ),
+        effects=lambda _: ("a directory goes with what is in it (FILE-11)",),
+        unavailable=lambda task: "it has not run" if task.start_ms is None else "",
+        cannot_be_undone=True,
+    ),
     ActionType("Delete {}", "deleteTask", effects=lambda _: ("it is deleted from the job",), cannot_be_undone=True),
 )
 

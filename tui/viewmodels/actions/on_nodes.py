@@ -221,6 +221,22 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         effects=lambda _: ("three files are uploaded; nothing else changes (NOP-11)",),
     ),
     ActionType(
+        "Delete a file on {}",
+        "deleteNodeFile",
+        fields=(
+            Field(
+                "filePath",
+                "Path",
+                "below the node's root",
+                lambda _: "shared",
+                is_required=True,
+            ),
+            Field("recursive", "Recursive", "yes to delete a directory that is not empty", lambda _: "no", yes_or_no),
+        ),
+        effects=lambda _: ("a directory goes with what is in it; those of the service are emptied (FILE-11)",),
+        cannot_be_undone=True,
+    ),
+    ActionType(
         "Fault: make {} unusable",
         "failNode",
         LASTING,
