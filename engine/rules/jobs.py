@@ -151,7 +151,12 @@ def _end_disabling(world: World, job: Job) -> None:
 
 
 def enable(world: World, job: Job) -> None:
-    """Enable a disabled job, which is scheduled again (JOB-12)."""
+    """Enable a disabled job, which is scheduled again (JOB-12).
+
+    If nothing of a job runs, it need not wait: the service was recorded to enable one directly after disabling it.
+    """
+    if job.state is _J.DISABLING and job.busy == 0:
+        world.jobs.set_state(world.now_ms, job.row, _J.DISABLED)
     check("enable", job)
     world.jobs.set_state(world.now_ms, job.row, _J.ENABLING)
     _wait_in_state(world, job)

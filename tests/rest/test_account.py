@@ -73,9 +73,11 @@ def test_usage_counts_the_core_hours_of_pools_also_of_deleted_ones(account):
     run(batch.simulation, minutes=60)
     batch.delete("/pools/q")
     run(batch.simulation, minutes=30)
+    assert batch.get("/poolusagemetrics").json["value"] == []  # not yet known
+    run(batch.simulation, minutes=120)
     found = {usage["poolId"]: usage for usage in batch.get("/poolusagemetrics").json["value"]}
     assert set(found) == {"p", "q"}
-    assert found["p"]["totalCoreHours"] == pytest.approx(2 * 2 * 1.5, rel=0.1)
+    assert found["p"]["totalCoreHours"] == pytest.approx(2 * 2 * 3.5, rel=0.1)
     assert found["p"]["endTime"] > found["q"]["endTime"] > found["q"]["startTime"]
     assert len(batch.get("/poolusagemetrics", _filter="poolId eq 'q'").json["value"]) == 1
     assert [

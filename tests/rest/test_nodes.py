@@ -109,6 +109,22 @@ def test_nop_10_a_node_without_public_address_cannot_be_reached(pool_of):
         assert batch.get(f"{path}/{what}").code == "OperationNotValidOnNode"
 
 
+def test_nop_10_a_node_of_a_pool_with_ipv6_is_reached_by_both(pool_of):
+    batch, path = pool_of(networkConfiguration={"publicIPAddressConfiguration": {"ipFamilies": ["IPv4", "IPv6"]}})
+    found = batch.get(f"{path}/remoteloginsettings").json
+    assert (found["ipv6RemoteLoginIPAddress"], found["ipv6RemoteLoginPort"]) == ("2001:db8::1", 50_000)
+
+
+# -- reimaging -------------------------------------------------------------------------------------------------------
+
+
+def test_older_versions_reimage_no_virtual_machines(pool_of):
+    batch, path = pool_of()
+    refused = batch.request("POST", f"{path}/reimage", **{"api-version": "2024-02-01.19.0"})
+    assert (refused.status, refused.code) == (409, "OperationNotValidOnNode")
+    assert batch.post(f"{path}/reimage").status == 202
+
+
 # -- logs and extensions ---------------------------------------------------------------------------------------------
 
 
@@ -126,7 +142,8 @@ def test_nop_11_the_answer_to_an_upload_names_the_directory_in_the_container(poo
 
 def test_the_extensions_of_a_node_come_without_their_secrets(pool_of):
     batch, path = pool_of(virtualMachineConfiguration=LINUX | {"extensions": [MONITOR]})
-    (found,) = batch.get(f"{path}/extensions").json["value"]
+    found, own = batch.get(f"{path}/extensions").json["value"]
+    assert own["vmExtension"]["name"] == "batchNodeExtension"
     assert found["provisioningState"] == "Succeeded"
     assert found["vmExtension"] == {name: value for name, value in MONITOR.items() if name != "protectedSettings"}
     assert found["instanceView"]["statuses"][0]["level"] == "Info"

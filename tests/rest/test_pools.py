@@ -30,6 +30,44 @@ def test_a_created_pool_is_where_the_answer_says_and_resizes(account):
     assert batch.get("/pools/shared").json["currentDedicatedNodes"] == 2
 
 
+def test_targets_that_a_client_leaves_out_are_0_unless_a_formula_sets_them(account):
+    batch = account()
+    without = {"vmSize": "standard_d2s_v3", "virtualMachineConfiguration": MACHINE}
+    assert batch.post("/pools", without | {"id": "p", "targetLowPriorityNodes": None}).status == 201
+    found = batch.get("/pools/p").json
+    assert (found["targetDedicatedNodes"], found["targetLowPriorityNodes"]) == (0, 0)
+    scaled = {"id": "q", "ENABLEAUTOSCALE": "true", "autoScaleFormula": "$TargetDedicatedNodes = 1"}
+    assert batch.post("/pools", without | scaled).status == 201
+    assert batch.get("/pools/q").json["enableAutoScale"] is True
+
+
+SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/g/providers"
+SUBNET = f"{SUBSCRIPTION}/Microsoft.Network/virtualNetworks/v/subnets/s"
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({"networkConfiguration": {"subnetId": SUBNET}}, "subnetId"),
+        ({"virtualMachineConfiguration": MACHINE | {"imageReference": {"virtualMachineImageId": "/images/i"}}},
+         "virtualMachineImageId"),
+    ],
+)  # fmt: skip
+def test_a_pool_that_names_what_cannot_exist_is_refused(account, more, name):
+    refused = account().post("/pools", pool() | more)
+    assert (refused.status, refused.code) == (400, "InvalidPropertyValue")
+    assert {"key": "PropertyName", "value": name} in refused.json["values"]
+
+
+def test_a_pool_may_name_a_subnet_and_an_image_of_a_gallery(account):
+    batch = account()
+    image = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/galleries/corp/images/risk/versions/1.0.0"
+    machine = MACHINE | {"imageReference": {"virtualMachineImageId": image}}
+    subnet = SUBNET.replace("00000000-", "10000000-")
+    body = pool() | {"networkConfiguration": {"subnetId": subnet}, "virtualMachineConfiguration": machine}
+    assert batch.post("/pools", body).status == 201
+
+
 def test_a_pool_that_exists_is_not_created_again(account):
     batch = account(pool=pool())
     run(batch.simulation, seconds=1)

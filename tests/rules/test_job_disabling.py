@@ -121,3 +121,18 @@ def test_job_13_tasks_added_to_a_disabled_job_wait(start):
     do(sim, "enableJob", jobId="j")
     run_to_end(sim)
     assert task_state(sim, "late") == "completed"
+
+
+def test_job_12_a_job_of_which_nothing_runs_is_enabled_directly_after_disabling_it(start):
+    sim = start(a_job(tasks=0))
+    run(sim, minutes=10)
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    do(sim, "enableJob", jobId="j")
+    run(sim, seconds=2)
+    assert [state for _, state in changes(sim)][-4:] == ["disabling", "disabled", "enabling", "active"]
+
+
+def test_job_12_a_job_of_which_a_task_still_runs_is_not_enabled(start):
+    sim = running(start)
+    do(sim, "disableJob", jobId="j", disableTasks="wait")
+    assert refusal(sim, "enableJob", jobId="j") == "OperationInvalidForCurrentState"

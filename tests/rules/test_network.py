@@ -141,7 +141,7 @@ def test_net_1_each_node_has_a_port_of_each_range(start):
     pool = in_subnet(42, networkConfiguration={"endpointConfiguration": {"inboundNATPools": [nat]}})
     sim = start(pool=pool, account={"quotas": {"dedicatedCores": 1000}})
     run_to_end(sim)
-    login, web = endpoints(sim, 41)
+    web, login = endpoints(sim, 41)
     assert (login["name"], login["frontendPort"], login["backendPort"]) == ("SSHRule.1", 50_001, 22)
     assert (web["name"], web["protocol"], web["frontendPort"], web["backendPort"]) == ("web.1", "udp", 15_001, 80)
     taken = [(one["publicIPAddress"], one["frontendPort"]) for index in range(42) for one in endpoints(sim, index)]

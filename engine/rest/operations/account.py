@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.base.units import parse_utc
+from engine.base.units import HOUR_MS, parse_utc
 from engine.rest.operations.common import one
 from engine.rest.protocol import paging, requests
 from engine.specs.images import IMAGES
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from engine.rest.protocol.answers import Answer, Body
     from engine.rest.protocol.calls import Call, Handler
+
+_KNOWN_AFTER_MS = 2 * HOUR_MS
 
 
 def list_supported_images(call: Call) -> Answer:
@@ -51,10 +53,13 @@ def get_application(call: Call) -> Answer:
 
 
 def list_pool_usage_metrics(call: Call) -> Answer:
-    """Answer with a page of the core hours of each pool, also of deleted ones, that existed in a time."""
+    """Answer with a page of the core hours of each pool, also of deleted ones, that existed in a time.
+
+    Usage is known two hours later: that is the end of the time, unless the request gives one.
+    """
     world, start, now = call.world, call.moment(0), call.moment(call.now_ms)
-    begin, end = _time(call, "startTime") or start, _time(call, "endtime") or now
-    if end < begin:
+    begin, end = _time(call, "startTime") or start, _time(call, "endtime") or call.moment(call.now_ms - _KNOWN_AFTER_MS)
+    if end < begin and "endtime" in call.query:
         raise requests.bad_parameter("endtime", call.query["endtime"], "must not be before startTime")
 
     def after(row: int) -> Iterator[tuple[int, Body]]:

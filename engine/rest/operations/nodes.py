@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
+from engine.base.terms import OsFamily
 from engine.rest.operations.common import Target, action, command_of, created, one, path_of, removal
 from engine.rest.operations.pools import pool_named
 from engine.rest.protocol import answers, paging
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from engine.rest.protocol.calls import Call, Handler
 
 _LOGIN = "Microsoft.Azure.Batch.Protocol.Entities.ComputeNodeGetRemoteLoginSettingsResult"
+_REIMAGES_MACHINES = "2025-06-01"
 _LOGS = "Microsoft.Azure.Batch.Protocol.Entities.UploadBatchServiceLogsResult"
 
 
@@ -54,6 +56,20 @@ def list_nodes(call: Call) -> Answer:
         return ((node, node_wire(call.simulation, node)) for node in present)
 
     return paging.page(call, "nodes", after, -1)
+
+
+def _for_version(call: Call, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a reimage, which versions before 2025-06-01 refuse on virtual machines, as was recorded.
+
+    Raises:
+        BatchError: OperationNotValidOnNode.
+    """
+    pool = call.world.pools.find(call.names["poolId"])
+    older = call.query["api-version"] < _REIMAGES_MACHINES
+    if older and pool is not None and pool.os is not OsFamily.CLOUD_SERVICE:
+        reason = "Operation reimage can be invoked only on pools created with cloudServiceConfiguration"
+        raise BatchError("OperationNotValidOnNode", reason)
+    return body
 
 
 # -- users (NOP-9) ---------------------------------------------------------------------------------------------------
@@ -126,7 +142,7 @@ HANDLERS: dict[str, Handler] = {
     "get_node": get_node,
     "list_nodes": list_nodes,
     "reboot_node": action(c.RebootNode, named),
-    "reimage_node": action(c.ReimageNode, named),
+    "reimage_node": action(c.ReimageNode, named, _for_version),
     "deallocate_node": action(c.DeallocateNode, named),
     "start_node": action(c.StartNode, named),
     "disable_node_scheduling": action(c.DisableNodeScheduling, named),

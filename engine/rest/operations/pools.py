@@ -14,6 +14,7 @@ from engine.rest.operations.common import (
     path_of,
     removal,
 )
+from engine.rest.operations.linked import check_linked
 from engine.rest.protocol import answers, bodies, paging
 from engine.specs import commands as c
 from engine.views.pages.autoscale import dry_run
@@ -82,6 +83,16 @@ def _with_targets(_: Call, body: dict[str, Any]) -> dict[str, Any]:
     return body | {name: 0 for name in targets if name.lower() not in given}
 
 
+def _new_pool(call: Call, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a new pool in which targets that are left out are 0, unless a formula sets them.
+
+    In a scenario it is a mistake not to say how many nodes a pool has; the service accepts it. Raises BatchError.
+    """
+    pool = bodies.lenient(c.CreatePool, body)
+    check_linked(pool)
+    return pool if pool.get("enableAutoScale") else _with_targets(call, pool)
+
+
 def evaluate_auto_scale(call: Call) -> Answer:
     """Evaluate a formula on a pool without applying it, and answer with what came out (AS-87)."""
     command = bodies.read(c.EvaluatePoolAutoScale, call.body(), call.names)
@@ -93,7 +104,7 @@ def evaluate_auto_scale(call: Call) -> Answer:
 
 
 HANDLERS: dict[str, Handler] = {
-    "create_pool": creation(c.CreatePool, target_of),
+    "create_pool": creation(c.CreatePool, target_of, _new_pool),
     "list_pools": list_pools,
     "get_pool": get_pool,
     "pool_exists": existence(named),

@@ -28,6 +28,10 @@ _FIRST_PORT = 50_000
 _SSH, _RDP = 22, 3389
 # Addresses reserved for documentation, where no host answers.
 _PUBLIC_NETWORK = "203.0.113"
+_PUBLIC_NETWORK_6 = "2001:db8"
+
+# The service's own extension, by which the node agent gets onto a virtual machine.
+_AGENT_EXTENSION = {"name": "batchNodeExtension", "publisher": "Microsoft.Azure.Extensions", "type": "CustomScript"}
 
 
 def node_body(world: World, node: int, recent: Sequence[RecentTask] = ()) -> dict[str, object]:
@@ -95,8 +99,17 @@ def remote_login_settings(world: World, node: int) -> dict[str, object]:
     endpoints = _endpoints(world, pool, world.nodes[node].position)
     if not endpoints:
         raise BatchError("OperationNotValidOnNode", "the pool has no public IP addresses")
-    login, *_ = endpoints
-    return {"remoteLoginIPAddress": login["publicIPAddress"], "remoteLoginPort": login["frontendPort"]}
+    *_, login = endpoints
+    settings = {"remoteLoginIPAddress": login["publicIPAddress"], "remoteLoginPort": login["frontendPort"]}
+    network = pool.spec.network_configuration
+    addresses = None if network is None else network.public_ip_address_configuration
+    if addresses is not None and "IPv6" in addresses.ip_families:
+        *_, host = str(login["publicIPAddress"]).split(".")
+        settings |= {
+            "ipv6RemoteLoginIPAddress": f"{_PUBLIC_NETWORK_6}::{host}",
+            "ipv6RemoteLoginPort": login["frontendPort"],
+        }
+    return settings
 
 
 def remote_desktop_file(world: World, node: int) -> str:
@@ -109,25 +122,26 @@ def remote_desktop_file(world: World, node: int) -> str:
     endpoints = _endpoints(world, pool, world.nodes[node].position)
     if not endpoints or not world.root_of(pool).is_windows:
         raise BatchError("OperationNotValidOnNode", "only a Windows node with a public IP address has an RDP file")
-    login, *_ = endpoints
+    *_, login = endpoints
     return f"full address:s:{login['publicIPAddress']}:{login['frontendPort']}\r\nprompt for credentials:i:1\r\n"
 
 
 def extension_bodies(world: World, node: int) -> list[dict[str, Any]]:
-    """Return the extensions of a node's virtual machine, which are installed once it has booted (POOL-23)."""
-    machine_spec, record = world.pool_of(node).spec.virtual_machine_configuration, world.nodes[node]
-    if machine_spec is None or record.boot_ms is None:
+    """Return the extensions of a node's virtual machine, the service's own last (POOL-23)."""
+    machine_spec = world.pool_of(node).spec.virtual_machine_configuration
+    if machine_spec is None:
         return []
+    extensions = [*(each.wire() for each in machine_spec.extensions), _AGENT_EXTENSION]
+    return [_extension(world, extension, world.nodes[node].boot_ms) for extension in extensions]
+
+
+def _extension(world: World, extension: dict[str, Any], boot_ms: int | None) -> dict[str, Any]:
+    """Return one extension, which is installed once the machine has booted."""
+    if boot_ms is None:
+        return {"provisioningState": "Creating", "vmExtension": extension}
     level = {"code": "ProvisioningState/succeeded", "level": "Info", "displayStatus": "Provisioning succeeded"}
-    status = level | {"time": utc(world, record.boot_ms)}
-    return [
-        {
-            "provisioningState": "Succeeded",
-            "vmExtension": each.wire(),
-            "instanceView": {"name": each.name, "statuses": [status]},
-        }
-        for each in machine_spec.extensions
-    ]
+    view = {"name": extension["name"], "statuses": [level | {"time": utc(world, boot_ms)}]}
+    return {"provisioningState": "Succeeded", "vmExtension": extension, "instanceView": view}
 
 
 def affinity_id(node_id: str) -> str:
@@ -195,5 +209,5 @@ def _endpoints(world: World, pool: Pool, position: int) -> list[dict[str, object
             "frontendPort": first_port + index,
             "backendPort": backend_port,
         }
-        for name, protocol, first_port, backend_port in (login, *others)
+        for name, protocol, first_port, backend_port in (*others, login)
     ]
