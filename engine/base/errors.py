@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # The HTTP status of each error code (ERR-H).
 _STATUS: dict[str, int] = dict.fromkeys(
@@ -214,6 +217,19 @@ class BatchError(Exception):
         for key, value in self.values.items():
             listed |= {key: value} if key in _KEYS else {"PropertyName": key, "PropertyValue": value}
         return [{"key": key, "value": value} for key, value in listed.items()]
+
+
+class PartlyRefused(BatchError):
+    """Some tasks of a collection were refused; the others have been added (TASK-3).
+
+    ``refused`` has the refusals of listed tasks by their places in the collection. Those of a factory are not in it.
+    """
+
+    def __init__(self, first: BatchError, refused: Mapping[int, BatchError]) -> None:
+        """Report the first refusal as the one of the collection."""
+        super().__init__(first.code)
+        self.values = first.values
+        self.refused = refused
 
 
 class Position(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, PartlyRefused
 from engine.events.log import Json, LogSubject, to_json
 from engine.rules import (
     account,
@@ -281,28 +281,20 @@ def _on_job(world: World, job: Job, command: OnJob, extras: Extras) -> None:
 
 def _add(world: World, job: Job, extras: Extras) -> None:
     """Add tasks, each of which is accepted or refused by itself; raises the first refusal (TASK-3)."""
-    refused: list[BatchError] = []
-    taken: list[TaskSpec] = []
-    for spec in extras.tasks:
+    malformed: dict[int, BatchError] = {}
+    taken: dict[int, TaskSpec] = {}
+    for place, spec in enumerate(extras.tasks):
         found = task_refusals(spec, job.spec)
         if found:
-            refused.append(found[0].error(spec))
+            malformed[place] = found[0].error(spec)
         else:
-            taken.append(spec)
-    refused += operations.add_listed(world, job, taken)
+            taken[place] = spec
+    listed = malformed | operations.add_listed(world, job, taken)
+    refused = list(listed.values())
     if extras.factory is not None:
         refused += operations.add_factory(world, job, extras.factory)
     if refused:
-        raise PartlyRefused(refused[0])
-
-
-class PartlyRefused(BatchError):
-    """Some tasks of a collection were refused; the others have been added."""
-
-    def __init__(self, first: BatchError) -> None:
-        """Report the first refusal."""
-        super().__init__(first.code)
-        self.values = first.values
+        raise PartlyRefused(refused[0], listed)
 
 
 def _on_task(world: World, job: Job, task: int, command: OnTask) -> None:

@@ -183,6 +183,7 @@ class TaskProfile(NamedTuple):
     load: Load | None = None
     outputs: PlainOutputs | None = None  # what a plain process leaves and uploads after exit code 0
     instances: int = 0  # nodes at once of a multi-instance task (MI-1); 0 for any other
+    modified_ms: int | None = None  # of the last update; None: not since it was added (GEN-6)
 
     @property
     def lane(self) -> int:

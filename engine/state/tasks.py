@@ -86,6 +86,11 @@ class TaskTable(Columns[TaskExtra]):
         """Return the block that the task was added with."""
         return self.blocks[bisect_right(self._firsts, task) - 1]
 
+    def modified_ms(self, task: int) -> int:
+        """Return the time of the task's last modification: its creation or an update, runs do not count (GEN-6)."""
+        updated_ms = self.profile_of(task).modified_ms
+        return self.block_of(task).created_ms if updated_ms is None else updated_ms
+
     def task_id(self, task: int) -> str:
         """Return the task's id as the user spells it."""
         block = self.block_of(task)

@@ -24,6 +24,7 @@ SCHEMA = json.loads((Path(__file__).parent / "data" / f"batch-{VERSION}.json").r
 # The service itself writes these with capital letters, unlike all others (GEN-5).
 SCHEMA["components"]["schemas"]["BatchNodeFillType"]["enum"] += ["Spread", "Pack"]
 SCHEMA["components"]["schemas"]["BatchErrorSourceCategory"]["enum"] += ["UserError", "ServerError"]
+SCHEMA["components"]["schemas"]["BatchTaskAddStatus"]["enum"] += ["Success"]
 # A node that has never booted has no time of its last boot, in recordings of the service too.
 SCHEMA["components"]["schemas"]["BatchNode"]["required"].remove("lastBootTime")
 # Required by the schema, but the service never shows them.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, PartlyRefused
 from engine.rest.operations.common import Target, action, created, one, path_of, removal
 from engine.rest.operations.jobs import job_named
-from engine.rest.protocol import bodies, paging
+from engine.rest.protocol import answers, bodies, paging
 from engine.specs import commands as c
+from engine.specs.refusals.job import COLLECTION_MAX_TASKS
 from engine.specs.task import TaskSpec
 from engine.views.log.transitions import last_transitions
-from engine.views.rest.tasks import task_bodies_after, task_body
+from engine.views.rest.common import etag, utc
+from engine.views.rest.tasks import subtask_bodies, task_bodies_after, task_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +29,7 @@ def target_of(call: Call, task_id: str) -> Target | None:
     if job is None or task is None:
         return None
     tasks = call.world.tasks
-    return Target(path_of("jobs", job.id, "tasks", tasks.task_id(task)), tasks.block_of(task).created_ms)
+    return Target(path_of("jobs", job.id, "tasks", tasks.task_id(task)), tasks.modified_ms(task))
 
 
 def named(call: Call) -> Target | None:
@@ -50,6 +52,65 @@ def create_task(call: Call) -> Answer:
     return created(call, target_of(call, task.id))
 
 
+def create_task_collection(call: Call) -> Answer:
+    """Add tasks to a job, each of which is accepted or refused by itself (TASK-3)."""
+    results = [_task_or_refusal(body) for body in _collection_of(call)]
+    places = [place for place, (_, _, refusal) in enumerate(results) if refusal is None]
+    tasks = tuple(task for _, task, _ in results if task is not None)
+    try:
+        call.submit(c.AddTasks(job_id=call.names["jobId"], tasks=tasks))
+    except PartlyRefused as error:
+        for number, refusal in error.refused.items():
+            results[places[number]] = results[places[number]]._replace(refusal=refusal)
+    listed = [_result(call, task_id, refusal) for task_id, _, refusal in results]
+    head = {"odata.metadata": answers.metadata(call.base, "taskaddresult")}
+    return answers.json_body(call.route.status, head | {"value": listed})
+
+
+class _Given(NamedTuple):
+    """A task of a collection: its id, and either its body or the refusal of that."""
+
+    task_id: str
+    task: TaskSpec | None
+    refusal: BatchError | None
+
+
+def _collection_of(call: Call) -> list[dict[str, Any]]:
+    """Return the bodies of a collection. Raises BatchError if there is no list of at most a hundred objects."""
+    given = next((value for name, value in call.body().items() if name.lower() == "value"), None)
+    if given is None:
+        raise BatchError("MissingRequiredProperty", PropertyName="value")
+    if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
+        raise BatchError("InvalidRequestBody", "value must be a list of tasks")
+    if len(given) > COLLECTION_MAX_TASKS:
+        raise BatchError("RequestBodyTooLarge", f"has {len(given)} tasks, {COLLECTION_MAX_TASKS} are allowed")
+    return given
+
+
+def _task_or_refusal(body: dict[str, Any]) -> _Given:
+    """Return a task of a collection. Raises BatchError if it has no id, since the result could not name it."""
+    try:
+        task = bodies.read(TaskSpec, body)
+    except BatchError as error:
+        task_id = next((value for name, value in body.items() if name.lower() == "id"), None)
+        if not isinstance(task_id, str):
+            raise
+        return _Given(task_id, None, error)
+    return _Given(task.id, task, None)
+
+
+def _result(call: Call, task_id: str, refusal: BatchError | None) -> Body:
+    """Return the result of one task of a collection."""
+    if refusal is not None:
+        return {"status": "clienterror", "taskId": task_id, "error": refusal.body()}
+    result = {"status": "Success", "taskId": task_id}
+    target = target_of(call, task_id)
+    if target is not None and target.changed_ms is not None:
+        tag, modified = etag(call.world, target.changed_ms), utc(call.world, target.changed_ms)
+        result |= {"eTag": tag, "lastModified": modified, "location": call.base + target.path}
+    return result
+
+
 def get_task(call: Call) -> Answer:
     """Answer with one task."""
     task = task_named(call)
@@ -66,12 +127,24 @@ def list_tasks(call: Call) -> Answer:
     return paging.page(call, "tasks", after, -1)
 
 
+def list_subtasks(call: Call) -> Answer:
+    """Answer with the subtasks of a task; there are none of a task on one node."""
+    found = subtask_bodies(call.world, task_named(call))
+
+    def after(number: int) -> Iterator[tuple[int, Body]]:
+        return ((body["id"], body) for body in found if body["id"] > number)
+
+    return paging.page(call, "subtasks", after, 0)
+
+
 HANDLERS: dict[str, Handler] = {
     "create_task": create_task,
+    "create_task_collection": create_task_collection,
     "list_tasks": list_tasks,
     "get_task": get_task,
     "delete_task": removal(c.DeleteTask, named),
     "replace_task": action(c.UpdateTask, named),
+    "list_subtasks": list_subtasks,
     "reactivate_task": action(c.ReactivateTask, named),
     "terminate_task": action(c.TerminateTask, named),
 }

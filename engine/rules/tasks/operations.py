@@ -28,7 +28,7 @@ from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING, TIME
 from engine.world.facts import TaskLimitChanged, TaskStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engine.specs.task import TaskConstraints
     from engine.state.jobs import Job
@@ -68,18 +68,27 @@ def add_verdict(world: World, job: Job, task_id: str) -> BatchError | None:
     return None
 
 
-def add_listed(world: World, job: Job, specs: Sequence[TaskSpec]) -> list[BatchError]:
-    """Add task bodies, each of which is accepted or refused by itself; returns the refusals (TASK-3)."""
-    refusals: list[BatchError] = []
+def add_listed(world: World, job: Job, specs: Mapping[int, TaskSpec]) -> dict[int, BatchError]:
+    """Add task bodies, each of which is accepted or refused by itself (TASK-3).
+
+    Args:
+        world: The world.
+        job: The job.
+        specs: The bodies by their places in the request.
+
+    Returns:
+        The refusals by the places of their bodies.
+    """
+    refusals: dict[int, BatchError] = {}
     taken: dict[str, TaskSpec] = {}
-    for spec in specs:
+    for place, spec in specs.items():
         refusal = add_verdict(world, job, spec.id)
         if refusal is None and spec.id.lower() in taken:
             refusal = BatchError("TaskExists", taskId=spec.id)
         if refusal is None:
             taken[spec.id.lower()] = spec
         else:
-            refusals.append(refusal)
+            refusals[place] = refusal
     if taken:
         _add(world, job, ListedTasks(tuple(taken.values())), list(taken.values()))
     return refusals
@@ -321,6 +330,7 @@ def update(world: World, task: int, limits: TaskConstraints) -> None:
         max_retries=limits.max_task_retry_count,
         wall_clock_ms=limits.max_wall_clock_time,
         retention_ms=limits.retention_time,
+        modified_ms=world.now_ms,
     )
     world.tasks.set_profile(task, changed)
     if changed.wall_clock_ms != profile.wall_clock_ms:

@@ -45,7 +45,7 @@ from engine.specs.task import (
     TaskSpec,
 )
 
-_COLLECTION_MAX_TASKS = 100
+COLLECTION_MAX_TASKS = 100
 _COLLECTION_MAX_BYTES = 1024 * 1024
 # The numbers of all ranges together may be as long as a list of ids (DEP-2, decided here).
 _DEPENDENCIES_MAX = 64_000
@@ -114,9 +114,9 @@ def task_constraints_refusals(constraints: TaskConstraints) -> list[Refusal]:
 
 def add_tasks_refusals(tasks: Sequence[TaskSpec]) -> list[Refusal]:
     """Return what the service refuses in a collection of tasks as a whole (TASK-3)."""
-    if len(tasks) > _COLLECTION_MAX_TASKS:
+    if len(tasks) > COLLECTION_MAX_TASKS:
         return [
-            Refusal("RequestBodyTooLarge", ("tasks",), f"has {len(tasks)} tasks, {_COLLECTION_MAX_TASKS} are allowed")
+            Refusal("RequestBodyTooLarge", ("tasks",), f"has {len(tasks)} tasks, {COLLECTION_MAX_TASKS} are allowed")
         ]
     size = sum(len(json.dumps(task.wire())) for task in tasks)
     if size >= _COLLECTION_MAX_BYTES:

@@ -72,6 +72,12 @@ def task_limits(world: World, task: int) -> Body:
     }
 
 
+def _modification(world: World, task: int) -> Body:
+    """Return entity tag and time of the last update of a task; empty without one (GEN-6)."""
+    updated_ms = world.tasks.profile_of(task).modified_ms
+    return {} if updated_ms is None else {"eTag": etag(world, updated_ms), "lastModified": utc(world, updated_ms)}
+
+
 def execution_info(world: World, task: int) -> Body:
     """Return ``executionInfo``: times, exit code, failure, retries and requeues of the task so far (TASK-10)."""
     tasks = world.tasks
@@ -158,7 +164,7 @@ class _Bodies:
         self._world = world
         self._job = job
         self._url = f"{job_url(world, job.id)}/tasks/"
-        self._constraints: dict[int, Body] = {}  # by profile
+        self._updated: dict[int, Body] = {}  # by profile: constraints, and when they were updated
         self._nodes: dict[int, tuple[Body, dict[str, str]]] = {}  # the parts that name a node, and the job's directory
 
     def body(self, task: int, block: _Block, last: Transitions) -> Body:
@@ -177,10 +183,10 @@ class _Bodies:
             body["previousStateTransitionTime"] = utc(world, last.previous_since_ms)
         body |= settings
         profile = world.tasks.profile[task]
-        limits = self._constraints.get(profile)
-        if limits is None:
-            limits = self._constraints[profile] = task_limits(world, task)
-        body["constraints"] = limits
+        updated = self._updated.get(profile)
+        if updated is None:
+            updated = self._updated[profile] = _modification(world, task) | {"constraints": task_limits(world, task)}
+        body |= updated
         body["executionInfo"] = execution_info(world, task)
         if state == PREPARING or world.tasks.started[task] != NEVER_MS:
             body["nodeInfo"] = self._node_info(task_id, world.tasks.node[task])
