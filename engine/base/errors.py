@@ -80,6 +80,7 @@ _STATUS |= {
     "RequestBodyTooLarge": 413,
     "RequestEntityTooLarge": 413,
     "InvalidRange": 416,
+    "InternalError": 500,
     "ServerBusy": 503,
     "TooManyEnableAutoScaleRequests": 503,
 }
@@ -162,6 +163,7 @@ _MESSAGES: dict[str, str] = {
     "UnsupportedQueryParameter": "One of the query parameters specified in the request URI is not supported.",
     "UnsupportedHttpVerb": "The resource doesn't support the specified HTTP verb.",
     "ConditionNotMet": "The condition specified using HTTP conditional header(s) is not met.",
+    "InternalError": "Server encountered an internal error. Please try again after some time.",
     "ServerBusy": "Server is currently unable to receive requests. Please retry your request.",
     "OperationInvalidForCurrentState": "The specified operation is not valid for the current state of the resource.",
 }

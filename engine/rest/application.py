@@ -71,6 +71,8 @@ async def _serve(
     request = _request(wire, scope, body)
     began_s = time.perf_counter()
     answer = service.answer(request)
+    if answer.delay_s:
+        await asyncio.sleep(answer.delay_s)
     if report is not None:
         report(request, answer, time.perf_counter() - began_s)
     headers = dict(answer.headers)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from engine.base.errors import BatchError
-from engine.base.units import format_utc
+from engine.base.units import SECOND_MS, format_utc
+from engine.rest.faults import ServiceFaults
 from engine.rest.operations import HANDLERS
 from engine.rest.protocol import answers, authentication, conditions, requests, routes
 from engine.rest.protocol.answers import Answer
@@ -19,6 +21,8 @@ from engine.views.log.transitions import LatestTransitions
 from engine.views.rest.common import account_url
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.rest.protocol.requests import Request
     from engine.run.simulation import Simulation
 
@@ -30,20 +34,29 @@ class Service:
     """
 
     def __init__(
-        self, simulation: Simulation, credentials: Credentials | None = None, *, step_ms: int | None = None
+        self,
+        simulation: Simulation,
+        credentials: Credentials | None = None,
+        *,
+        step_ms: int | None = None,
+        wall_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Answer requests with what is in ``simulation``."""
+        """Answer requests with what is in ``simulation``. ``wall_s`` reads the wall clock, which limits requests."""
         self.simulation = simulation
         self.credentials = credentials or Credentials()
         self.step_ms = step_ms
         self._transitions = LatestTransitions(simulation)
+        settings = simulation.scenario.simulate.service
+        self._faults = ServiceFaults(settings, simulation.seed, wall_s if step_ms is None else self._simulated_s)
 
     def answer(self, request: Request) -> Answer:
         """Return the answer to a request, with all its headers. Errors are answers, too."""
         request_id = str(uuid4())
-        code = ""
+        code, delay_s = "", 0.0
         try:
-            answer = self._operate(request)
+            call = self._admit(request)
+            delay_s = self._faults.delay_s(call.route.operation)
+            answer = self._operate(call)
         except conditions.NotModified:
             answer = Answer(304)
         except BatchError as error:
@@ -55,20 +68,41 @@ class Service:
         now_time = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
         headers = answers.common_headers(request_id, now_time, request.headers) | dict(answer.headers)
         if request.method == "HEAD" or answer.status == 304:
-            return Answer(answer.status, b"", headers, answer.length, code)
-        return replace(answer, headers=headers, length=None, code=code)
+            return Answer(answer.status, b"", headers, answer.length, code, delay_s=delay_s)
+        return replace(answer, headers=headers, length=None, code=code, delay_s=delay_s)
 
-    def _operate(self, request: Request) -> Answer:
-        """Check a request from the outside in, then carry its operation out."""
+    def _admit(self, request: Request) -> Call:
+        """Check a request from the outside in; return the call of its operation. Raises BatchError."""
         match = routes.find(request.method, request.path)
         authentication.check(request, self.credentials)
         query = requests.query_of(request)
         requests.check_version(query)
         if len(request.body) > LONGEST_BODY:
             raise BatchError("RequestBodyTooLarge")
-        if self.step_ms is not None and request.reads:
+        self._check_faults(match.route.operation)
+        return Call(self.simulation, self._transitions, request, match.route, match.names, query)
+
+    def _operate(self, call: Call) -> Answer:
+        """Carry the operation of a call out."""
+        if self.step_ms is not None and call.request.reads:
             self.simulation.run_until(self.simulation.now_ms + self.step_ms)
-        handler = HANDLERS.get(match.route.operation)
+        handler = HANDLERS.get(call.route.operation)
         if handler is None:
             raise BatchError("ResourceNotFound", "this operation is not simulated")
-        return handler(Call(self.simulation, self._transitions, request, match.route, match.names, query))
+        return handler(call)
+
+    def _check_faults(self, operation: str) -> None:
+        """Let a request pass, or refuse it as the scenario says (GEN-22).
+
+        Where only requests move time, a refusal moves it by what the client has to wait: otherwise a client that
+        repeats a write would be refused for ever.
+        """
+        try:
+            self._faults.check(operation)
+        except BatchError:
+            if self.step_ms is not None:
+                self.simulation.run_until(self.simulation.now_ms + answers.RETRY_AFTER_S * SECOND_MS)
+            raise
+
+    def _simulated_s(self) -> float:
+        return self.simulation.now_ms / SECOND_MS

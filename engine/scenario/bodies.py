@@ -140,6 +140,8 @@ def mistake_text(error: ErrorDetails) -> str:
         limit = int(limit) if limit == int(limit) else limit
         bound = f"at least {limit}" if kind == "greater_than_equal" else f"at most {limit}"
         return f"must be {bound}, not {shown(given)}"
+    if kind == "greater_than":
+        return f"must be above {context['gt']:g}, not {shown(given)}"
     if kind in ("too_short", "string_too_short"):
         return "must not be empty"
     if kind in _SHOULD:

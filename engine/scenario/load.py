@@ -47,7 +47,7 @@ from engine.specs.refusals.job import job_refusals, schedule_refusals
 from engine.specs.refusals.parts import Refusal
 from engine.specs.refusals.pool import pool_refusals
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes, SimulateSpot
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
 from engine.specs.storage import SimulateStorage
 from engine.specs.subnets import SimulateNetwork
 
@@ -71,7 +71,7 @@ KEYS = (
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")
-SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale")
+SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale", "service")
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _ACTS = re.compile(r"\b(?:does|until)\b")  # without these words no process acts
@@ -226,6 +226,7 @@ class _ScenarioReader:
             tuple(self._globs(place, "storage", SimulateStorage)),
             tuple(self._globs(place, "network", SimulateNetwork)),
             self._body(place, "spot", SimulateSpot),
+            self._body(place, "service", SimulateService),
         )
 
     def _body(self, place: DocumentPlace, key: str, model: type[Model]) -> Model:

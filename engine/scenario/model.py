@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import ReleaseAfter
 from engine.specs.base import Bool, Spec
 from engine.specs.refusals.pool import PoolSetting
-from engine.specs.simulate import SimulateSpot
+from engine.specs.simulate import SimulateService, SimulateSpot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,7 @@ class Options(Spec):
 
 @dataclass(frozen=True, slots=True)
 class WorldSimulation:
-    """The top-level ``simulate``: defaults for nodes, Spot and tasks, and the state of storage, network and samples.
+    """The top-level ``simulate``: defaults for nodes, Spot and tasks, and what surrounds them.
 
     ``storage`` and ``network`` are (glob, settings) in the order of the file.
     """
@@ -78,6 +78,7 @@ class WorldSimulation:
     storage: tuple[tuple[str, SimulateStorage], ...] = ()
     network: tuple[tuple[str, SimulateNetwork], ...] = ()
     spot: SimulateSpot = field(default_factory=SimulateSpot)
+    service: SimulateService = field(default_factory=SimulateService)
 
     @property
     def has_chance(self) -> bool:

@@ -35,7 +35,7 @@ from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes, SimulateSpot
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
 from engine.specs.storage import SimulateStorage
 from engine.specs.subnets import SimulateNetwork
 from engine.specs.task import TaskSpec
@@ -56,6 +56,7 @@ _MODELS: tuple[type[Spec], ...] = (
     SimulateStorage,
     SimulateNetwork,
     SimulateAutoScale,
+    SimulateService,
     *COMMANDS.values(),
 )
 
@@ -90,6 +91,7 @@ def _properties() -> dict[str, Schema]:
                     "storage": {"type": "object", "additionalProperties": _ref(SimulateStorage)},
                     "network": {"type": "object", "additionalProperties": _ref(SimulateNetwork)},
                     "autoScale": _ref(SimulateAutoScale),
+                    "service": _ref(SimulateService),
                 }
             ),
         },

@@ -1,4 +1,4 @@
-"""The ``simulate`` of a command line, and those of nodes, Spot nodes and samples."""
+"""The ``simulate`` of a command line, and those of nodes, Spot nodes, samples and the REST endpoint."""
 
 from __future__ import annotations
 
@@ -162,6 +162,21 @@ class SimulateSpot(Spec):
 
     eviction_rate: Rate = 0
     notice: Time = EVICTION_NOTICE_MS
+
+
+MOST_REQUESTS = 1_000_000  # a second
+
+
+class SimulateService(Spec):
+    """How the REST endpoint fails its clients; a run without clients does not depend on it (GEN-22).
+
+    ``error_rate`` is the share of requests that fail with 500, ``throttle`` the number of requests a second beyond
+    which they are refused with 503, ``latency`` how long clients wait for an answer. Seconds are those of the clients.
+    """
+
+    error_rate: Annotated[Number, Field(ge=0, le=1)] = 0
+    latency: Distribution | None = None
+    throttle: Annotated[Number, Field(gt=0, le=MOST_REQUESTS)] | None = None
 
 
 _LATEST_SAMPLE_MS = 60 * SECOND_MS  # AS-54

@@ -107,6 +107,10 @@ ONE_MISTAKE: list[tuple[Path, object, str]] = [
     (("simulate", "spot", "notice"), "soon", "is not an ISO 8601 duration"),
     (("simulate", "spot", "notice"), -5, "must not be negative"),
     (("simulate", "spot", "evictionrates"), 1, "did you mean 'evictionRate'?"),
+    (("simulate", "service", "errorRate"), 1.5, "must be at most 1"),
+    (("simulate", "service", "throttle"), 0, "must be above 0"),
+    (("simulate", "service", "latency"), "slow", "is not an ISO 8601 duration"),
+    (("simulate", "service", "errorrate"), 0.1, "did you mean 'errorRate'?"),
     (("simulate", "spott"), {}, "did you mean 'spot'?"),
     # the account
     (QUOTA, 5, "must be a mapping"),

@@ -174,6 +174,7 @@ def test_extensions_are_valid():
         "simulate": {
             "nodes": {"failureRate": 0.5},
             "spot": {"evictionRate": 1, "notice": "PT1M"},
+            "service": {"errorRate": 0.01, "latency": {"lognormal": ["PT0.05S", 0.5]}, "throttle": 20},
             "tasks": {"disk": {"read": "1 MB"}, "network": "4 MB", "does": does, "until": "othersCompleted"},
             "storage": {
                 "https://*/blob": {"text": "x", "until": "PT1H"},

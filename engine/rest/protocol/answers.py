@@ -21,6 +21,9 @@ _ALWAYS = {
     "Server": "Microsoft-HTTPAPI/2.0",
     "X-Content-Type-Options": "nosniff",
 }
+RETRY_AFTER_S = 1
+"""Real seconds after which a client may repeat a request that was refused because of the service's own state."""
+
 # Names whose values are addresses that only the service writes.
 _ADDRESSES = ("url", "nodeUrl", "taskUrl", "taskRootDirectoryUrl")
 
@@ -29,7 +32,8 @@ _ADDRESSES = ("url", "nodeUrl", "taskUrl", "taskRootDirectoryUrl")
 class Answer:
     """An answer. ``length`` is that of a body which HEAD leaves out, ``code`` that of an error.
 
-    So many ``zeros`` follow the body: the content of a file of which only the size is known.
+    So many ``zeros`` follow the body: the content of a file of which only the size is known. The answer is sent after
+    ``delay_s`` real seconds.
     """
 
     status: int
@@ -38,6 +42,7 @@ class Answer:
     length: int | None = None
     code: str = ""
     zeros: int = 0
+    delay_s: float = 0.0
 
 
 def http_date(moment: datetime) -> str:
@@ -92,6 +97,6 @@ def refused(error: BatchError, base: str, request_id: str, now: str) -> Answer:
     if error.values:
         body["values"] = error.listed()
     headers = {"WWW-Authenticate": "SharedKey"} if error.status == 401 else {}
-    if error.status == 503:
-        headers["Retry-After"] = "1"
+    if error.status >= 500:
+        headers["Retry-After"] = str(RETRY_AFTER_S)
     return json_body(error.status, body, headers)
