@@ -16,8 +16,7 @@ from engine.rest.protocol import answers, authentication, conditions, requests, 
 from engine.rest.protocol.answers import Answer
 from engine.rest.protocol.authentication import Credentials
 from engine.rest.protocol.bodies import LONGEST_BODY
-from engine.rest.protocol.calls import Call
-from engine.views.log.transitions import LatestTransitions
+from engine.rest.protocol.calls import Call, Latest
 from engine.views.rest.common import account_url
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class Service:
         self.simulation = simulation
         self.credentials = credentials or Credentials()
         self.step_ms = step_ms
-        self._transitions = LatestTransitions(simulation)
+        self._latest = Latest(simulation)
         settings = simulation.scenario.simulate.service
         self._faults = ServiceFaults(settings, simulation.seed, wall_s if step_ms is None else self._simulated_s)
 
@@ -80,7 +79,7 @@ class Service:
         if len(request.body) > LONGEST_BODY:
             raise BatchError("RequestBodyTooLarge")
         self._check_faults(match.route.operation)
-        return Call(self.simulation, self._transitions, request, match.route, match.names, query)
+        return Call(self.simulation, self._latest, request, match.route, match.names, query)
 
     def _operate(self, call: Call) -> Answer:
         """Carry the operation of a call out."""

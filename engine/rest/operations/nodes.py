@@ -14,8 +14,7 @@ from engine.rest.protocol.answers import Answer
 from engine.rules.commands import node_of
 from engine.rules.service_logs import uploaded
 from engine.specs import commands as c
-from engine.views.rest.lookup import node_wire
-from engine.views.rest.nodes import extension_bodies, remote_desktop_file, remote_login_settings
+from engine.views.rest.nodes import extension_bodies, node_body, remote_desktop_file, remote_login_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 _LOGIN = "Microsoft.Azure.Batch.Protocol.Entities.ComputeNodeGetRemoteLoginSettingsResult"
 _REIMAGES_MACHINES = "2025-06-01"
+_RECENT = "recenttasks"
 _LOGS = "Microsoft.Azure.Batch.Protocol.Entities.UploadBatchServiceLogsResult"
 
 
@@ -44,7 +44,13 @@ def named(call: Call) -> Target | None:
 
 def get_node(call: Call) -> Answer:
     """Answer with one node."""
-    return one(call, "nodes", node_wire(call.simulation, node_named(call)), named(call))
+    return one(call, "nodes", _body(call, node_named(call)), named(call))
+
+
+def _body(call: Call, node: int) -> Body:
+    """Return a node; its recent tasks, which are most of it, only where ``$select`` or ``$filter`` has them."""
+    asked = f"{call.query.get('$select', _RECENT)} {call.query.get('$filter', '')}".lower()
+    return node_body(call.world, node, call.latest.tasks.on(node) if _RECENT in asked else ())
 
 
 def list_nodes(call: Call) -> Answer:
@@ -53,7 +59,7 @@ def list_nodes(call: Call) -> Answer:
 
     def after(row: int) -> Iterator[tuple[int, Body]]:
         present = (node for node in pool.nodes if node > row and world.nodes.state_of(node) is not None)
-        return ((node, node_wire(call.simulation, node)) for node in present)
+        return ((node, _body(call, node)) for node in present)
 
     return paging.page(call, "nodes", after, -1)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from engine.base.errors import BatchError, ScenarioError
 from engine.rest.protocol import bodies
 from engine.rest.protocol.answers import Answer
+from engine.views.log.recent_tasks import LatestTasks
+from engine.views.log.transitions import LatestTransitions
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,8 +20,16 @@ if TYPE_CHECKING:
     from engine.rest.protocol.routes import Route
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
-    from engine.views.log.transitions import LatestTransitions
     from engine.world.world import World
+
+
+class Latest:
+    """What is kept between calls, so that each reads only what the log has got since."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Read nothing yet."""
+        self.transitions = LatestTransitions(simulation)
+        self.tasks = LatestTasks(simulation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +37,16 @@ class Call:
     """A call of an operation: its path parameters are in ``names``, its query parameters by lower-case name."""
 
     simulation: Simulation
-    transitions: LatestTransitions
+    latest: Latest
     request: Request
     route: Route
     names: Mapping[str, str]
     query: Mapping[str, str]
+
+    @property
+    def transitions(self) -> LatestTransitions:
+        """The last transitions of all tasks."""
+        return self.latest.transitions
 
     @property
     def world(self) -> World:

@@ -7,6 +7,7 @@ as deleted (FILE-7).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_files import FileTimes
@@ -15,7 +16,8 @@ from engine.base.terms import TaskState
 from engine.state.tasks import COMPLETED, GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from array import array
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine.base.node_files import NodeFiles
     from engine.state.instances import InstanceView
@@ -94,10 +96,26 @@ def tasks_on(world: World, nodes: Sequence[int]) -> dict[int, list[int]]:
     log = world.log
     found: dict[int, dict[int, None]] = {node: {} for node in nodes}
     starts = [shape.event in _TASK_EVENTS and ("to", TaskState.RUNNING) in shape.fields for shape in log.shapes]
-    for when_ms, shape, task, node in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
+    if len(nodes) == 1:
+        places = _places(log.row_b, nodes[0])
+        entries: Iterable[tuple[int, int, int, int]] = (
+            (log.when[at], log.shape_of[at], log.row_a[at], nodes[0]) for at in places
+        )
+    else:
+        entries = zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True)
+    for when_ms, shape, task, node in entries:
         if starts[shape] and node in found and when_ms > world.nodes[node].disk_since_ms:
             found[node][task] = None
     return {node: list(tasks) for node, tasks in found.items()}
+
+
+def _places(column: array[int], value: int) -> Iterator[int]:
+    """Yield the places of a value in a column, in ascending order."""
+    at = -1
+    with suppress(ValueError):
+        while True:
+            at = column.index(value, at + 1)
+            yield at
 
 
 def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> list[FileEntry]:

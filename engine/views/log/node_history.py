@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 RECENT_TASKS = 10  # that a node shows (NODE-6)
-_TASK_EVENTS = ("TaskStateChanged", "SubtaskStateChanged")
+TASK_EVENTS = ("TaskStateChanged", "SubtaskStateChanged")
 _INSTANCE_EVENTS = ("JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged")
 
 
@@ -86,7 +86,7 @@ class NodeHistory:
         """Return the tasks that changed last here, newest first, at most ten; deleted ones are left out (NODE-6)."""
         found: dict[int, RecentTask] = {}
         for at in reversed(self._reader.entries()):
-            recent = _recent_task(self._simulation.world, at)
+            recent = recent_task(self._simulation.world, at)
             if recent is not None:
                 found.setdefault(recent.task, recent)
                 if len(found) == RECENT_TASKS:
@@ -98,7 +98,7 @@ class NodeHistory:
         log, world = self._simulation.log, self._simulation.world
         found: dict[str, int] = {}
         for at, shape in self._own():
-            if shape.event in _TASK_EVENTS and dict(shape.fields)["to"] == TaskState.RUNNING:
+            if shape.event in TASK_EVENTS and dict(shape.fields)["to"] == TaskState.RUNNING:
                 job = world.jobs[world.tasks.block_of(log.row_a[at]).job]
                 if job.state is not None:
                     found[job.id] = found.get(job.id, 0) + 1
@@ -148,11 +148,11 @@ def _is_requeue(shape: Shape) -> bool:
     return shape.event == "TaskStateChanged" and dict(shape.fields).get("rule") == "PREP-8"
 
 
-def _recent_task(world: World, at: int) -> RecentTask | None:
+def recent_task(world: World, at: int) -> RecentTask | None:
     """Return the task whose state changed in an entry about a node; None for other entries, and deleted tasks."""
     log, tasks = world.log, world.tasks
     shape, task = log.shapes[log.shape_of[at]], log.row_a[at]
-    if shape.subject is not LogSubject.TASK or shape.event not in _TASK_EVENTS or tasks.state[task] == GONE:
+    if shape.subject is not LogSubject.TASK or shape.event not in TASK_EVENTS or tasks.state[task] == GONE:
         return None
     subtask = dict(shape.fields).get("subtaskId", 0)
     assert isinstance(subtask, int)
@@ -168,7 +168,7 @@ def recent_tasks(world: World, nodes: Iterable[int]) -> dict[int, list[RecentTas
         if not open_nodes:
             break
         node = log.row_b[at]
-        if node in open_nodes and (recent := _recent_task(world, at)) is not None:
+        if node in open_nodes and (recent := recent_task(world, at)) is not None:
             found[node].setdefault(recent.task, recent)
             if len(found[node]) == RECENT_TASKS:
                 open_nodes.discard(node)
@@ -188,7 +188,7 @@ def trigger_of(simulation: Simulation, job_id: str, node: int) -> int | None:
     start = log.index_at(world.instances.prep_first[row] - 1)
     for at in numbers_of(log.row_b, node, start, log.index_at(log.when[start])):
         shape = log.shapes[log.shape_of[at]]
-        comes = shape.event in _TASK_EVENTS and dict(shape.fields)["to"] in (TaskState.PREPARING, TaskState.RUNNING)
+        comes = shape.event in TASK_EVENTS and dict(shape.fields)["to"] in (TaskState.PREPARING, TaskState.RUNNING)
         if comes and world.tasks.block_of(log.row_a[at]).job == job.row:
             return log.row_a[at]
     return None
