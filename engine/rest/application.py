@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -14,6 +14,7 @@ from starlette.requests import Request as WireRequest
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
+from engine.base.errors import BatchError
 from engine.rest.clock import StandingClock
 from engine.rest.protocol.bodies import LONGEST_BODY
 from engine.rest.protocol.requests import Request
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
     from engine.rest.protocol.answers import Answer
     from engine.rest.service import Service
 
-_BODY_WITHIN_S = 30.0
+BODY_WITHIN_S = 30.0
+"""The seconds in which a client has to send the body of a request."""
+
+LONGEST_BODIES = 64 << 20
+"""The most bytes of all bodies that are being read; beyond that a request is answered with ServerBusy."""
+
+_LONGEST_IGNORED = 16 << 20  # bytes of a body that is too large
 _BLOCK = 64 * 1024  # bytes
 
 Report = Callable[[Request, "Answer", float], None]
@@ -40,7 +47,7 @@ def application(service: Service, clock: Clock | None = None, report: Report | N
         clock: Runs while the application does; without one, time stands still between requests.
         report: Is told of each request.
     """
-    runs = clock or StandingClock()
+    runs, bodies = clock or StandingClock(), _Bodies()
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -54,23 +61,35 @@ def application(service: Service, clock: Clock | None = None, report: Report | N
         return PlainTextResponse("ok\n")
 
     async def data_plane(scope: Scope, receive: Receive, send: Send) -> None:
-        await _serve(WireRequest(scope, receive), service, report, scope, receive, send)
+        await _serve(WireRequest(scope, receive), service, bodies, report, scope, receive, send)
 
     return Starlette(routes=[Route("/healthz", healthz), Mount("/", data_plane)], lifespan=lifespan)
 
 
 async def _serve(
-    wire: WireRequest, service: Service, report: Report | None, scope: Scope, receive: Receive, send: Send
+    wire: WireRequest,
+    service: Service,
+    bodies: _Bodies,
+    report: Report | None,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
 ) -> None:
-    try:
-        async with asyncio.timeout(_BODY_WITHIN_S):
-            body = await _body(wire)
-    except (TimeoutError, ClientDisconnect):
-        await Response(status_code=400, headers={"Connection": "close"})(scope, receive, send)
-        return
+    refused = None
+    with bodies.begun() as reading:
+        try:
+            async with asyncio.timeout(BODY_WITHIN_S):
+                await _read(wire, reading)
+        except TimeoutError:
+            refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
+        except ClientDisconnect:
+            return
+        except BatchError as error:
+            refused = error
+        body = b"" if refused else b"".join(reading.parts)
     request = _request(wire, scope, body)
     began_s = time.perf_counter()
-    answer = service.answer(request)
+    answer = service.answer(request, refused)
     if answer.delay_s:
         await asyncio.sleep(answer.delay_s)
     if report is not None:
@@ -82,7 +101,7 @@ async def _serve(
         headers["Content-Length"] = str(answer.zeros)
         await StreamingResponse(_zeros(answer.zeros), answer.status, headers)(scope, receive, send)
         return
-    if len(body) > LONGEST_BODY:
+    if refused is not None:
         headers["Connection"] = "close"  # the rest of the body is not read
     await Response(answer.body, answer.status, headers)(scope, receive, send)
 
@@ -95,18 +114,72 @@ async def _zeros(count: int) -> AsyncIterator[bytes]:
         count -= min(count, _BLOCK)
 
 
-async def _body(wire: WireRequest) -> bytes:
-    """Return the body, or its beginning if it is too long for any operation."""
+async def _read(wire: WireRequest, body: _Body) -> None:
+    """Read a body.
+
+    One that is too large is read to its end all the same: most clients listen for an answer only then. One that is out
+    of all proportion is not.
+
+    Raises:
+        BatchError: RequestBodyTooLarge or ServerBusy.
+        ClientDisconnect: The client has gone.
+    """
     announced = wire.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > LONGEST_BODY:
-        return bytes(LONGEST_BODY + 1)
-    parts, length = [], 0
+    if announced.isdecimal() and int(announced) > _LONGEST_IGNORED:
+        raise BatchError("RequestBodyTooLarge")
     async for part in wire.stream():
-        parts.append(part)
-        length += len(part)
-        if length > LONGEST_BODY:
-            break
-    return b"".join(parts)
+        body.add(part)
+    if body.length > LONGEST_BODY:
+        raise BatchError("RequestBodyTooLarge")
+
+
+class _Bodies:
+    """The bodies that are being read: all together they take a limited memory, however many clients are slow."""
+
+    def __init__(self) -> None:
+        self.kept = 0  # bytes
+
+    @contextmanager
+    def begun(self) -> Iterator[_Body]:
+        """Return a body to which parts can be added until the end of the ``with`` block."""
+        body = _Body(self)
+        try:
+            yield body
+        finally:
+            body.forget()
+
+
+class _Body:
+    """A body that is being read, in parts."""
+
+    def __init__(self, among: _Bodies) -> None:
+        self._among = among
+        self.parts: list[bytes] = []
+        self.length = 0  # of all parts
+        self.kept = 0  # bytes of the parts that are kept
+
+    def add(self, part: bytes) -> None:
+        """Add a part; of a body that is too large nothing is kept.
+
+        Raises:
+            BatchError: RequestBodyTooLarge, or ServerBusy if too much is being read from all clients.
+        """
+        self.length += len(part)
+        if self.length > LONGEST_BODY:
+            self.forget()
+            if self.length > _LONGEST_IGNORED:
+                raise BatchError("RequestBodyTooLarge")
+            return
+        self.parts.append(part)
+        self.kept += len(part)
+        self._among.kept += len(part)
+        if self._among.kept > LONGEST_BODIES:
+            raise BatchError("ServerBusy", "too many bodies are being read")
+
+    def forget(self) -> None:
+        """Keep nothing of the body."""
+        self._among.kept -= self.kept
+        self.parts, self.kept = [], 0
 
 
 def _request(wire: WireRequest, scope: Scope, body: bytes) -> Request:

@@ -6,10 +6,13 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import uvicorn
+
+from engine.rest.connections import Connection
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -20,6 +23,7 @@ DEFAULT_PORT = 8100
 _LONGEST_HEAD = 64 * 1024  # bytes of a request line and headers
 _IDLE_S = 75
 _MOST_WAITING = 2048
+_MOST_OPEN = 16_384
 _ENDS_WITHIN_S = 2
 
 
@@ -54,7 +58,7 @@ class Server(uvicorn.Server):
         """Prepare to serve ``app``, with TLS if there is a PEM file with a certificate and its key."""
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=Connection,
             ws="none",
             lifespan="on",
             log_config=None,
@@ -90,6 +94,18 @@ class Server(uvicorn.Server):
         self.caught = self.caught or number
 
 
+def allow_connections(most: int) -> None:
+    """Let this process have so many open connections if the system allows it: the usual limit is 1,024 files."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - not on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def run(server: Server, listener: socket.socket) -> int | None:
     """Serve until SIGINT or SIGTERM; return the number of the signal, or None if the server ended by itself."""
 
@@ -102,5 +118,6 @@ def run(server: Server, listener: socket.socket) -> int | None:
                 signal.signal(number, lambda caught, _: loop.call_soon_threadsafe(server.end, caught))
         await server.serve([listener])
 
+    allow_connections(_MOST_OPEN)
     asyncio.run(serve())
     return server.caught

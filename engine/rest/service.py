@@ -48,11 +48,18 @@ class Service:
         settings = simulation.scenario.simulate.service
         self._faults = ServiceFaults(settings, simulation.seed, wall_s if step_ms is None else self._simulated_s)
 
-    def answer(self, request: Request) -> Answer:
-        """Return the answer to a request, with all its headers. Errors are answers, too."""
+    def answer(self, request: Request, refused: BatchError | None = None) -> Answer:
+        """Return the answer to a request, with all its headers. Errors are answers, too.
+
+        Args:
+            request: The request.
+            refused: Why it cannot be read whole; then it is answered with this error.
+        """
         request_id = str(uuid4())
         code, delay_s = "", 0.0
         try:
+            if refused is not None:
+                raise refused
             call = self._admit(request)
             delay_s = self._faults.delay_s(call.route.operation)
             answer = self._operate(call)

@@ -205,7 +205,7 @@ class FilePage:
                 self._add(path, disk.size(path), is_directory=disk.is_dir(path))
         for path in self._directories.owners:
             self._add(path, 0, is_directory=True)
-            for name in () if path in self._gone else (*OUTPUTS, _WD):
+            for name in () if path in self._gone or disk.is_dir(path) else (*OUTPUTS, _WD):
                 self._add(f"{path}/{name}", 0, is_directory=name == _WD)
         for paths in self._children.values():
             paths.sort()
