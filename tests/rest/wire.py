@@ -128,7 +128,7 @@ def check_answer(request: Request, answer: Answer) -> None:
     assert answer.headers["request-id"]
     if answer.status >= 400 or answer.status == 304:
         if request.method != "HEAD" and answer.status != 304:
-            _check(schema_of("#/components/schemas/BatchError"), json.loads(answer.body))
+            _check({"$ref": "#/components/schemas/BatchError"}, json.loads(answer.body))
         return
     route = routes.find(request.method, request.path).route
     assert answer.status == route.status
@@ -139,28 +139,20 @@ def check_answer(request: Request, answer: Answer) -> None:
             (content,) = operation["responses"][str(route.status)]["content"].values()
             wanted = content["schema"]
             strictly = "select" not in request.query_string
-            _check(_closed(wanted) if strictly else _closed(wanted, required=False), json.loads(answer.body))
+            _check(wanted, json.loads(answer.body), required=strictly)
 
 
-def _check(schema: dict[str, Any], body: Any) -> None:
-    mistakes = [
-        f"{error.json_path}: {error.message[:300]}" for error in validator(json.dumps(schema)).iter_errors(body)
-    ]
+def _check(schema: dict[str, Any], body: Any, *, required: bool = True) -> None:
+    found = validator(json.dumps(schema), required=required).iter_errors(body)
+    mistakes = [f"{error.json_path}: {error.message[:300]}" for error in found]
     assert not mistakes, mistakes
 
 
 @cache
-def validator(schema: str) -> Draft7Validator:
-    return Draft7Validator(json.loads(schema))
-
-
-def schema_of(reference: str) -> dict[str, Any]:
-    return _closed({"$ref": reference})
-
-
-def _closed(schema: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
-    """The schema with all components, where no object has other properties than those that are named."""
-    return {**_close(schema, required=required), "components": _components(required=required)}
+def validator(schema: str, *, required: bool) -> Draft7Validator:
+    """Checks against a schema with all components, where no object has other properties than those that are named."""
+    closed = {**_close(json.loads(schema), required=required), "components": _components(required=required)}
+    return Draft7Validator(closed)
 
 
 @cache
