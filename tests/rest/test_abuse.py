@@ -93,15 +93,13 @@ def test_a_client_that_sends_a_head_byte_by_byte_is_left_too():
     async def play():
         async with served() as connect:
             reader, writer = await connect()
-            for byte in b"GET /" + b"a" * 1000:
-                writer.write(bytes([byte]))
-                await asyncio.sleep(0.02)
-                if reader.at_eof():
-                    break
-            assert reader.at_eof()
+            with contextlib.suppress(ConnectionError):
+                while not reader.at_eof():
+                    writer.write(b"G")
+                    await asyncio.sleep(SOON_S / 10)
             writer.close()
 
-    asyncio.run(play())
+    asyncio.run(asyncio.wait_for(play(), IN_TIME_S))
 
 
 def test_half_a_head_after_a_whole_request_is_half_a_head():
