@@ -173,6 +173,8 @@ def bodies_of(route):
         (content,) = operation["requestBody"]["content"].values()
         schema = content["schema"]
         whole = sample(schema)
+        if "nodeList" in whole:
+            whole["nodeList"] = [node_id()]
         while "$ref" in schema:
             schema = SCHEMA["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
         required = schema.get("required", [])
@@ -200,6 +202,8 @@ def bodies_of(route):
 
 def path_of(route, **other):
     path = route.path
+    if "/nodes/" in path:
+        other = {"filePath": "workitems/j/job-1/t1/stdout.txt"} | other
     for name, value in (names() | other).items():
         path = path.replace(f"{{{name}}}", quote(value, safe=""))
     return path

@@ -169,3 +169,11 @@ def test_schedules_are_created_changed_and_their_jobs_listed(batch):
     assert batch.delete("/jobschedules/nightly").status == 202
     run(batch.simulation, minutes=1)
     assert batch.head("/jobschedules/nightly").status == 404
+
+
+@pytest.mark.parametrize("pool_info", ["p", 1, [], [{}]])
+def test_a_job_is_not_replaced_by_one_whose_pool_info_is_no_object(account, pool_info):
+    batch = account(a_job())
+    run(batch.simulation, seconds=1)
+    refused = batch.put("/jobs/j", {"poolInfo": pool_info})
+    assert (refused.status, refused.code) == (400, "InvalidPropertyValue")

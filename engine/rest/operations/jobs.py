@@ -96,7 +96,7 @@ def _as_replacement(call: Call, body: dict[str, Any]) -> Mapping[str, Any]:
     sent = bodies.lenient(c.UpdateJob, body)
     kept: dict[str, Any] = {"priority": 0, "constraints": {}, "metadata": []} | sent
     job = call.world.jobs.find(call.names["jobId"])
-    if job is not None and "poolInfo" in kept:
+    if job is not None and isinstance(kept.get("poolInfo"), dict):
         present = job_body(call.world, job)["poolInfo"]
         if bodies.read(PoolInfo, kept["poolInfo"]).wire() == present:
             del kept["poolInfo"]
