@@ -109,16 +109,16 @@ class AccountPreparer(_Preparer):
     """The account is a server of its own."""
 
     def make(self, given):
-        command = [*shlex.split(os.environ["BATCHDECK"]), "serve"]
+        command = shlex.split(os.environ["BATCHDECK_SERVE"])
         directory = tempfile.TemporaryDirectory()
         if "storage_account" in given:
             scenario = Path(directory.name, "account.yaml")
             scenario.write_text(_WITH_APPLICATION, encoding="utf-8")
             command.append(str(scenario))
         command += ["--port", "0", "--step", STEP, "--quiet"]
-        if "BATCHDECK_REQUESTS" in os.environ:
-            command += ["--requests", f"{os.environ['BATCHDECK_REQUESTS']}/{os.getpid()}-{time.monotonic_ns()}.txt"]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        tree = os.environ["BATCHDECK_TREE"]
+        environment = os.environ | {"PYTHONPATH": tree}
+        process = subprocess.Popen(command, cwd=tree, env=environment, stderr=subprocess.PIPE, text=True)
         first = process.stderr.readline()
         listening = re.match(r"listening on (\S+)", first)
         assert listening, first + process.stderr.read()

@@ -1,0 +1,108 @@
+"""Clients of Azure Batch that the tests run, each in an environment of its own.
+
+``python -m tests.clients.environments [NAME...]`` installs them, by default all, into ``.clients`` or into the directory
+that ``BATCHDECK_CLIENTS`` names. What cannot be installed here is said in one line.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(os.environ.get("BATCHDECK_CLIENTS", Path(__file__).parents[2] / ".clients")).resolve()
+
+
+class Client(NamedTuple):
+    """A client: its packages, and the source distribution whose live tests run, if there is one."""
+
+    packages: tuple[str, ...]
+    source: str = ""
+    needs: str = ""
+
+
+CLIENTS = {
+    "python-15": Client(
+        ("azure-batch==15.1.0", "aiohttp==3.14.5", "pytest==8.4.2", "six==1.17.0"), source="azure-batch==15.1.0"
+    ),
+    "python-14": Client(("azure-batch==14.2.0", "pytest==8.4.2"), source="azure-batch==14.2.0"),
+    "az": Client(("azure-cli==2.91.0",)),
+    "airflow": Client(("apache-airflow==3.3.2", "apache-airflow-providers-microsoft-azure==15.2.1")),
+    "javascript": Client(("@azure/batch@10.2.0",), needs="npm"),
+}
+
+
+def place_of(name: str) -> Path:
+    """Return the directory of a client."""
+    return ROOT / name
+
+
+def is_installed(name: str) -> bool:
+    """Return whether a client has been installed completely."""
+    return (place_of(name) / "installed").exists()
+
+
+def program(name: str, program_name: str) -> Path:
+    """Return a program in the environment of a Python client."""
+    return place_of(name) / "venv" / ("Scripts" if os.name == "nt" else "bin") / program_name
+
+
+def live_tests(name: str) -> Path:
+    """Return the directory of Microsoft's live tests of a client library."""
+    return place_of(name) / "tests"
+
+
+def install(name: str) -> None:
+    """Install a client anew."""
+    client, place = CLIENTS[name], place_of(name)
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    if client.needs:
+        command = [shutil.which(client.needs) or client.needs, "install", "--prefix", str(place)]
+        _run(*command, "--ignore-scripts", "--no-audit", "--no-fund", *client.packages)
+    else:
+        venv.create(place / "venv", with_pip=True)
+        _run(str(program(name, "python")), "-m", "pip", "install", "--quiet", *client.packages)
+    if client.source:
+        _unpack_tests(name, client.source)
+    (place / "installed").touch()
+
+
+def _unpack_tests(name: str, source: str) -> None:
+    """Download a source distribution and take from it the tests, without the set-up of their own test framework."""
+    with tempfile.TemporaryDirectory() as directory:
+        options = ("--quiet", "--no-deps", "--no-binary", ":all:", "--dest", directory)
+        _run(str(program(name, "python")), "-m", "pip", "download", *options, source)
+        (archive,) = Path(directory).glob("*.tar.gz")
+        with tarfile.open(archive) as files:
+            files.extractall(directory, filter="data")
+        (tests,) = Path(directory).glob("*/tests")
+        ours = shutil.ignore_patterns("conftest.py", "batch_preparers.py")
+        shutil.copytree(tests, live_tests(name), ignore=ours)
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True)
+
+
+def main(names: list[str]) -> None:
+    """Install clients, and say which are there."""
+    for name in names or list(CLIENTS):
+        needs = CLIENTS[name].needs
+        if needs and shutil.which(needs) is None:
+            print(f"{name}: needs {needs}, which is not installed here")
+        elif is_installed(name):
+            print(f"{name}: is in {place_of(name)}")
+        else:
+            install(name)
+            print(f"{name}: installed in {place_of(name)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
