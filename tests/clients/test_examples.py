@@ -16,7 +16,8 @@ from tests.clients.served import AZ, TREE, needs, serving
 
 EXAMPLES = TREE / "engine" / "rest" / "examples"
 DEALS = [f"deal-{number}" for number in range(1, 5)]
-COMMANDS = ["createPool", "createJob", *["addTasks"] * 4, "terminateJob", "deleteJob", "deletePool"]
+COMMANDS = ["createPool", "createJob", "addTasks", "terminateJob", "deleteJob", "deletePool"]
+ONE_BY_ONE = [*COMMANDS[:2], *["addTasks"] * 4, *COMMANDS[3:]]
 PREPARED = "prepared with success, released with success"
 
 
@@ -59,7 +60,7 @@ def test_the_example_for_javascript(tmp_path):
 @needs("az")
 def test_the_example_for_the_azure_cli(tmp_path):
     path = f"{environments.program('az', 'az').parent}{os.pathsep}{os.environ['PATH']}"
-    with session(tmp_path, COMMANDS) as served:
+    with session(tmp_path, ONE_BY_ONE) as served:
         said = served.run("sh", EXAMPLES / "az.sh", PATH=path, **AZ, **served.az_home())
     rows = [line.split() for line in said.splitlines()]
     assert [row[0] for row in rows if row[1:] == ["completed", "0"]] == DEALS

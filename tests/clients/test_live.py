@@ -22,20 +22,9 @@ def test_microsofts_live_tests_pass(name):
     python, tests = environments.program(name, "python"), environments.live_tests(name)
     serve = shlex.join([sys.executable, "-m", "tui", "serve"])
     variables = {"BATCHDECK_SERVE": serve, "BATCHDECK_TREE": str(TREE), "PYTHONPATH": str(Path(__file__).parent)}
-    command = [
-        python,
-        "-m",
-        "pytest",
-        "-p",
-        "live_plugin",
-        "-p",
-        "no:cacheprovider",
-        "-q",
-        "--tb=short",
-        "test_batch.py",
-    ]
-    done = subprocess.run(
-        [*command, "--rootdir", tests], env=os.environ | variables, cwd=tests, capture_output=True, text=True, check=False
-    )  # fmt: skip
+    options = ("-p", "live_plugin", "-p", "no:cacheprovider", "-q", "--tb=short", "--rootdir", tests)
+    command = (python, "-m", "pytest", *options, "test_batch.py")
+    environment = os.environ | variables
+    done = subprocess.run(command, env=environment, cwd=tests, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(rf"^{TESTS[name]} passed", done.stdout, re.MULTILINE), done.stdout
