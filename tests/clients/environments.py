@@ -1,7 +1,7 @@
 """Clients of Azure Batch that the tests run, each in an environment of its own.
 
-``python -m tests.clients.environments [NAME...]`` installs them, by default all, into ``.clients`` or into the directory
-that ``BATCHDECK_CLIENTS`` names. What cannot be installed here is said in one line.
+``python -m tests.clients.environments [NAME...]`` installs them, by default all, into ``.clients`` or into the
+directory that ``BATCHDECK_CLIENTS`` names. What cannot be installed here is said in one line.
 """
 
 from __future__ import annotations

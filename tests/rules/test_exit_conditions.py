@@ -84,6 +84,7 @@ def test_exit_2_default_stands_for_what_is_not_given(code, why):
         (None, failure("BlobNotFound"), (TERMINATE, BLOCK)),
         (0, UPLOAD, (TERMINATE, BLOCK)),
         (STOPPED, ended("x"), (TERMINATE, BLOCK)),
+        (None, ended("x"), (NONE, BLOCK)),
     ],
 )
 def test_exit_3_what_is_not_said_is_none_and_satisfy_for_success_only(conditions, code, why, expected):
@@ -150,8 +151,15 @@ def test_exit_5_a_failure_before_the_process_terminates_too(start):
 def test_exit_5_a_task_ended_by_the_user_counts_as_failed(start):
     sim = start(a_job(tasks=[a_task(), a_task("t2")], **PERFORM))
     run_to(sim, seconds=READY_S + 5)
-    do(sim, "terminateTask", jobId="j", taskId="t2")
+    do(sim, "terminateTask", jobId="j", taskId="t1")
     assert job_state(sim) == "terminating"
+
+
+def test_exit_3_terminating_a_task_that_has_not_started_leaves_the_job_active(start):
+    sim = start(a_job(tasks=[a_task(), a_task("t2")], **PERFORM))
+    run_to(sim, seconds=READY_S + 5)
+    do(sim, "terminateTask", jobId="j", taskId="t2")
+    assert (job_state(sim), task_state(sim, "t2")) == ("active", "completed")
 
 
 def test_exit_5_in_a_disabled_job_terminate_still_terminates(start):

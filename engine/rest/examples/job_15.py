@@ -42,8 +42,7 @@ for task in client.list_tasks("risk"):
     said = b"".join(client.download_task_file("risk", task.id, "stdout.txt")).decode().strip()
     print(f"{task.id} ended with {task.execution_info.exit_code}: {said}")
 
-reason = models.BatchJobTerminateOptions(termination_reason="done")
-client.begin_terminate_job("risk", reason, polling_interval=POLL_S).result()
+client.begin_terminate_job("risk", {"terminateReason": "done"}, polling_interval=POLL_S).result()
 for node in client.list_job_preparation_and_release_task_status("risk"):
     prepared, released = node.job_preparation_task_execution_info, node.job_release_task_execution_info
     print(f"{node.node_id[:16]}: prepared with {prepared.result}, released with {released.result}")

@@ -44,13 +44,17 @@ def retry_verdict(profile: TaskProfile, job: Job, extra: TaskExtra, exit_code: i
 def exit_options(
     conditions: ExitConditions | None, exit_code: int | None, failure: FailureInfo | None
 ) -> tuple[JobAction, DependencyAction]:
-    """Return what the end of a task does to its job and to its dependents (EXIT-2, EXIT-3)."""
+    """Return what the end of a task does to its job and to its dependents (EXIT-2, EXIT-3).
+
+    A user who terminates a task before it has started was recorded to leave its job active.
+    """
     well = exit_code == 0 and failure is None
+    never_ran = exit_code is None and failure is not None and failure.code == "TaskEnded"
     chosen = _chosen(conditions, exit_code, failure) if conditions is not None else None
     job_action = chosen.job_action if chosen is not None else None
     dependency_action = chosen.dependency_action if chosen is not None else None
     return (
-        job_action or (JobAction.NONE if well else JobAction.TERMINATE),
+        job_action or (JobAction.NONE if well or never_ran else JobAction.TERMINATE),
         dependency_action or (DependencyAction.SATISFY if well else DependencyAction.BLOCK),
     )
 
