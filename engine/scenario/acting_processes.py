@@ -194,9 +194,9 @@ def processes_wait(command: Command) -> bool:
     Raises:
         ScenarioError: What a process does has mistakes; all of them are listed.
     """
-    text = json.dumps({command.NAME: command.wire()}, separators=(",", ":"))
-    if not _ACTS.search(text):
+    if not _ACTS.search(command.model_dump_json(by_alias=True, exclude_unset=True)):
         return False
+    text = json.dumps({command.NAME: command.wire()}, separators=(",", ":"))
     document = Document(command.NAME)
     tree = parse(text, document.report)
     processes = Processes(DeclaredIds(), [])

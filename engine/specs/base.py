@@ -242,8 +242,9 @@ class Spec(BaseModel):
     @model_serializer(mode="wrap")
     def _omit_absent(self, serialize: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         body = serialize(self)
-        empty: tuple[object, ...] = (None,) if info.exclude_unset else (None, [])
-        return {name: value for name, value in body.items() if value not in empty}
+        if info.exclude_unset:
+            return {name: value for name, value in body.items() if value is not None}
+        return {name: value for name, value in body.items() if value or (value is not None and value != [])}
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Return the body itself, which never changes, so that copies of a simulation share it."""

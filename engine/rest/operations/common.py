@@ -141,7 +141,7 @@ def one(call: Call, name: str, body: answers.Body, target: Target | None, stats:
     if stats is not None:
         body = {**body, "stats": stats}
     head = {"odata.metadata": answers.metadata(call.base, f"{name}/@Element")}
-    return answers.json_body(call.route.status, {**head, **paging.selected(call, body)}, modified(call, target))
+    return answers.json_body(call.route.status, {**head, **paging.selection(call)(body)}, modified(call, target))
 
 
 def existence(find: Finder) -> Handler:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from engine.base.errors import BatchError, PartlyRefused
 from engine.rest.operations.common import Target, action, created, one, path_of, removal
@@ -11,12 +12,12 @@ from engine.rest.protocol import answers, bodies, paging
 from engine.specs import commands as c
 from engine.specs.refusals.job import COLLECTION_MAX_TASKS
 from engine.specs.task import TaskSpec
-from engine.views.log.transitions import last_transitions
+from engine.views.log.transitions import plain_transitions
 from engine.views.rest.common import etag, utc
 from engine.views.rest.tasks import subtask_bodies, task_bodies_after, task_body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from engine.rest.protocol.answers import Answer, Body
     from engine.rest.protocol.calls import Call, Handler
@@ -62,9 +63,8 @@ def create_task_collection(call: Call) -> Answer:
     except PartlyRefused as error:
         for number, refusal in error.refused.items():
             results[places[number]] = results[places[number]]._replace(refusal=refusal)
-    listed = [_result(call, task_id, refusal) for task_id, _, refusal in results]
     head = {"odata.metadata": answers.metadata(call.base, "taskaddresult")}
-    return answers.json_body(call.route.status, head | {"value": listed})
+    return answers.json_body(call.route.status, head | {"value": list(_results(call, results))})
 
 
 class _Given(NamedTuple):
@@ -99,22 +99,27 @@ def _task_or_refusal(body: dict[str, Any]) -> _Given:
     return _Given(task.id, task, None)
 
 
-def _result(call: Call, task_id: str, refusal: BatchError | None) -> Body:
-    """Return the result of one task of a collection."""
-    if refusal is not None:
-        return {"status": "clienterror", "taskId": task_id, "error": refusal.body()}
-    result = {"status": "Success", "taskId": task_id}
-    target = target_of(call, task_id)
-    if target is not None and target.changed_ms is not None:
-        tag, modified = etag(call.world, target.changed_ms), utc(call.world, target.changed_ms)
-        result |= {"eTag": tag, "lastModified": modified, "location": call.base + target.path}
-    return result
+def _results(call: Call, given: Iterable[_Given]) -> Iterator[Body]:
+    """Yield the result of each task of a collection."""
+    world, job = call.world, job_named(call)
+    tasks_url = call.base + path_of("jobs", job.id, "tasks", "")
+    for task_id, _, refusal in given:
+        if refusal is not None:
+            yield {"status": "clienterror", "taskId": task_id, "error": refusal.body()}
+            continue
+        result = {"status": "Success", "taskId": task_id, "location": tasks_url + quote(task_id, safe=":")}
+        task = world.tasks.find(job.row, task_id)
+        if task is not None:
+            added_ms = world.tasks.modified_ms(task)
+            result |= {"eTag": etag(world, added_ms), "lastModified": utc(world, added_ms)}
+        yield result
 
 
 def get_task(call: Call) -> Answer:
     """Answer with one task."""
     task = task_named(call)
-    return one(call, "tasks", task_body(call.world, task, last_transitions(call.world, task)), named(call))
+    last = plain_transitions(call.world, task) or call.transitions.now()[task]
+    return one(call, "tasks", task_body(call.world, task, last), named(call))
 
 
 def list_tasks(call: Call) -> Answer:

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Any
 
+from pydantic_core import to_json
+
 from engine.base.errors import BatchError
 
 Body = Mapping[str, Any]
@@ -61,8 +63,8 @@ def common_headers(request_id: str, now: datetime, request_headers: Mapping[str,
 
 def json_body(status: int, body: Body, headers: Mapping[str, str] | None = None) -> Answer:
     """Return an answer with a JSON body."""
-    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
-    return Answer(status, text.encode(), {"Content-Type": JSON, **(headers or {})})
+    # A quarter of the time that ``json.dumps`` takes, which was a third of that of a page.
+    return Answer(status, to_json(body), {"Content-Type": JSON, **(headers or {})})
 
 
 def with_base(answer: Answer, account_url: str, base: str) -> Answer:

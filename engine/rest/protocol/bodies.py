@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args, get_origin
 
@@ -21,9 +22,8 @@ from engine.specs.base import Spec, is_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic.fields import FieldInfo
-
 Model = TypeVar("Model", bound=Spec)
+Convert = Callable[[Any], Any]
 
 LONGEST_BODY = 1 << 20
 """The most bytes of a body; with more the request is refused with RequestBodyTooLarge."""
@@ -89,13 +89,14 @@ def refusal_of(error: ValidationError) -> BatchError:
 
 def lenient(model: type[Spec], body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a body in the spelling and with the types of ``model``, without nulls and unknown properties."""
-    known, spelling = fields_of(model), _spelling(model)
+    known, spelling = _conversions(model), _spelling(model)
     found: dict[str, Any] = {}
     for key, value in body.items():
         name = key if key in known else spelling.get(key.lower())
         if name is None or value is None or (name in found and key != name):
             continue
-        found[name] = _value(known[name], value)
+        convert = known[name]
+        found[name] = value if convert is None else convert(value)
     return found
 
 
@@ -104,33 +105,45 @@ def _spelling(model: type[Spec]) -> dict[str, str]:
     return {name.lower(): name for name in reversed(fields_of(model))}
 
 
-def _value(field: FieldInfo, value: Any) -> Any:  # noqa: ANN401 - any JSON
-    if is_duration(field):
-        return _duration(value) if isinstance(value, str) else value
-    return _coerced(field.annotation, value)
+@cache
+def _conversions(model: type[Spec]) -> dict[str, Convert | None]:
+    """Return the functions that convert the values of properties, by names; None where any value is kept."""
+    return {
+        name: _duration if is_duration(field) else _conversion(field.annotation)
+        for name, field in fields_of(model).items()
+    }
 
 
-def _coerced(annotation: Any, value: Any) -> Any:  # noqa: ANN401 - annotations and JSON have no common type
-    """Return a value in the type that is annotated, or as it is where it cannot be converted."""
+def _conversion(annotation: Any) -> Convert | None:  # noqa: ANN401 - annotations have no common type
+    """Return the function that makes the type that is annotated out of a value, or keeps what cannot be converted."""
     wanted = bare(annotation)
     if isinstance(wanted, type) and issubclass(wanted, Spec):
-        return lenient(wanted, value) if isinstance(value, dict) else value
-    if get_origin(wanted) is tuple and isinstance(value, list):
-        (item, *_) = get_args(wanted)
-        return [_coerced(item, one) for one in value]
-    if wanted is bool and isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"
-    if wanted is int and isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
-        return int(value)
-    if wanted is int and isinstance(value, float) and value.is_integer():
-        return int(value)
-    if wanted is float and isinstance(value, str) and _NUMBER.fullmatch(value):
-        return float(value)
-    return value
+        return lambda value: lenient(wanted, value) if isinstance(value, dict) else value
+    if get_origin(wanted) is tuple:
+        convert = _conversion(get_args(wanted)[0])
+        return convert and (lambda value: [convert(one) for one in value] if isinstance(value, list) else value)
+    return {bool: _bool, int: _int, float: _float}.get(wanted) if isinstance(wanted, type) else None
 
 
-def _duration(text: str) -> str:
+def _bool(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    is_name = isinstance(value, str) and value.strip().lower() in ("true", "false")
+    return value.strip().lower() == "true" if is_name else value
+
+
+def _int(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _float(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
+
+
+def _duration(text: Any) -> Any:  # noqa: ANN401 - any JSON
     """Return a duration without years and months, which count 365 and 30 days, as in the service's own library."""
+    if not isinstance(text, str):
+        return text
     match = _YEARS_AND_MONTHS.fullmatch(text.strip())
     if match is None or (match[1] is None and match[2] is None):
         return text.strip()

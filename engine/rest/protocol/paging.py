@@ -47,13 +47,14 @@ def page(
     text = call.query.get("$filter", "")
     holds = condition(text) if text.strip() else None
     found: list[Body] = []
+    chosen = selection(call)
     stats = stats if wants_stats(call) else None
     rest = iter(items(_continued(call, first)))
     last: Key | None = None
     for key, body in islice(rest, _MOST_LOOKED_AT if holds is not None else size):
         last = key
         if holds is None or holds(body):
-            found.append(selected(call, body if stats is None else {**body, "stats": stats(key)}))
+            found.append(chosen(body if stats is None else {**body, "stats": stats(key)}))
             if len(found) == size:
                 break
     result: dict[str, Any] = {"odata.metadata": answers.metadata(call.base, name), "value": found}
@@ -67,13 +68,13 @@ def after(rows: Iterable[Any], row: int) -> Iterator[Any]:
     return islice(rows, row + 1, None)
 
 
-def selected(call: Call, body: Body) -> Body:
-    """Return the properties that ``$select`` names, of which unknown ones are ignored; all without it."""
+def selection(call: Call) -> Callable[[Body], Body]:
+    """Return a function that keeps the properties that ``$select`` names; unknown names are ignored, none keep all."""
     text = call.query.get("$select", "")
     if not text.strip():
-        return body
+        return lambda body: body
     wanted = {name.strip().lower() for name in text.split(",")}
-    return {name: value for name, value in body.items() if name.lower() in wanted}
+    return lambda body: {name: value for name, value in body.items() if name.lower() in wanted}
 
 
 def wants_stats(call: Call) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.node_states import READY
 from engine.base.terms import TaskState
 from engine.events.log import LogSubject
-from engine.state.tasks import ACTIVE, GONE, RUNNING
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, RUNNING
 from engine.views.log.reader import Cuts, latest_numbers_of, matching
 
 if TYPE_CHECKING:
@@ -99,8 +99,27 @@ class LatestTransitions:
         return known
 
 
+def plain_transitions(world: World, task: int) -> Transitions | None:
+    """Return the last transitions of a task that waits for its first start or has succeeded in it; else None.
+
+    They stand in the columns of tasks, so that no log is read.
+    """
+    tasks = world.tasks
+    state = tasks.state[task]
+    if tasks.sparse_of(task) is not None or task in tasks.apart:
+        return None
+    if state == ACTIVE:
+        return Transitions(tasks.block_of(task).created_ms)
+    if state == COMPLETED:
+        return Transitions(tasks.ended[task], TaskState.RUNNING, tasks.started[task])
+    return None
+
+
 def last_transitions(world: World, task: int) -> Transitions:
     """Return the last transitions of one task, read backwards from the last one."""
+    plain = plain_transitions(world, task)
+    if plain is not None:
+        return plain
     log = world.log
     created_ms = world.tasks.block_of(task).created_ms
     last: Transitions | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
+from engine.base.failures import result_of
 from engine.base.paths import subtask_directory, task_directory
 from engine.base.terms import TaskResult, TaskState
 from engine.base.units import format_duration
@@ -13,8 +14,9 @@ from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.views.rest.common import container_info, etag, job_url, node_url, previous_state, root_directory, utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from engine.specs.task import TaskSpec
     from engine.state.gangs import Subtask
     from engine.state.jobs import Job
     from engine.state.task_records import TaskBlock
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 Body = dict[str, Any]
+
+_MOST_TIMES = 4096  # texts that are kept
 
 _WIRE = tuple(state.wire for state in TaskState)
 
@@ -54,8 +58,8 @@ def task_bodies_after(world: World, job: Job, transitions: TaskTransitions, last
     bodies, tasks = _Bodies(world, job), world.tasks
     # Rows of later blocks are higher. The block with ``last`` is the last one that does not begin after it.
     begin = max(0, bisect_right(job.blocks, last, key=lambda number: tasks.blocks[number].first) - 1)
-    for number in job.blocks[begin:]:
-        block = _Block(world, tasks.blocks[number])
+    for place in range(begin, len(job.blocks)):
+        block = _Block(world, tasks.blocks[job.blocks[place]])
         for task in range(max(block.rows.start, last + 1), block.rows.stop):
             if tasks.state[task] != GONE:
                 yield task, bodies.body(task, block, transitions[task])
@@ -78,16 +82,21 @@ def _modification(world: World, task: int) -> Body:
     return {} if updated_ms is None else {"eTag": etag(world, updated_ms), "lastModified": utc(world, updated_ms)}
 
 
-def execution_info(world: World, task: int) -> Body:
-    """Return ``executionInfo``: times, exit code, failure, retries and requeues of the task so far (TASK-10)."""
+def execution_info(world: World, task: int, moment: Callable[[int], str] | None = None) -> Body:
+    """Return ``executionInfo``: times, exit code, failure, retries and requeues of the task so far (TASK-10).
+
+    ``moment`` writes times, for many tasks at once.
+    """
     tasks = world.tasks
+    moment = moment or (lambda ms: utc(world, ms))
     state, started_ms = tasks.state[task], tasks.started[task]
-    extra, result = tasks.extra(task), tasks.result(task)
+    extra = tasks.extra(task)
+    result = result_of(extra.exit_code, extra.failure) if state == COMPLETED else None
     info: Body = {}
     if started_ms != NEVER_MS and state in (RUNNING, COMPLETED):
-        info["startTime"] = utc(world, started_ms)
+        info["startTime"] = moment(started_ms)
     if state == COMPLETED:
-        info["endTime"] = utc(world, tasks.ended[task])
+        info["endTime"] = moment(tasks.ended[task])
         exit_code = 0 if result is TaskResult.SUCCESS else extra.exit_code
         if exit_code is not None:
             info["exitCode"] = exit_code
@@ -97,10 +106,10 @@ def execution_info(world: World, task: int) -> Body:
         info |= _container(world, task, info.get("exitCode"))
     info["retryCount"] = extra.retry_count
     if extra.last_retry_ms is not None:
-        info["lastRetryTime"] = utc(world, extra.last_retry_ms)
+        info["lastRetryTime"] = moment(extra.last_retry_ms)
     info["requeueCount"] = extra.requeue_count
     if extra.last_requeue_ms is not None:
-        info["lastRequeueTime"] = utc(world, extra.last_requeue_ms)
+        info["lastRequeueTime"] = moment(extra.last_requeue_ms)
     if result is not None:
         info["result"] = result.value
     return info
@@ -165,41 +174,52 @@ class _Bodies:
         self._job = job
         self._url = f"{job_url(world, job.id)}/tasks/"
         self._updated: dict[int, Body] = {}  # by profile: constraints, and when they were updated
-        self._nodes: dict[int, tuple[Body, dict[str, str]]] = {}  # the parts that name a node, and the job's directory
+        self._written = _Written()
+        self._times: dict[int, str] = {}  # many tasks start and end at the same moments
+        self._nodes: dict[int, tuple[Body, tuple[str, str]]] = {}  # the parts that name a node, and the job's directory
 
     def body(self, task: int, block: _Block, last: Transitions) -> Body:
         world = self._world
-        settings = block.settings(task)
+        settings = self._written.settings(block, task)
         task_id, state = settings["id"], world.tasks.state[task]
         body: Body = {
             "id": task_id,
             "url": self._url + task_id,
             **block.creation,
             "state": _WIRE[state],
-            "stateTransitionTime": utc(world, last.since_ms),
+            "stateTransitionTime": self._moment(last.since_ms),
         }
         if last.previous is not None:
             body["previousState"] = _WIRE[last.previous]
-            body["previousStateTransitionTime"] = utc(world, last.previous_since_ms)
+            body["previousStateTransitionTime"] = self._moment(last.previous_since_ms)
         body |= settings
         profile = world.tasks.profile[task]
         updated = self._updated.get(profile)
         if updated is None:
             updated = self._updated[profile] = _modification(world, task) | {"constraints": task_limits(world, task)}
         body |= updated
-        body["executionInfo"] = execution_info(world, task)
+        body["executionInfo"] = execution_info(world, task, self._moment)
         if state == PREPARING or world.tasks.started[task] != NEVER_MS:
             body["nodeInfo"] = self._node_info(task_id, world.tasks.node[task])
         return body
+
+    def _moment(self, ms: int) -> str:
+        text = self._times.get(ms)
+        if text is None:
+            if len(self._times) >= _MOST_TIMES:
+                self._times.clear()
+            text = self._times[ms] = utc(self._world, ms)
+        return text
 
     def _node_info(self, task_id: str, node: int) -> Body:
         """Return ``nodeInfo``: where the task ran last (TASK-11)."""
         known = self._nodes.get(node)
         if known is None:
-            job_part = root_directory(self._world, node, task_directory(self._job.id, ""))
-            known = self._nodes[node] = _place(self._world, node), job_part
-        place, job_part = known
-        return place | {name: path + task_id for name, path in job_part.items()}
+            root = root_directory(self._world, node, task_directory(self._job.id, ""))
+            paths = root["taskRootDirectory"], root["taskRootDirectoryUrl"]
+            known = self._nodes[node] = _place(self._world, node), paths
+        place, (directory, url) = known
+        return {**place, "taskRootDirectory": directory + task_id, "taskRootDirectoryUrl": url + task_id}
 
 
 class _Block:
@@ -222,12 +242,35 @@ class _Block:
             if _without_names(first) == _without_names(last):
                 self._sweep, self._shared = source, first
 
-    def settings(self, task: int) -> Body:
-        """Return the settings of a task as it was added."""
+    def settings(self, task: int) -> Body | None:
+        """Return the settings of a task of a sweep as it was added; None of one that must be written by itself."""
         sweep, ordinal = self._sweep, task - self.rows.start
         if sweep is None:
-            return self._source.spec(ordinal).wire()
+            return None
         return self._shared | {"id": sweep.task_id(ordinal), "commandLine": sweep.command_line(ordinal)}
+
+    def spec(self, task: int) -> TaskSpec:
+        """Return the body with which a task was added."""
+        return self._source.spec(task - self.rows.start)
+
+
+class _Written:
+    """The settings of tasks. One that differs from the task before in id and command line alone is not written anew."""
+
+    def __init__(self) -> None:
+        self._rest: Body = {}
+        self._body: Body = {}
+
+    def settings(self, block: _Block, task: int) -> Body:
+        """Return the settings of a task as it was added."""
+        settings = block.settings(task)
+        if settings is not None:
+            return settings
+        spec = block.spec(task)
+        rest = {**vars(spec), "id": "", "command_line": ""}
+        if rest != self._rest:
+            self._rest, self._body = rest, spec.wire()
+        return {**self._body, "id": spec.id, "commandLine": spec.command_line}
 
 
 def _without_names(settings: Body) -> Body:
