@@ -92,10 +92,7 @@ class Service:
         """Carry the operation of a call out."""
         if self.step_ms is not None and call.request.reads:
             self.simulation.run_until(self.simulation.now_ms + self.step_ms)
-        handler = HANDLERS.get(call.route.operation)
-        if handler is None:
-            raise BatchError("ResourceNotFound", "this operation is not simulated")
-        return handler(call)
+        return HANDLERS[call.route.operation](call)
 
     def _check_faults(self, operation: str) -> None:
         """Let a request pass, or refuse it as the scenario says (GEN-22).
