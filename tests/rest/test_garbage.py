@@ -24,9 +24,15 @@ from tests.rest.test_files import SPEAKER
 from tests.rest.wire import SCHEMA, Account
 
 THUMBPRINT = "0a0e4f50d51beadeac1d35afc5116098e7902e6e"
+FORMULA = "$TargetDedicatedNodes = 1;"
+SCALING = {"id": "a", "vmSize": "standard_d2s_v3", "enableAutoScale": True, "autoScaleFormula": FORMULA}
 SCENARIO = builders.scenario(
-    a_job(tasks=[SPEAKER, builders.a_task("t2")], prep=a_line(5), usesTaskDependencies=True),
-    pool=a_pool(nodes=2),
+    a_job(
+        tasks=[SPEAKER, builders.a_task("t2"), builders.a_task("t3", seconds=50_000)],
+        prep=a_line(5),
+        usesTaskDependencies=True,
+    ),
+    pools=[a_pool(nodes=2), SCALING],
     jobSchedules=[
         {
             "id": "s",
@@ -63,11 +69,23 @@ BY_NAME = NAMES | {
     "httpUrl": "https://a.blob.core.windows.net/c/x",
     "containerUrl": "https://a.blob.core.windows.net/c",
     "storageContainerUrl": "https://a.blob.core.windows.net/c",
-    "autoScaleFormula": "$TargetDedicatedNodes = 1;",
+    "autoScaleFormula": FORMULA,
     "commandLine": "work",
     "retentionTime": "P7D",
     "name": "n",
+    "subnetId": "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/n",
+    "version": "1",
 }
+# Properties that exclude another one, or have to name what is not there: bodies come with and without them.
+EXCLUSIVE = {
+    *("storageContainerUrl", "autoStorageContainerName", "blobPrefix", "username", "autoPoolSpecification"),
+    *("virtualMachineImageId", "communityGalleryImageId", "sharedGalleryImageId", "windowsUserConfiguration"),
+    *("nfsMountConfiguration", "cifsMountConfiguration", "azureFileShareConfiguration", "accountKey"),
+    *("jobAction", "identityReference", "diskEncryptionSet", "autoScaleFormula", "autoScaleEvaluationInterval"),
+    *("containerConfiguration", "containerSettings", "windowsConfiguration", "publicIPAddressConfiguration"),
+}
+# Operations that are asked of something else than the others.
+ELSEWHERE = {"evaluate_pool_auto_scale": {"poolId": "a"}, "replace_task": {"taskId": "t3"}}
 BY_FORM = {"duration": "PT10M", "date-time": "2026-02-05T08:00:00Z", "binary": "AAAA"}
 OLDER = {
     "add_certificate": {"thumbprint": "ab", "thumbprintAlgorithm": "sha1", "data": "AAAA", "certificateFormat": "cer"},
@@ -111,6 +129,7 @@ HEADERS += ("client-request-id", "return-client-request-id", "Content-Type", "Au
 def account():
     batch = Account(Simulation(SCENARIO, can_go_back=False))
     batch.simulation.run_until(180_000)
+    builders.do(batch.simulation, "createNodeUser", poolId="p", node=0, name="u", password="s3cret!")
     return batch
 
 
@@ -136,12 +155,12 @@ def sample(schema, depth=0):
         return {
             name: BY_NAME[name] if name in BY_NAME and inner.get("type") == "string" else sample(inner, depth + 1)
             for name, inner in schema.get("properties", {}).items()
-            if depth < 7 and not inner.get("readOnly")
+            if (depth < 6 or name in schema.get("required", ())) and not inner.get("readOnly")
         }
     if kind == "array":
         return [sample(schema.get("items", {}), depth + 1)]
     if kind in ("integer", "number"):
-        return 1
+        return 20
     if kind == "boolean":
         return False
     return BY_FORM.get(schema.get("format", ""), "text")
@@ -153,6 +172,15 @@ def places(body, path=()):
     for key, value in items:
         yield (*path, key)
         yield from places(value, (*path, key))
+
+
+def pruned(body):
+    """A body without the properties that exclude others."""
+    if isinstance(body, list):
+        return [pruned(one) for one in body]
+    if not isinstance(body, dict):
+        return body
+    return {name: pruned(value) for name, value in body.items() if name not in EXCLUSIVE or name == "autoScaleFormula"}
 
 
 def put(body, path, value):
@@ -168,7 +196,7 @@ def bodies_of(route):
     """A whole body, bodies with the required properties and one more, and what has garbage in one place."""
     operation = SCHEMA["paths"].get(route.path, {}).get(route.method.lower(), {})
     if route.operation in OLDER:
-        whole, required = OLDER[route.operation], []
+        whole, required = OLDER[route.operation], list(OLDER[route.operation])
     elif "requestBody" in operation:
         (content,) = operation["requestBody"]["content"].values()
         schema = content["schema"]
@@ -180,7 +208,7 @@ def bodies_of(route):
         required = schema.get("required", [])
     else:
         return
-    least = {name: whole[name] for name in required if name in whole}
+    least = pruned({name: whole[name] for name in required if name in whole})
     if route.operation == "create_pool":
         machine = whole["virtualMachineConfiguration"]
         reference = {name: machine["imageReference"][name] for name in ("publisher", "offer", "sku")}
@@ -188,20 +216,25 @@ def bodies_of(route):
             "imageReference": reference,
             "nodeAgentSKUId": machine["nodeAgentSKUId"],
         }
+    if "jobSpecification" in least:
+        least["jobSpecification"] = {"poolInfo": {"poolId": "p"}}
     if route.operation == "create_job":
         least["poolInfo"] = {"poolId": "p"}
     yield whole
     yield least
     for name, value in whole.items():
-        one = least | {name: value} if name not in least else least
-        yield one
-        for number, path in enumerate(places({name: one[name]})):
-            for garbage in GARBAGE[number % 5 :: 5]:
-                yield put(one, path, garbage)
+        with_all = least | {name: value}
+        without = pruned(with_all) if name not in EXCLUSIVE or name in least else with_all
+        for one in [without] if without == with_all else [without, with_all]:
+            yield one
+            for number, path in enumerate(places({name: one[name]})):
+                for garbage in GARBAGE[number % 5 :: 5]:
+                    yield put(one, path, garbage)
 
 
 def path_of(route, **other):
     path = route.path
+    other = ELSEWHERE.get(route.operation, {}) | other
     if "/nodes/" in path:
         other = {"filePath": "workitems/j/job-1/t1/stdout.txt"} | other
     for name, value in (names() | other).items():
