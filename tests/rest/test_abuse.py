@@ -94,7 +94,7 @@ def test_a_client_that_sends_a_head_byte_by_byte_is_left_too():
         async with served() as connect:
             reader, writer = await connect()
             with contextlib.suppress(ConnectionError):
-                while not reader.at_eof():
+                while not (reader.at_eof() or reader.exception()):
                     writer.write(b"G")
                     await asyncio.sleep(SOON_S / 10)
             writer.close()
