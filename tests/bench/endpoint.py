@@ -1,8 +1,9 @@
 """``python -m tests.bench.endpoint [--tasks N] [--rounds N]``: what requests cost in the server, beside their budgets.
 
 Each request goes through the ASGI application, without a socket; beside it stands the same exchange with a bare
-Starlette application that has a canned answer of the same bytes. All times are processor time, the median of the
-rounds. Exit status 1 if anything is over its budget.
+Starlette application that has a canned answer of the same bytes. All times are processor time. The median of the rounds
+counts, or the fastest while more is running than there are processors, which then slow each other down. Exit status 1
+if anything is over its budget.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import asyncio
 import base64
 import json
+import os
 import sys
 import time
 from itertools import count, cycle
@@ -23,6 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engine import Simulation, load_scenario
+from engine.base import gc_pause
 from engine.base.units import HOUR_MS
 from engine.rest.application import application
 from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, signature
@@ -31,13 +34,13 @@ from engine.rest.service import Service
 from tests.bench.one import peak_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from starlette.requests import Request as WireRequest
     from starlette.types import ASGIApp
 
 HOST = "127.0.0.1:8100"
-ROW = "{:<46} {:>8} {:>9} {:>8} {:>9}"
+ROW = "{:<42} {:>6} {:>8} {:>8} {:>8} {:>10}"
 
 
 def scenario(tasks: int) -> str:
@@ -105,8 +108,8 @@ class Case(NamedTuple):
     rounds: int
 
 
-async def cost_ms(app: ASGIApp, requests: Iterator[Request], rounds: int) -> tuple[float, int, bytes]:
-    """The median of the processor time of a request, and the last answer."""
+async def costs_ms(app: ASGIApp, requests: Iterator[Request], rounds: int) -> tuple[list[float], int, bytes]:
+    """The processor time of each request, and the last answer."""
     costs = []
     status, body = await ask(app, next(requests))
     for _ in range(rounds):
@@ -114,7 +117,7 @@ async def cost_ms(app: ASGIApp, requests: Iterator[Request], rounds: int) -> tup
         began_s = time.process_time()
         status, body = await ask(app, request)
         costs.append((time.process_time() - began_s) * 1000)
-    return median(costs), status, body
+    return costs, status, body
 
 
 def collections() -> Iterator[Request]:
@@ -155,14 +158,16 @@ async def measure(app: Starlette, wanted: list[Case]) -> bool:
     """Print a line for each case; return whether all are within their budgets."""
     holds = True
     for case in wanted:
-        cost, status, body = await cost_ms(app, case.requests, case.rounds)
+        costs, status, body = await costs_ms(app, case.requests, case.rounds)
         if status != 200:
             raise SystemExit(f"{case.what}: {status} {body[:300]!r}")
-        floor, _, _ = await cost_ms(bare(status, body), case.requests, case.rounds)
-        budget = "" if case.budget_ms is None else f"{case.budget_ms:g} ms"
-        is_over = case.budget_ms is not None and cost > case.budget_ms
+        floor, _, _ = await costs_ms(bare(status, body), case.requests, case.rounds)
+        counts = median(costs) if os.getloadavg()[0] <= (os.cpu_count() or 1) else min(costs)
+        budget = "" if case.budget_ms is None else f"{case.budget_ms:g}"
+        is_over = case.budget_ms is not None and counts > case.budget_ms
         holds = holds and not is_over
-        row = (case.what, budget, f"{cost:.2f} ms", f"{floor:.2f} ms", f"{len(body):,}")
+        times = (f"{ms:.2f}" for ms in (median(costs), min(costs), median(floor)))
+        row = (case.what, budget, *times, f"{len(body):,}")
         print(ROW.format(*row), "OVER" if is_over else "", flush=True)
     return holds
 
@@ -197,10 +202,10 @@ def _following(link: str) -> Request:
     return signed("GET", parts.path, parts.query.removeprefix("api-version=2025-06-01"))
 
 
-async def run(arguments: argparse.Namespace, build: Callable[[], Service]) -> bool:
+async def run(arguments: argparse.Namespace, service: Service) -> bool:
     """Measure all cases, and the walk through all pages."""
-    app = application(build())
-    print(ROW.format("request", "budget", "endpoint", "bare", "bytes"))
+    app = application(service)
+    print(ROW.format("request, in ms", "budget", "median", "fastest", "bare", "bytes"))
     holds = await measure(app, cases(arguments.tasks, arguments.rounds))
     costs, grown = await walk(app)
     third = max(1, len(costs) // 3)
@@ -219,14 +224,11 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=200)
     arguments = parser.parse_args()
-
-    def build() -> Service:
-        loaded = load_scenario("endpoint", text=scenario(arguments.tasks))
-        simulation = Simulation(loaded, can_go_back=False)
-        simulation.run_until(3 * HOUR_MS)
-        return Service(simulation)
-
-    return 0 if asyncio.run(run(arguments, build)) else 1
+    simulation = Simulation(load_scenario("endpoint", text=scenario(arguments.tasks)), can_go_back=False)
+    simulation.run_until(3 * HOUR_MS)
+    service = Service(simulation)
+    with gc_pause.relaxed():  # as the server does
+        return 0 if asyncio.run(run(arguments, service)) else 1
 
 
 if __name__ == "__main__":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from engine.base import gc_pause
 
+if TYPE_CHECKING:
     from engine import Simulation
     from tui.cli.progress import RunProgress
     from tui.saving.targets import LinesTarget
@@ -20,7 +18,7 @@ def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgr
     """``simulation`` has reached its end; its events were written to ``lines`` as they happened."""
     written = 0  # entries of the log
     more = True
-    with _relaxed_gc():
+    with gc_pause.relaxed():
         while more:
             more = simulation.advance(simulation.end_ms, SLICE_EVENTS)
             if not more:
@@ -29,16 +27,3 @@ def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgr
                 lines.write(simulation.log.json_lines(simulation.names, start=written))
                 written = len(simulation.log)
             progress.update(simulation)
-
-
-@contextmanager
-def _relaxed_gc() -> Iterator[None]:
-    """Raise the GC threshold: a run keeps what it creates, and creates no cycles."""
-    thresholds = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(100_000, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()

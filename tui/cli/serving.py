@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from engine.base import gc_pause
 from engine.rest import server as http
 from engine.rest.application import application
 from engine.rest.clock import PacedClock, StandingClock
@@ -64,6 +65,7 @@ def serve(options: Options) -> int:
     logging.getLogger("uvicorn").addHandler(errors)
     with ExitStack() as stack:
         simulation = begin(options.scenario, datetime.now(UTC), options.seed)
+        stack.enter_context(gc_pause.relaxed())  # a full collection of a million tasks takes longer than a request
         if not options.quiet:
             print_warnings(simulation.scenario.warnings)
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
