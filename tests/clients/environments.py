@@ -1,7 +1,7 @@
 """Clients of Azure Batch that the tests run, each in an environment of its own.
 
 ``python -m tests.clients.environments [NAME...]`` installs them, by default all, into ``.clients`` or into the
-directory that ``BATCHDECK_CLIENTS`` names. What cannot be installed here is said in one line.
+directory that ``BATCHDECK_CLIENTS`` names. Whatever cannot be installed is listed.
 """
 
 from __future__ import annotations
@@ -91,18 +91,26 @@ def _run(*command: str) -> None:
     subprocess.run(command, check=True)
 
 
-def main(names: list[str]) -> None:
-    """Install clients, and say which are there."""
+def main(names: list[str]) -> int:
+    """Install clients, and say which are there; return 1 if one that was asked for cannot be installed."""
+    missing = 0
     for name in names or list(CLIENTS):
         needs = CLIENTS[name].needs
         if needs and shutil.which(needs) is None:
             print(f"{name}: needs {needs}, which is not installed here")
+            missing += 1
         elif is_installed(name):
             print(f"{name}: is in {place_of(name)}")
         else:
-            install(name)
-            print(f"{name}: installed in {place_of(name)}")
+            try:
+                install(name)
+            except (OSError, subprocess.CalledProcessError) as error:
+                print(f"{name}: cannot be installed here: {error}")
+                missing += 1
+            else:
+                print(f"{name}: installed in {place_of(name)}")
+    return 1 if names and missing else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -45,7 +45,7 @@ for task in client.list_tasks("risk"):
 client.begin_terminate_job("risk", {"terminateReason": "done"}, polling_interval=POLL_S).result()
 for node in client.list_job_preparation_and_release_task_status("risk"):
     prepared, released = node.job_preparation_task_execution_info, node.job_release_task_execution_info
-    print(f"{node.node_id[:16]}: prepared with {prepared.result}, released with {released.result}")
+    print(f"{node.node_id[:16]}: prepared with {prepared.result.value}, released with {released.result.value}")
 
 client.begin_delete_job("risk", polling_interval=POLL_S).result()
 client.begin_delete_pool("shared", polling_interval=POLL_S).result()
