@@ -22,6 +22,7 @@ from engine.views.rest.common import account_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from engine.rest.present import Present
     from engine.rest.protocol.requests import Request
     from engine.run.simulation import Simulation
 
@@ -38,12 +39,17 @@ class Service:
         credentials: Credentials | None = None,
         *,
         step_ms: int | None = None,
+        present: Present | None = None,
         wall_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Answer requests with what is in ``simulation``. ``wall_s`` reads the wall clock, which limits requests."""
+        """Answer requests with what is in ``simulation``, or with what ``present`` says at each request.
+
+        ``wall_s`` reads the wall clock, which limits requests.
+        """
         self.simulation = simulation
         self.credentials = credentials or Credentials()
         self.step_ms = step_ms
+        self._present = present
         self._latest = Latest(simulation)
         settings = simulation.scenario.simulate.service
         self._faults = ServiceFaults(settings, simulation.seed, wall_s if step_ms is None else self._simulated_s)
@@ -69,6 +75,9 @@ class Service:
             code = error.code
             now = format_utc(self.simulation.scenario.start, self.simulation.now_ms)
             answer = answers.refused(error, request.base, request_id, now)
+        finally:
+            if self._present is not None:
+                self._present.share()
         if answer.body and answer.headers.get("Content-Type") == answers.JSON:
             answer = answers.with_base(answer, account_url(self.simulation.world), request.base)
         now_time = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
@@ -85,6 +94,8 @@ class Service:
         requests.check_version(query)
         if len(request.body) > LONGEST_BODY:
             raise BatchError("RequestBodyTooLarge")
+        if self._present is not None:
+            self._turn_to(self._present.simulation())
         self._check_faults(match.route.operation)
         return Call(self.simulation, self._latest, request, match.route, match.names, query)
 
@@ -109,3 +120,9 @@ class Service:
 
     def _simulated_s(self) -> float:
         return self.simulation.now_ms / SECOND_MS
+
+    def _turn_to(self, simulation: Simulation) -> None:
+        """Answer with what is in another simulation from now on."""
+        if simulation is not self.simulation:
+            self.simulation = simulation
+            self._latest = Latest(simulation)

@@ -43,12 +43,21 @@ def scenario_to_serve(path_or_name: str | None, now: datetime) -> Scenario:
     return replace(load(name, text=with_settings(text, settings)), warnings=scenario.warnings)
 
 
-def begin(path_or_name: str | None, now: datetime, seed: int | None = None) -> Simulation:
+def begin(path_or_name: str | None, now: datetime, seed: int | None = None, *, can_go_back: bool = False) -> Simulation:
     """Begin a session on ``scenario_to_serve``. Raises ScenarioError."""
-    return Simulation(scenario_to_serve(path_or_name, now), seed=seed, can_go_back=False)
+    simulation = Simulation(scenario_to_serve(path_or_name, now), seed=seed, can_go_back=can_go_back)
+    simulation.awaits_commands = True
+    return simulation
 
 
 def saved(simulation: Simulation) -> str:
-    """Return what clients did as a scenario, which ends at this moment and replays to the same log."""
-    simulation.run_until(simulation.now_ms)  # what is due at this moment
-    return with_settings(recorded(simulation), {"until": format_duration(simulation.now_ms)})
+    """Return what clients did as a scenario, which ends at the present moment and replays to the same log."""
+    if not simulation.is_past:
+        simulation.run_until(simulation.now_ms)  # what is due at this moment
+    return session_text(simulation)
+
+
+def session_text(simulation: Simulation) -> str:
+    """Return what clients did as a scenario, without any effect on the run: also in the midst of an event."""
+    end_ms = max(simulation.now_ms, simulation.present_ms)
+    return with_settings(recorded(simulation), {"until": format_duration(end_ms)})

@@ -41,7 +41,7 @@ class Ahead:
         self._inputs: list[Input] = []  # those given by hand that the future has, as the present's journal holds them
         self._seen_changes = -1
         self._reached_end = False
-        self.is_given_up = _tasks_of(simulation.scenario) > most_tasks
+        self.is_given_up = simulation.awaits_commands or _tasks_of(simulation.scenario) > most_tasks
         self.generation = 0
 
     # -- playing -------------------------------------------------------------------------------------------------

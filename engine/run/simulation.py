@@ -52,6 +52,8 @@ class Simulation:
         self.seed = scenario.seed if seed is None else seed
         self.end_ms = LONGEST_RUN_MS if scenario.until_ms is None else scenario.until_ms
         self.now_ms = 0
+        self.awaits_commands = False  # clients may act at any moment, so that the run is not over when nothing is due
+        self.present_ms = 0  # how far the run has come elsewhere, see engine.rest.present
         self.jumps = 0  # count of moves in time: anything read before the last one is obsolete
         self.refusals: list[RefusedCommand] = []
         self.world = World(scenario, self.seed, self.end_ms)
@@ -82,7 +84,9 @@ class Simulation:
     @property
     def finished(self) -> bool:
         """True if nothing more can happen, or the end of the run is reached."""
-        return self.now_ms >= self.end_ms or self.world.calendar.peek_ms() is None or self._only_endless_is_left
+        if self.now_ms >= self.end_ms or self.awaits_commands:
+            return self.now_ms >= self.end_ms
+        return self.world.calendar.peek_ms() is None or self._only_endless_is_left
 
     def run_until(self, until_ms: int) -> None:
         """Process everything up to and including ``until_ms``, at most to the end of the run."""
@@ -304,8 +308,8 @@ class Simulation:
 
     @property
     def is_past(self) -> bool:
-        """True if a moment is shown after which more has been recorded."""
-        return self.world.log.has_future
+        """True if a moment is shown after which more has been recorded, here or elsewhere."""
+        return self.world.log.has_future or self.now_ms < self.present_ms
 
     def seek(self, when_ms: int) -> None:
         """Move to another moment of this run, earlier or later. Commands given by hand stay in the journal."""
@@ -314,6 +318,8 @@ class Simulation:
     def approach(self, when_ms: int) -> int:
         """Move to the last known moment before ``when_ms``, which is kept within the run; return ``when_ms``."""
         when_ms = max(0, min(when_ms, self.end_ms))
+        if self.awaits_commands and when_ms < self.now_ms:
+            self.present_ms = max(self.present_ms, self.now_ms)  # time has passed for clients, if nothing else
         best = self.checkpoints.nearest(when_ms)
         if when_ms < self.now_ms or best.now_ms > self.now_ms:
             self._restore(best)
@@ -321,6 +327,7 @@ class Simulation:
 
     def branch(self) -> None:
         """Make the shown moment the present: discard what was recorded after it."""
+        self.present_ms = 0
         self.world.forget_future()
         self.names.forget()
         self.journal.forget_future()

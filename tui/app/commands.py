@@ -109,6 +109,10 @@ def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
     yield PaletteEntry(
         "Messages", "All that was said in the line above the key hints.", show_messages, words="notifications"
     )
+    show_requests = partial(app.run_action, "requests")
+    yield PaletteEntry(
+        "Requests", "What clients have asked for, with --serve.", show_requests, words="clients rest http serve api"
+    )
     yield PaletteEntry(
         "Describe this screen", "The Watch view as sentences.", main.describe, words="screen reader text accessibility"
     )

@@ -20,12 +20,14 @@ from tui.app.keyboard import Keyboard
 from tui.dialogs.palette import Palette
 from tui.dialogs.rules import RuleSheet, rules_on
 from tui.dialogs.settings import SettingsScreen
-from tui.dialogs.sheet import Sheet
+from tui.dialogs.sheet import LiveSheet, Sheet
 from tui.saving.recorder import Recorder
 from tui.screens.main_screen import MainScreen
 from tui.settings.options import NO_COLOUR, OPTIONS, Value
 from tui.settings.values import Settings, Source
 from tui.viewmodels.frame.messages import MOST_KEPT, Message, Severity, list_lines
+from tui.viewmodels.frame.requests import MOST_KEPT as MOST_REQUESTS
+from tui.viewmodels.frame.requests import note_of_writes, request_lines
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.sheets.warnings import warning_note
 from tui.viewmodels.text.glyphs import GlyphSet
@@ -39,6 +41,11 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
 
     from engine import Simulation
+    from tui.app.host import Host
+    from tui.viewmodels.frame.requests import ClientRequest
+
+_PRESENT_S = 0.02
+_REQUESTS_S = 0.1
 
 
 def _is_escape(event: events.Event) -> bool:
@@ -73,6 +80,7 @@ class Dashboard(App[None]):
         plays: bool = True,
         introduces: bool = False,
         notes: Sequence[str] = (),
+        host: Host | None = None,
     ) -> None:
         """Create the dashboard.
 
@@ -83,11 +91,16 @@ class Dashboard(App[None]):
             plays: Let time advance from the beginning.
             introduces: Show the first keys to a new user.
             notes: Warnings to show at the start.
+            host: Serves clients that act on the simulation.
         """
         super().__init__()
         self.settings = settings or Settings()
         self.session = Session(simulation)
-        self.recorder = Recorder(simulation)
+        self._host = host
+        self.recorder = Recorder(simulation) if host is None else Recorder(simulation, text=host.session_text)
+        self.requests: deque[ClientRequest] = deque(maxlen=MOST_REQUESTS)
+        self._new_requests: list[ClientRequest] = []  # that the screen does not show yet
+        self._serving: asyncio.Task[None] | None = None
         self.messages: deque[Message] = deque(maxlen=MOST_KEPT)
         self._notes = notes
         self._introduces = introduces
@@ -179,11 +192,69 @@ class Dashboard(App[None]):
         if self._introduces:
             self.main_screen.introduce()
             self.settings.choose("introduction", False)
+        if self._host is not None:
+            self._serve(self._host)
+
+    # -- clients -------------------------------------------------------------------------------------------------
+
+    def _serve(self, host: Host) -> None:
+        """Let clients act on the run."""
+        playback = self.main_screen.playback
+        host.attach(
+            lambda: self.session.newest_ms,
+            lambda: (playback.pacer.speed or 0) if playback.goes_on else 0,
+            self._note_request,
+        )
+        playback.rejoin = host.rejoin
+        # No worker of Textual: those are cancelled before the last answers have been sent.
+        self._serving = asyncio.create_task(host.serve())
+        self.set_interval(_PRESENT_S, host.advance)
+        self.set_interval(1, self._show_present)
+        say(self.main_screen, f"Clients reach this run at {host.url}. :requests lists what they do.")
+
+    def _note_request(self, request: ClientRequest) -> None:
+        """Keep a request, and show it soon: many requests are shown together."""
+        self.requests.append(request)
+        if not self._new_requests:
+            self.set_timer(_REQUESTS_S, self._show_requests)
+        self._new_requests.append(request)
+
+    def _show_requests(self) -> None:
+        """Say what clients have changed, and show it if time does not pass."""
+        new, self._new_requests = self._new_requests, []
+        note = note_of_writes(new)
+        if note:
+            say(
+                self.main_screen,
+                note,
+                "warning" if any(each.is_write and each.is_failure for each in new) else "information",
+            )
+        if self.main_screen.is_running and not self.main_screen.playback.pacer.playing:
+            self.main_screen.update()
+
+    def _show_present(self) -> None:
+        """Show how far the run has gone on for clients."""
+        if self.session.is_past and self.main_screen.is_running:
+            self.session.update()
+            self.main_screen.update_header()
+
+    def action_requests(self) -> None:
+        """Show the requests of clients."""
+        self.push_screen(LiveSheet("Requests", lambda cells: request_lines(self.session, self.requests, cells)))
+
+    async def on_unmount(self) -> None:
+        """Let the answers that are under way reach their clients."""
+        if self._host is not None and self._serving is not None:
+            self._host.end()
+            await self._serving
 
     # -- runs ----------------------------------------------------------------------------------------------------
 
     def on_show_run(self, message: ShowRun) -> None:
         """Show another run in place of the present one, with a screen of its own and no dialog above it."""
+        if self._host is not None:
+            say(self.main_screen, "Clients act on this run: open another one without --serve.", "warning")
+            return
         self.main_screen.leave_run()
         reports = self.recorder.reports
         self.session = Session(message.simulation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.app.dashboard import Dashboard
@@ -17,6 +18,8 @@ from tui.viewmodels.frame.tabs import VIEW_NAMES
 
 if TYPE_CHECKING:
     from engine import Simulation
+    from tui.app.host import Host
+    from tui.saving.recorder import Recorder
 
 _ASCII_LOCALES = ("C", "POSIX")
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
@@ -32,6 +35,7 @@ def show_dashboard(
     theme: str | None,
     ascii_only: bool,
     introduces: bool = False,
+    host: Host | None = None,
 ) -> int:
     """Run the dashboard, beginning at ``at_ms``, and return the exit status. Commands given by hand are always saved.
 
@@ -47,17 +51,22 @@ def show_dashboard(
         if value is not None:
             settings.use(name, value, Source.COMMAND_LINE)
     introduces = introduces or bool(settings.value("introduction"))
-    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems)
+    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems, host=host)
 
     def remember() -> None:
         app.remember()
         file.write(settings)
 
+    def rescue() -> None:
+        if host is not None and host.save_to is not None:
+            _save(app.recorder, host.save_to)
+        app.recorder.rescue()  # there is another recorder for each run
+
     try:
-        with handle_signals(lambda: app.recorder.rescue(), app.exit_soon, remember=remember):  # noqa: PLW0108  # there is another recorder for each run
+        with handle_signals(rescue, app.exit_soon, remember=remember):
             app.run()
     finally:
-        app.recorder.rescue()
+        rescue()
         for report in app.recorder.reports:
             _print_error(report)
         try:
@@ -65,6 +74,14 @@ def show_dashboard(
         except (OSError, TargetError) as error:
             _print_error(f"{error}; the settings are not saved.")
     return app.return_code or 0
+
+
+def _save(recorder: Recorder, file: str) -> None:
+    """Save the session in the file that was asked for."""
+    try:
+        recorder.save(Path(file))
+    except TargetError as error:
+        _print_error(str(error))
 
 
 def _use_environment(settings: Settings) -> None:

@@ -17,13 +17,22 @@ import sys
 import textwrap
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import click
 
 from engine.base.shortening import with_short_words
-from tui.cli.arguments import WRONG, complete_scenario, contents, load, parse_moment, parse_speed, print_warnings
-from tui.cli.serve import serve
+from tui.cli.arguments import (
+    WRONG,
+    complete_scenario,
+    contents,
+    load,
+    parse_moment,
+    parse_speed,
+    print_warnings,
+    scenario_mistakes,
+)
+from tui.cli.serve import ClientOptions, client_options, read_options, serve
 from tui.settings.options import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -37,6 +46,21 @@ DONE, FAILED, INTERRUPTED = 0, 1, 130
 # What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
 FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
+
+
+class _GivenToOpen(ClientOptions):
+    """The options about clients as they were given to ``open``."""
+
+    serves: bool
+
+
+class _Shown(NamedTuple):
+    """How the dashboard is opened."""
+
+    at: str | None
+    paused: bool
+    theme: str | None
+    ascii_only: bool
 
 
 def _complete_rule(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -178,6 +202,8 @@ def run(
     help="Colours, the terminal's own, or none.  [default: dark, or as left last]",
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
+@click.option("--serve", "serves", is_flag=True, help="Let clients of Azure Batch act on the run, as `serve` does.")
+@client_options
 def open_dashboard(
     scenario: str,
     seed: int | None = None,
@@ -187,6 +213,7 @@ def open_dashboard(
     theme: str | None = None,
     ascii_only: bool = False,
     introduces: bool = False,
+    **given: Unpack[_GivenToOpen],
 ) -> int:
     """Open the dashboard on SCENARIO, a file or the name of a bundled one.
 
@@ -197,6 +224,7 @@ def open_dashboard(
     Examples:
       batchdeck open job-prep-release-sample --paused
       batchdeck open my.yaml --at PT10M --speed 600
+      batchdeck open my.yaml --serve --port 8100      clients act, the screen shows it
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("the dashboard needs a terminal; `batchdeck run` replays without one.")
@@ -204,6 +232,11 @@ def open_dashboard(
         raise click.UsageError(
             "this terminal (TERM) cannot move its cursor; `batchdeck run` replays without a dashboard."
         )
+    if given["serves"]:
+        how = _Shown(at, paused, theme, ascii_only)
+        return _open_for_clients(scenario, given, how, seed=seed, speed=speed)
+    if any(value not in (None, False) for value in given.values()):
+        raise click.UsageError("options about clients need --serve.")
     loaded = load(scenario, quiet=True)
     pace = None if speed is None else parse_speed(speed)
     at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
@@ -220,6 +253,26 @@ def open_dashboard(
         ascii_only=ascii_only,
         introduces=introduces,
     )
+
+
+def _open_for_clients(scenario: str, given: ClientOptions, how: _Shown, *, seed: int | None, speed: str | None) -> int:
+    """Open the dashboard on a scenario on which clients act."""
+    options = read_options(scenario, given, speed=speed, seed=seed, quiet=True)
+    from tui.app.start import show_dashboard
+    from tui.cli.hosting import DashboardHost, begin_shown
+
+    with scenario_mistakes(quiet=True), ExitStack() as stack:
+        simulation = begin_shown(options)
+        at_ms = 0 if how.at is None else parse_moment(how.at, simulation.scenario, "--at")
+        return show_dashboard(
+            simulation,
+            at_ms=at_ms,
+            speed=options.speed,
+            plays=not how.paused and options.step_ms is None,
+            theme=how.theme,
+            ascii_only=how.ascii_only,
+            host=DashboardHost(simulation, options, stack),
+        )
 
 
 @cli.command()

@@ -69,12 +69,12 @@ def serve(options: Options) -> int:
         if not options.quiet:
             print_warnings(simulation.scenario.warnings)
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
-        report = None if options.requests is None else stack.enter_context(_request_log(Path(options.requests)))
-        listener = stack.enter_context(_listen(options))
-        files = stack.enter_context(certificate_for(options.host)) if options.tls else None
+        report = None if options.requests is None else stack.enter_context(request_log(options.requests))
+        listener = stack.enter_context(listen(options))
+        files = certificate_of(options, stack)
         clock = StandingClock() if options.step_ms is not None else PacedClock(simulation, options.speed)
-        service = Service(simulation, _credentials(options), step_ms=options.step_ms)
-        url = _url(options, listener.getsockname()[1])
+        service = Service(simulation, credentials_of(options), step_ms=options.step_ms)
+        url = url_of(options, listener.getsockname()[1])
         server = http.Server(
             application(service, clock, report),
             lambda: _announce(url, options, files),
@@ -93,11 +93,18 @@ def serve(options: Options) -> int:
     return 0 if caught is None else _SIGNAL_STATUS + caught
 
 
-def _credentials(options: Options) -> Credentials:
+def certificate_of(options: Options, stack: ExitStack) -> Files | None:
+    """Return the files of a certificate until the end of ``stack``, or None without TLS."""
+    return stack.enter_context(certificate_for(options.host)) if options.tls else None
+
+
+def credentials_of(options: Options) -> Credentials:
+    """Return the name and key that clients need."""
     return Credentials(options.account, options.key, options.any_key)
 
 
-def _listen(options: Options) -> socket:
+def listen(options: Options) -> socket:
+    """Return a listening socket. Raises click.UsageError if the address or port cannot be had."""
     try:
         return http.listen(options.host, options.port)
     except OSError as error:
@@ -105,7 +112,8 @@ def _listen(options: Options) -> socket:
         raise click.UsageError(f"cannot listen on {place}: {error.strerror or error}") from None
 
 
-def _url(options: Options, port: int) -> str:
+def url_of(options: Options, port: int) -> str:
+    """Return the endpoint."""
     host = f"[{options.host}]" if ":" in options.host else options.host
     return f"{'https' if options.tls else 'http'}://{host}:{port}"
 
@@ -130,8 +138,9 @@ def _announce(url: str, options: Options, files: Files | None) -> None:
 
 
 @contextmanager
-def _request_log(path: Path) -> Iterator[Callable[[Request, Answer, float], None]]:
+def request_log(name: str) -> Iterator[Callable[[Request, Answer, float], None]]:
     """Yield a function that writes a line for each request: method, path, status, code, milliseconds."""
+    path = Path(name)
     try:
         stream = path.open("w", encoding="utf-8", buffering=1)
     except OSError as error:

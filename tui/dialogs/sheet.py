@@ -98,6 +98,14 @@ class Sheet(Modal[None]):
         self.fit()
 
 
+class LiveSheet(Sheet):
+    """A sheet whose text is made anew while time passes or clients act."""
+
+    def update(self) -> None:
+        """Make the text anew."""
+        self.fit()
+
+
 def details_sheet(model: RowsModel, key: int) -> Sheet:
     """Return a sheet with the details of the row with this key."""
     return Sheet(model.title.removesuffix("s"), lambda cells: block_lines(model.details(key), cells))

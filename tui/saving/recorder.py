@@ -13,7 +13,7 @@ from engine.views.results.document import given_by_hand, recorded
 from tui.saving.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from engine import Simulation
     from engine.run.expectations import Outcome
@@ -42,9 +42,12 @@ def broken_note(simulation: Simulation, at_end: Sequence[Outcome] = ()) -> str:
 class Recorder:
     """Saves the commands given by hand, and remembers which of them are saved."""
 
-    def __init__(self, simulation: Simulation, directory: Path | None = None) -> None:
-        """Files are written to ``directory``, by default the current one."""
+    def __init__(
+        self, simulation: Simulation, directory: Path | None = None, text: Callable[[Simulation], str] = recorded
+    ) -> None:
+        """Files are written to ``directory``, by default the current one; ``text`` returns the session."""
         self._simulation = simulation
+        self._text = text
         self._directory = directory
         self._saved: list[tuple[int, Command]] = []
         self.reports: list[str] = []  # one for each rescued session
@@ -59,7 +62,7 @@ class Recorder:
     def save(self, path: Path) -> None:
         """Write the whole session as a scenario. Raises TargetError, and then writes nothing."""
         with FileLines(path) as target:
-            target.write(recorded(self._simulation).splitlines())
+            target.write(self._text(self._simulation).splitlines())
             target.keep()
         self._saved = given_by_hand(self._simulation)
 
@@ -94,7 +97,9 @@ class Recorder:
                 said = f"The session is saved in {path}; batchdeck run {path} replays it."
                 note = broken_note(self._simulation)
                 return "\n".join((*errors, said, *([f"{note}."] if note else [])))
-        return "\n".join((*errors, f"The session cannot be saved anywhere. This is it:\n{recorded(self._simulation)}"))
+        return "\n".join(
+            (*errors, f"The session cannot be saved anywhere. This is it:\n{self._text(self._simulation)}")
+        )
 
     def _directories(self) -> Iterator[Path]:
         """Yield the directories to try: the recorder's own, the home directory, the one for temporary files."""

@@ -21,6 +21,7 @@ from tui.viewmodels.frame.go_line import (
     EXPECTATIONS,
     MESSAGES,
     RELOAD,
+    REQUESTS,
     STATISTICS,
     STORAGE,
     VIEWS,
@@ -86,6 +87,7 @@ class GoLineKeys(SearchKeys):
             EXPECTATIONS: self.show_expectations,
             ACCOUNT: self.show_account,
             MESSAGES: partial(self.call_later, self.run_action, "app.messages"),
+            REQUESTS: partial(self.call_later, self.run_action, "app.requests"),
             STORAGE: partial(self.show_account, "Storage"),
             STATISTICS: self.show_statistics,
         }

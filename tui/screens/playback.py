@@ -64,7 +64,11 @@ class Playback:
         self._update = update
         self._update_header = update_header
         self._view_name = view_name
-        self.pacer = Pacer(session.simulation, self._on_frame, session)
+        has_clients = session.simulation.awaits_commands
+        # Clients may act at any moment: no stretch of time is known to be quiet.
+        self.pacer = Pacer(session.simulation, self._on_frame, None if has_clients else session)
+        self.rejoin: Callable[[], None] = lambda: None  # brings the run to where it has come for clients
+        self.goes_on = False  # in the present, for clients, while the screen shows the past
         self.speed_is_chosen = False  # by the user, and so kept
         self._notices = Notices(session)
         self._next_notice_s = 0.0
@@ -174,6 +178,8 @@ class Playback:
 
     def seek(self, when_ms: int, then: Callable[[], None] | None = None) -> None:
         """Go to a moment, in ms after the start, and call ``then`` there. A long seek can be stopped."""
+        if not self._session.is_past:
+            self.goes_on = self.pacer.playing
         self.pause()
         self._session.update()
         self._screen.query_one(Timeline).follow()
@@ -197,6 +203,7 @@ class Playback:
                 self._update()
 
     def _arrive(self, then: Callable[[], None] | None) -> None:
+        self.rejoin()
         if self._session.is_over:
             self._session.simulation.finish()
         if then is not None:
@@ -218,8 +225,13 @@ class Playback:
     def seek_end(self) -> None:
         """Go to the end of the run, or in the past to the newest moment."""
         simulation = self._session.simulation
-        newest_ms = max(self._session.newest_ms, simulation.log.last_ms)
-        self.seek(newest_ms if self._session.is_past else simulation.end_ms)
+        newest_ms = max(self._session.newest_ms, simulation.log.last_ms, simulation.present_ms)
+        if not simulation.awaits_commands:
+            self.seek(newest_ms if self._session.is_past else simulation.end_ms)
+        elif self._session.is_past:
+            self.seek(newest_ms, self.play if self.goes_on else None)
+        else:
+            say(self._screen, "This is the present, and clients may act at any moment: there is no end to go to.")
 
     # -- searching -----------------------------------------------------------------------------------------------
 
@@ -305,7 +317,7 @@ class Playback:
 
     def take_usual_speed(self) -> None:
         """Take the speed at which the run takes about a minute, unless the user has chosen one."""
-        if self.speed_is_chosen:
+        if self.speed_is_chosen or self._session.simulation.awaits_commands:
             return
         session, ahead = self._session, self._session.ahead
         length_ms = session.end_ms or session.simulation.scenario.until_ms or session.forecast().end_ms
@@ -316,6 +328,9 @@ class Playback:
 
     def choose_speed(self, speed: float | None) -> None:
         """Take a speed from the user and keep it; None is as fast as possible."""
+        if speed is None and self._session.simulation.awaits_commands:
+            say(self._screen, "Clients need time to act: choose a speed.")
+            return
         self.speed_is_chosen = True
         self.pacer.speed = speed
 

@@ -44,6 +44,7 @@ EXPECTATIONS = "expectations"
 STORAGE = "storage"
 STATISTICS = "statistics"
 MESSAGES = "messages"
+REQUESTS = "requests"
 RELOAD = "reload"
 GO_WORDS = ("time", "speed", "open", "seed", "only", "filter", "sort", "columns", "rule", "new", "find", "report")
 _OFFERED = {"time": ["end", "failure", "+5m", "-5m"], "report": ["report.html", "report.md"]}
@@ -85,7 +86,7 @@ def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
     yield from GO_WORDS
-    yield from (ACCOUNT, EXPECTATIONS, MESSAGES, RELOAD, STATISTICS, STORAGE, WARNINGS)
+    yield from (ACCOUNT, EXPECTATIONS, MESSAGES, RELOAD, REQUESTS, STATISTICS, STORAGE, WARNINGS)
     yield from _ids(session)
 
 

@@ -111,6 +111,8 @@ class Session:
         simulation = self.simulation
         known = self.ahead.generation
         moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past, known, self.awaits_end
+        if simulation.is_past:
+            self.newest_ms = max(self.newest_ms, simulation.present_ms)
         if moment == self._moment:
             return
         self._moment = moment

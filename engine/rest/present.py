@@ -1,0 +1,124 @@
+"""The simulation that clients act on while somebody looks at the past of the one on the screen.
+
+A run has one present. While the screen shows an earlier moment, a second simulation with the same scenario, seed and
+inputs takes its place for clients: it has the same log, and goes on. What clients do there enters the journal of the
+first one, which therefore comes to the same present when it is moved forward.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from engine.base.errors import BatchError
+from engine.base.units import SECOND_MS
+from engine.run.simulation import Simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SLICE_S = 0.005
+_ENTRIES_BETWEEN_CLOCK_READS = 48
+
+
+class Present:
+    """The present of the run on the screen, kept going while the screen shows the past."""
+
+    def __init__(
+        self,
+        shown: Simulation,
+        newest_ms: Callable[[], int],
+        speed: Callable[[], float],
+        wall_s: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Begin with the screen in the present.
+
+        Args:
+            shown: The simulation on the screen.
+            newest_ms: Returns the latest moment that the screen has shown.
+            speed: Returns simulated seconds per real second, 0 if only requests move time.
+            wall_s: Reads the wall clock.
+        """
+        self.shown = shown
+        self._newest_ms = newest_ms
+        self._speed = speed
+        self._wall_s = wall_s
+        self._other: Simulation | None = None
+        self._other_comes_to_ms = 0  # the moment at which clients find it
+        self._shared = 0  # of the inputs given by hand, that both simulations have
+        self._last_s = 0.0
+
+    def simulation(self) -> Simulation:
+        """Return the simulation in the present.
+
+        Raises:
+            BatchError: ServerBusy while the second simulation is on its way to the present.
+        """
+        if not self.shown.is_past:
+            self._leave()
+            return self.shown
+        if self._other is None:
+            self._begin()
+        assert self._other is not None
+        if not self._has_come(self._other):
+            raise BatchError("ServerBusy", "the dashboard looks at the past, and the present is being prepared")
+        return self._other
+
+    def share(self) -> None:
+        """Enter what clients have done in the second simulation into the journal of the first one."""
+        if self._other is None:
+            return
+        given = self._other.journal.by_hand()
+        if self.shown.present_ms:
+            self.shown.present_ms = self._other.now_ms
+            self.shown.adopt(given[self._shared :])
+        self._shared = len(given)
+
+    def advance(self) -> None:
+        """Work on the second simulation for a slice of time, if there is one: call it often."""
+        if not self.shown.is_past:
+            self._leave()
+            return
+        if self._other is None:
+            self._begin()
+        other = self._other
+        assert other is not None
+        if self._has_come(other):
+            now_s = self._wall_s()
+            passed_ms = int((now_s - self._last_s) * self._speed() * SECOND_MS)
+            if passed_ms:
+                self._last_s = now_s
+                self._work(other, other.now_ms + passed_ms)
+                self.shown.present_ms = other.now_ms
+
+    def rejoin(self) -> None:
+        """Bring the simulation on the screen to the present, if only the second one is ahead of it."""
+        if self._other is not None and not self.shown.world.log.has_future and self._has_come(self._other):
+            self.shown.run_until(self._other.now_ms)
+            self._leave()
+
+    def _begin(self) -> None:
+        """Begin a second simulation with everything that has been done in the first one."""
+        self._other = Simulation(self.shown.scenario, self.shown.seed, can_go_back=False)
+        self._other.awaits_commands = self.shown.awaits_commands
+        given = self.shown.journal.by_hand()
+        self._other.adopt(given)
+        self._shared = len(given)
+        given_ms = max((one.when_ms for one in given), default=0)
+        self._other_comes_to_ms = self.shown.present_ms = max(self._newest_ms(), self.shown.present_ms, given_ms)
+
+    def _has_come(self, other: Simulation) -> bool:
+        """Return whether the second simulation is in the present, after a slice of work if it was not."""
+        if other.now_ms < self._other_comes_to_ms:
+            self._work(other, self._other_comes_to_ms)
+            self._last_s = self._wall_s()
+        return other.now_ms >= self._other_comes_to_ms
+
+    def _work(self, other: Simulation, until_ms: int) -> None:
+        stop_s = self._wall_s() + _SLICE_S
+        while other.advance(until_ms, _ENTRIES_BETWEEN_CLOCK_READS) and self._wall_s() < stop_s:
+            pass
+
+    def _leave(self) -> None:
+        self._other = None
+        self.shown.present_ms = 0

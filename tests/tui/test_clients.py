@@ -1,0 +1,174 @@
+"""Clients on the dashboard: each request is shown, and acts like an action by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from contextlib import ExitStack
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.rest.session import begin
+from tests.tui.screen_text import contains, messages_of, text_of
+from tests.tui.test_keys import arrived
+from tui.app.dashboard import Dashboard
+from tui.cli.hosting import DashboardHost
+from tui.cli.serving import Options
+from tui.settings.values import Settings, Source
+from tui.viewmodels.frame.requests import ClientRequest, client_name, note_of_writes
+
+SCENARIO = """
+scenario: shared
+startTime: 2026-01-05T08:00:00Z
+pools: [{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}]
+"""
+OPTIONS = Options(
+    scenario=None,
+    host="127.0.0.1",
+    port=0,
+    account="localbatch",
+    key="",
+    any_key=True,
+    speed=60,
+    step_ms=None,
+    seed=None,
+    save=None,
+    requests=None,
+    tls=False,
+    quiet=True,
+)
+A_JOB = {"id": "risk", "poolInfo": {"poolId": "p"}}
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A dashboard that stands still, and its clients' requests as steps for ``drive``."""
+    file = tmp_path / "shared.yaml"
+    file.write_text(SCENARIO)
+    with ExitStack() as stack:
+
+        def make(plays=False, **options):
+            simulation = begin(str(file), None, can_go_back=True)
+            host = DashboardHost(simulation, OPTIONS._replace(**options), stack)
+            settings = Settings()
+            settings.use("speed", 60.0, Source.COMMAND_LINE)
+            return Dashboard(simulation, settings, plays=plays, host=host)
+
+        yield make
+
+
+def drive(app, *steps, size=(120, 40)):
+    """Press keys, and call or await functions in between."""
+
+    async def run():
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            for step in steps:
+                if callable(step):
+                    result = step(app)
+                    if inspect.isawaitable(result):
+                        await asyncio.wait_for(result, 20)
+                else:
+                    await pilot.press(step)
+                await pilot.pause()
+                await arrived(app)
+
+    asyncio.run(run())
+
+
+def ask(method, path, body=None, wanted=200, agent="tester/1.0 python"):
+    """A step that waits for the answer to a request, on the event loop of the dashboard."""
+
+    async def step(app):
+        port = int(app._host.url.rpartition(":")[2])
+        content = b"" if body is None else json.dumps(body).encode()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"{method} {path}?api-version=2025-06-01 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUser-Agent: {agent}\r\n"
+        writer.write(f"{head}Content-Length: {len(content)}\r\nConnection: close\r\n\r\n".encode() + content)
+        answer = await reader.read()
+        writer.close()
+        assert answer.startswith(b"HTTP/1.1 %d " % wanted), answer
+        await asyncio.sleep(0.15)  # requests are shown together
+
+    return step
+
+
+def test_a_client_acts_and_the_screen_shows_what_it_did(served):
+    app, seen = served(), []
+    drive(app, ask("POST", "/jobs", A_JOB, 201), "4", lambda app: seen.append(text_of(app)), size=(120, 40))
+    assert contains(seen[0], "risk")
+    assert any(text.startswith("tester/1.0: POST /jobs 201, ") for text in messages_of(app))
+    assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["createJob"]
+    assert app.recorder.is_unsaved
+
+
+def test_all_requests_are_listed_and_only_those_that_change_something_are_announced(served):
+    app, seen = served(), []
+    steps = ask("GET", "/pools"), ask("GET", "/jobs/none", wanted=404), "colon", *"requests", "enter"
+    drive(
+        app,
+        *steps,
+        lambda app: seen.append(text_of(app)),
+        ask("GET", "/nodecounts"),
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "GET /pools", "GET /jobs/none JobNotFound", "tester/1.0")
+    assert contains(seen[1], "GET /nodecounts")
+    assert not any("GET" in text for text in messages_of(app))
+
+
+def test_while_the_screen_shows_the_past_clients_act_on_the_present_and_it_comes_back(served):
+    app, moments, simulation = served(), [], None
+    now = lambda app: moments.append((app.session.now_ms, app.session.is_past))  # noqa: E731
+    simulation = app.session.simulation
+    simulation.run_until(600_000)
+    drive(app, now, "comma", now, ask("POST", "/jobs", A_JOB, 201), ask("GET", "/jobs/risk"), now, "G", now)
+    present, past, still, back = moments
+    assert present == (600_000, False)
+    assert past[1]
+    assert still == past
+    assert back == (600_001, False)
+    assert simulation.world.jobs.find("risk") is not None
+
+
+def test_a_session_saved_from_the_dashboard_replays_to_the_same_log(served):
+    app = served()
+    drive(app, ask("POST", "/jobs", A_JOB, 201))
+    simulation = app.session.simulation
+    simulation.run_until(900_000)
+    replay = Simulation(load_scenario("saved", text=app.recorder._text(simulation)))
+    replay.run_until(replay.end_ms)
+    assert list(replay.json_lines()) == list(simulation.json_lines())
+
+
+def test_time_passes_for_clients_and_neither_ends_nor_jumps(served):
+    app = served(plays=True)
+    app.session.simulation.run_until(3_600_000)  # nothing is due any more
+    moments = []
+    wait = lambda _: asyncio.sleep(0.3)  # noqa: E731
+    now = lambda app: moments.append(app.session.now_ms)  # noqa: E731
+    drive(app, now, wait, now, "right_curly_bracket", "space", "G", wait, now)
+    assert 3_600_000 <= moments[0] < moments[1] < moments[2] < 3_600_000 + 3_600_000
+    assert contains(messages_of(app), "Clients need time to act", "there is no end to go to")
+
+
+def test_another_run_is_not_opened_while_clients_act_on_this_one(served):
+    app = served()
+    before = app.session
+    drive(app, "colon", *"open one-node-fails", "enter")
+    assert app.session is before
+
+
+def test_the_name_of_a_client_is_the_first_product_of_its_user_agent():
+    assert client_name("azsdk-python-batch/15.1.0 Python/3.11", "host") == "azsdk-python-batch/15.1.0"
+    assert client_name("  ", "host") == "host"
+    assert len(client_name("x" * 9999, "host")) < 999
+
+
+def test_of_many_writes_the_last_is_told():
+    requests = [ClientRequest("az", "POST", f"/jobs/{n}", 201, "", 1.25, 0) for n in range(3)]
+    reads = [ClientRequest("az", "GET", "/jobs", 200, "", 1, 0)]
+    assert note_of_writes(requests + reads) == "az: POST /jobs/2 201, 1.2 ms (+2 more)"
+    assert note_of_writes(reads) == ""
