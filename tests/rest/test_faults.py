@@ -29,7 +29,7 @@ def statuses(one, times, **more):
     return [ask(one, **more).status for _ in range(times)]
 
 
-def test_nothing_fails_unless_the_scenario_says_so():
+def test_gen_22_nothing_fails_unless_the_scenario_says_so():
     assert set(statuses(service(), 500)) == {200}
 
 
