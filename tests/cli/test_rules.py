@@ -41,7 +41,7 @@ def test_a_rule_shows_text_source_option_and_code(capsys, monkeypatch):
     assert first.startswith("NOP-4      A reimage reinstalls the operating system")
     assert [line.split()[0] for line in first.splitlines()[-4:-1]] == ["Source", "Option", "Code"]
     assert second.startswith("GEN-7")
-    assert "Code    about HTTP requests" in second
+    assert "Code    engine/rest/" in second
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
