@@ -137,9 +137,9 @@ def bars_of(*bars, cells=40):
 
 def test_a_bar_that_has_ended_does_not_begin_with_the_symbol_of_what_runs():
     assert bars_of(Bar(0, None, RUNNING, "price-1")).startswith("◉price-1")
-    assert bars_of(Bar(0, 20_000, RUNNING, "price-1")).startswith("█price-1█")
+    assert bars_of(Bar(0, 20_000, RUNNING, "price-1")).startswith("▏price-1█")
     assert bars_of(Bar(0, 20_000, RUNNING, "price-1", (), FAILED))[19] == "✗"
-    assert bars_of(Bar(0, 2_000, RUNNING, "price-1")).startswith("◉█ ")
+    assert bars_of(Bar(0, 2_000, RUNNING, "price-1")).startswith("▏█ ")
 
 
 def test_the_end_of_a_name_is_not_covered_by_the_next_bar():

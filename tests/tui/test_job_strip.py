@@ -161,7 +161,7 @@ def test_the_job_in_focus_is_visible_wherever_it_is_in_the_order():
         app.screen.update()
 
     drive(app, choose, lambda app: seen.extend(text_of(app)))
-    assert contains(seen, "› ◉ job-21")
+    assert contains(seen, "· ◉ job-21")
 
 
 def test_a_problem_counts_failed_tasks_and_nodes_that_could_not_prepare():
