@@ -16,6 +16,7 @@ from tui.widgets.redraw import ResizeFilter, set_title
 from tui.widgets.table import Table
 
 _BLANK: Line = (Span(" "),)
+_GAP = "   "
 _MOST_LINES = 3  # of a sentence below the list
 _DETAILS_CELLS, _FRAME_AND_SCROLLBAR = 42, 3
 _FRAME, _LEAST_ROWS, _FRAME_AND_HEAD, _LEAST_DETAILS, _LEAST_CURVES = 2, 3, 3, 7, 8  # lines
@@ -101,16 +102,21 @@ class ListPage(ResizeFilter, View):
     def update(self) -> None:
         self.table.update()
         self._return_to_row()
-        summary = (*self.model.summary(), *self._said_once())
-        lines = self.query_one(".summary", LinesView)
-        lines.display = bool(summary)
-        lines.show([(*_BLANK, *summary)])
+        self._update_summary()
         self._update_row()
+
+    def _update_summary(self) -> None:
+        """Show counts, and the columns for which the list has no room: those change with its size, too."""
+        counts, said = self.model.summary(), self._said_once()
+        gap = (Span(_GAP),) if counts and said and not counts[-1].text.endswith(_GAP) else ()
+        lines = self.query_one(".summary", LinesView)
+        lines.display = bool(counts or said)
+        lines.show([(*_BLANK, *counts, *gap, *said)])
 
     def _said_once(self) -> Line:
         """Return the columns that have no room and the same text in all rows, each with this text."""
         same = self._table.same_hidden
-        return tuple(Span(f"{name.lower()} {text or 'none'}   ", Role.DIM) for name, text in same)
+        return tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
 
     def _return_to_row(self) -> None:
         if not self._recalled_id or not self.model.count:
@@ -191,7 +197,8 @@ class ListPage(ResizeFilter, View):
         footing.show(lines)
 
     def on_table_moved(self) -> None:
-        """Show the details of the row under the cursor."""
+        """Show the details of the row under the cursor, and what the list leaves out at its size."""
+        self._update_summary()
         self._update_row()
 
     def on_resize(self, event: events.Resize) -> None:

@@ -188,7 +188,7 @@ class Table(ResizeFilter, RowsView):
     def _measure(self, rows: Iterable[Sequence[Span]]) -> None:
         """Note the longest text of each column. Columns do not become narrower while the same list is shown."""
         model = self.model
-        asked = model, self.size.width, model.session.job_id, model.session.pool_id
+        asked = model, self.size, model.session.job_id, model.session.pool_id
         known = self._needs[1] if self._needs[0] == asked else [0] * len(model.columns)
         self._needs = asked, [max(needs) for needs in zip(known, *(map(_cells, row) for row in rows), strict=True)]
 
@@ -291,7 +291,7 @@ class Table(ResizeFilter, RowsView):
         self._shown.clear()
         set_line_count(self, self.model.count + _HEADER_LINES)
         self.scroll_into_view(self._at)
-        self.refresh()
+        self._draw_changes()
         self.post_message(self.Moved())
 
     # -- moving --------------------------------------------------------------------------------------------------
