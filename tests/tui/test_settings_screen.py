@@ -97,7 +97,7 @@ def test_a_key_is_pressed_for_a_binding_and_works_at_once(dashboard_at):
     at = [identity for identity, _, _ in app.main_screen.keymap.listed()].index("view.pools")
     drive(
         app,
-        *("2", "s", *["down"] * (first_key + at + 1)),  # the view Pools is remembered with its cursor by now
+        *("2", "s", *["down"] * (first_key + at)),
         "enter",
         lambda app: seen.append(text_of(app)),
         "f7",

@@ -136,13 +136,13 @@ def test_enter_opens_what_is_there_once_that_is_the_moment(dashboard_at):
 def test_w_on_a_gap_tells_why_the_node_did_nothing(dashboard_at):
     seen = []
     drive(
-        dashboard_at(620),
+        dashboard_at(470),
         *("8", five_seconds, "down", "down", "down", "w"),
         lambda app: seen.append(text_of(app)),
         *("escape", *["shift+left"] * 8, "w"),
         lambda app: seen.append(text_of(app)),
     )
-    assert contains(seen[0], "Why, at 08:10:20", "Why is n3 of pool shared idle?")
+    assert contains(seen[0], "Why, at 08:07:50", "Why is n3 of pool shared idle?")
     assert contains(seen[1], "Why, at 08:00:00", "Why is pool shared resizing?")  # before it had come
 
 
@@ -190,4 +190,4 @@ def test_the_band_gives_way_where_there_is_little_room(dashboard_at):
     seen = []
     for size in ((120, 40), (80, 24), (80, 17)):
         drive(dashboard_at(LATER_S), "8", lambda app: seen.append(text_of(app)), size=size)
-    assert [any(line.startswith("│ preparing  ") for line in lines) for lines in seen] == [True, True, False]
+    assert [any(line.startswith("┃ preparing  ") for line in lines) for lines in seen] == [True, True, False]
