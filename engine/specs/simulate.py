@@ -168,7 +168,7 @@ MOST_REQUESTS = 1_000_000  # a second
 
 
 class SimulateService(Spec):
-    """How the REST endpoint fails its clients; a run without clients does not depend on it (GEN-22).
+    """Failures of the REST endpoint, for its clients; a run without clients does not depend on them (GEN-22).
 
     ``error_rate`` is the share of requests that fail with 500, ``throttle`` the number of requests a second beyond
     which they are refused with 503, ``latency`` how long clients wait for an answer. Seconds are those of the clients.

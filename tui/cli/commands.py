@@ -55,7 +55,7 @@ class _GivenToOpen(ClientOptions):
 
 
 class _Shown(NamedTuple):
-    """How the dashboard is opened."""
+    """The options of the dashboard that is opened."""
 
     at: str | None
     paused: bool

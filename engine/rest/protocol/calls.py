@@ -1,4 +1,4 @@
-"""What the handler of an operation works on: a request, its route, and the simulation."""
+"""The call of an operation, which its handler gets: a request, its route, and the simulation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Latest:
-    """What is kept between calls, so that each reads only what the log has got since."""
+    """Readers of the log that are kept between calls, so that each call reads only new entries."""
 
     def __init__(self, simulation: Simulation) -> None:
         """Read nothing yet."""
