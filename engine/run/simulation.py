@@ -84,8 +84,10 @@ class Simulation:
     @property
     def finished(self) -> bool:
         """True if nothing more can happen, or the end of the run is reached."""
-        if self.now_ms >= self.end_ms or self.awaits_commands:
-            return self.now_ms >= self.end_ms
+        if self.now_ms >= self.end_ms:
+            return True
+        if self.awaits_commands:
+            return False
         return self.world.calendar.peek_ms() is None or self._only_endless_is_left
 
     def run_until(self, until_ms: int) -> None:
