@@ -47,6 +47,12 @@ def test_panes_that_fill_the_room_get_their_best_after_the_others():
     assert divide(20, [Wish(4, 30, MUCH), Wish(4, 14, MUCH)]) == [13, 7]
 
 
+def test_a_pane_that_grows_in_steps_leaves_the_rest_of_a_step_to_others():
+    assert divide(34, [Wish(5, 18, 28, step=5), Wish(4, 8, MUCH)]) == [18, 16]
+    assert divide(38, [Wish(5, 18, 28, step=5), Wish(4, 8, MUCH)]) == [23, 15]
+    assert [Wish(5, 18, 28, step=5).unused(rows) for rows in (10, 18, 20, 23, 30)] == [0, 0, 2, 0, 2]
+
+
 def test_where_all_have_enough_the_rest_is_divided_in_proportion():
     assert divide(20, [Wish(2, 4, 4), Wish(2, 6, 6)]) == [8, 12]
 

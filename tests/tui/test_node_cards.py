@@ -313,6 +313,29 @@ def test_the_pane_wishes_for_no_more_rows_than_its_nodes_can_fill(size):
     assert wish.least <= wish.best <= wish.most <= size[1] // 2 + 1
 
 
+@pytest.mark.parametrize("size", EACH_SIZE)
+def test_cards_with_output_fill_their_pane(size, session_at):
+    app = Dashboard(session_at(200, "output-to-read").simulation, plays=False)
+    empty = []
+
+    def note(app):
+        node_map = app.screen.query_one(NodeMap)
+        layout = node_map.layout_now
+        assert layout.form is not Form.CARD or layout.height(2) > size[1] // 4
+        empty.append(node_map.size.height - layout.height(2))
+
+    drive(app, note, size=size)
+    assert empty[0] < 3 or size == (80, 24)
+
+
+def test_a_card_is_no_higher_than_its_output(session_at):
+    session = session_at(200, "output-to-read")
+    model = NodeMapModel(session)
+    model.update()
+    assert model.output_lines() == 5
+    assert card(model, 0, lines=model.needs().card_most)[-2].strip("│ ") != ""
+
+
 def test_the_cursor_on_a_card_is_seen_without_colour(working):
     model = model_of(working)
     head = Cards(model).card(0, 60, 9, is_cursor=True)[0]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, do, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
@@ -24,9 +24,11 @@ from tui.widgets.node_map import NodeMap
 LATER_S = 330
 
 
-def model_of(sim, lens=Lens.STATE, **how):
+def model_of(sim, lens=Lens.STATE, *, with_gone=False, **how):
     model = NodeMapModel(Session(sim, **how))
     model.look_through(lens)
+    if with_gone:
+        model.compact()
     return model
 
 
@@ -61,17 +63,17 @@ def mixed():
 
 def test_marks_beside_a_cell_tell_what_takes_no_tasks_and_what_is_spot(mixed):
     layout = Layout(Form.CELL, 10, 2)
-    text = cells(model_of(mixed), layout)
+    text = cells(model_of(mixed, with_gone=True), layout)
     assert text[:12] == "◉ ⊖-∅ . ⊗ ◉·"
-    assert cells(model_of(mixed, ascii_only=True), layout).isascii()
+    assert cells(model_of(mixed, with_gone=True, ascii_only=True), layout).isascii()
 
 
 def test_beside_phases_a_state_keeps_its_symbol(mixed):
-    names = said(model_of(mixed, Lens.PHASE))
+    names = said(model_of(mixed, Lens.PHASE, with_gone=True))
     assert names["failed"] == 1
     assert names["unusable"] == 1
     assert names["left the pool"] == 1
-    model = model_of(mixed, Lens.PHASE)
+    model = model_of(mixed, Lens.PHASE, with_gone=True)
     symbols = [glyph.symbol for glyph, _ in model.counts()]
     letters = [glyph.letter for glyph, _ in model.counts()]
     assert len(set(symbols)) == len(symbols)
@@ -79,7 +81,7 @@ def test_beside_phases_a_state_keeps_its_symbol(mixed):
 
 
 def test_the_age_lens_is_stronger_for_what_is_older(mixed):
-    assert said(model_of(mixed, Lens.AGE)) == {"1 to 5 minutes": 5, "left the pool": 1}
+    assert said(model_of(mixed, Lens.AGE, with_gone=True)) == {"1 to 5 minutes": 5, "left the pool": 1}
     run_to(mixed, minutes=70)
     assert "an hour or longer" in said(model_of(mixed, Lens.AGE))
 
@@ -90,6 +92,7 @@ def test_the_failures_lens_counts_tasks_and_hooks(session_at):
     runs = [model.session.nodes().row(node) for node in model.nodes]
     failed = sum(row.total_run - row.total_succeeded for row in runs if row.state is not None) + 1  # a preparation
     assert failed > 1
+    model.compact()  # show the node that has left, too
     counted = {glyph.name: count for glyph, count in model.counts()}
     assert counted.pop("no failure", 0) + sum(counted.values()) == 6
     assert sum(int(name.split()[0]) * count for name, count in counted.items() if name[0].isdigit()) == failed
@@ -102,7 +105,7 @@ def test_trouble_comes_first_in_the_legend_and_order_does_not_follow_numbers(mix
 
 
 def test_the_legend_is_laid_out_in_lines_that_fit(mixed):
-    entries = laid_out(model_of(mixed).counts(), GlyphSet(ascii_only=False), 24)
+    entries = laid_out(model_of(mixed, with_gone=True).counts(), GlyphSet(ascii_only=False), 24)
     assert entries[-1].line > 0
     assert all(entry.first + width(entry.spans) <= 24 for entry in entries)
     assert len({entry.glyph for entry in entries}) == len(entries)
@@ -161,9 +164,54 @@ def hundred():
     return many(95)
 
 
+def test_nodes_that_have_gone_have_no_card_and_the_title_counts_them(mixed):
+    model = model_of(mixed)
+    assert len(model.nodes) == 5
+    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 left · lens 1 of 5")
+    assert model.compact()
+    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 5")
+
+
+def test_of_a_pool_whose_nodes_have_all_gone_their_number_is_said():
+    sim = simulation(a_job(tasks=1), pool=a_pool(nodes=3))
+    run_to(sim, seconds=READY_S + 5)
+    do(sim, "deletePool", poolId="p")
+    run_to(sim, minutes=9)
+    model = model_of(sim)
+    assert model.empty() == ("All its 3 nodes have left the pool.", "D shows them.")
+    assert model.compact()
+    assert len(model.nodes) == 3
+
+
+def test_in_a_large_pool_nodes_that_have_gone_keep_their_places():
+    sim = many(40)
+    do(sim, "removeNodes", poolId="p", nodeList=[7])
+    run_to(sim, seconds=READY_S + 200)
+    model = model_of(sim)
+    assert said(model).get("left the pool") == 1
+    assert len(model.nodes) == 40
+
+
+def test_the_cursor_stays_on_its_node_when_one_before_it_leaves():
+    app, seen = Dashboard(many(4), plays=False), []
+
+    def remove(app):
+        node_map = app.screen.query_one(NodeMap)
+        node_map.move_to(2)
+        seen.append(node_map.subject)
+        do(app.session.simulation, "removeNodes", poolId="p", nodeList=[0])
+        run_to(app.session.simulation, seconds=READY_S + 200)
+        app.session.update()
+        app.screen.update()
+        seen.append(node_map.subject)
+
+    drive(app, remove)
+    assert seen[0] == seen[1]
+
+
 def test_nodes_that_have_gone_are_left_out_by_a_key_and_come_back_with_the_past(mixed):
     sim = mixed
-    model = model_of(sim)
+    model = model_of(sim, with_gone=True)
     before = cells(model, ONE_CELL)
     assert len(before) == 6
     assert model.compact()
@@ -179,8 +227,14 @@ def test_nodes_that_have_gone_are_left_out_by_a_key_and_come_back_with_the_past(
     model.session.update()
     model.update()
     assert len(model.nodes) == 5
-    assert not model.compact()
+    assert model.compact()
     assert len(model.nodes) == 6
+
+
+def test_where_no_node_has_gone_the_key_changes_nothing():
+    model = model_of(many(2))
+    assert not model.compact()
+    assert len(model.nodes) == 2
 
 
 def test_a_pool_whose_target_is_zero_is_not_said_to_have_no_nodes_yet():
@@ -213,7 +267,7 @@ def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
 
     def roles(app):
         model = app.screen.query_one(NodeMap).model
-        rows = [MapLines(model).row(at, Layout(Form.LINE, 1, 60), None) for at in range(6)]
+        rows = [MapLines(model).row(at, Layout(Form.LINE, 1, 60), None) for at in range(5)]
         words = [{span.role for span in line if span.text.strip()} for (line,) in rows]
         seen.append(words.count({Role.DIM}))
 
@@ -224,7 +278,7 @@ def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
         seen.append(list(app.session.marks))
 
     drive(app, "tab", "right", "left", "enter", roles, "m", marks, "a", note, "escape", "escape", roles, "u", marks)
-    assert seen[0] == 5
+    assert seen[0] == 4
     assert seen[1] == [ItemRef("node", 1)]
     assert contains(seen[2], "Act on this node")
     assert seen[3] == 0

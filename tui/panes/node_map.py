@@ -28,7 +28,7 @@ _FRAME, _LEGEND = 2, 2  # lines, those of the legend at most
 _SIDES = 4  # cells of frame and padding
 _LOW = 6  # lines; a lower pane has a legend of one line and no description
 _LOW_VIEW = 24  # lines
-_MORE_OUTPUT = 3  # lines by which each card can grow
+_MORE_OUTPUT = 3  # lines by which each card can grow at most
 
 
 class NodeMapPane(Vertical):
@@ -81,8 +81,10 @@ class NodeMapPane(Vertical):
             best = model.layout(cells, of_others - of_cells)
         rest = of_words if best.form in (Form.CARD, Form.LINE) else of_cells
         lines = best.height(count) + rest
-        more = best.rows(count) * _MORE_OUTPUT if best.form is Form.CARD and model.has_output() else 0
-        return Wish(min(lines, model.layout(cells, 2).height(count) + of_cells), lines, lines + more)
+        can_grow = min(_MORE_OUTPUT, model.needs().card_most - best.lines) if best.form is Form.CARD else 0
+        rows = best.rows(count)
+        least = min(lines, model.layout(cells, 2).height(count) + of_cells)
+        return Wish(least, lines, lines + rows * can_grow, rows if can_grow else 1)
 
     def _describe(self, *, is_shown: bool) -> None:
         described, node_map = self.query_one("#described", LinesView), self.query_one(NodeMap)

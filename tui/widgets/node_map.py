@@ -13,7 +13,7 @@ from tui.viewmodels.node_map.layout import Form, Layout
 from tui.viewmodels.text.styled import ItemRef, Role, Span, cut
 from tui.widgets.cursor import CursorView
 from tui.widgets.lines import strip_of
-from tui.widgets.messages import OpenSubject
+from tui.widgets.messages import OpenSubject, say
 from tui.widgets.redraw import ResizeFilter, set_line_count
 
 if TYPE_CHECKING:
@@ -80,8 +80,11 @@ class NodeMap(ResizeFilter, CursorView):
 
     def update(self) -> None:
         """Update the model, and draw the lines that have changed."""
+        key = self.key
         self.model.update()
         unit = self.layout_now.nodes
+        if unit == 1 and key is not None and key != self.key and key in self.model.nodes:
+            self.cursor = self.model.nodes.index(key)  # a node before it has left
         self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1)) // unit * unit
         self._draw()
 
@@ -174,7 +177,8 @@ class NodeMap(ResizeFilter, CursorView):
     def action_compact(self) -> None:
         """Leave out the nodes that have left the pool, or show them again."""
         key = self.key
-        self.model.compact()
+        if not self.model.compact():
+            say(self, "No node has left this pool.")
         if key in self.model.nodes:
             self.cursor = self.model.nodes.index(key)
         self.post_message(self.Changed())

@@ -9,6 +9,7 @@ from engine.views.pages.instances import Hook, HookStatus
 from engine.views.pages.node_work import hooks_on, last_output, tasks_on
 from tui.viewmodels.node_map.layout import FRAMED_LINES
 from tui.viewmodels.node_map.lenses import Lens
+from tui.viewmodels.node_map.model import MOST_OUTPUT
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, TASK, hook_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, one_line, squeeze, width
@@ -24,7 +25,7 @@ _BAR_FROM, _WORDS_FROM, _MOST_BAR = 24, 34, 20  # cells of a task's line with a 
 _STATE_FROM, _STATE_CELLS = 44, 12  # cells of a line with the name of the state, and of the name
 _PHASE_FROM, _PHASE_CELLS = 72, 16  # cells of a line with the glyph of the lens
 _HOOK_NAMES = {Hook.PREPARATION: "prep", Hook.RELEASE: "release"}
-_MOST_TASKS, _MOST_OUTPUT = 8, 6
+_MOST_TASKS = 8
 
 
 class Cards:
@@ -106,7 +107,7 @@ class Cards:
         body += both
         output = self._output(row.node) if len(body) < lines else None
         if output is not None:
-            room = min(_MOST_OUTPUT, lines - len(body))
+            room = min(MOST_OUTPUT, lines - len(body))
             label = f"{output.process}: "
             for at, text in enumerate(output.lines[-room:]):
                 begin = label if at == 0 else "  "
@@ -183,7 +184,7 @@ class Cards:
             self._read_at = moment
             self._outputs.clear()
         if node not in self._outputs:
-            self._outputs[node] = last_output(simulation, node, _MOST_OUTPUT)
+            self._outputs[node] = last_output(simulation, node, MOST_OUTPUT)
         return self._outputs[node]
 
     # -- a line --------------------------------------------------------------------------------------------------

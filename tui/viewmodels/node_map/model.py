@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _MOST_TASKS = 4  # on a card
-_OUTPUT_LINES, _MOST_OUTPUT_LINES = 2, 6  # on a card: wished, and at most
+_OUTPUT_LINES, MOST_OUTPUT = 2, 6  # on a card: wished, and at most
 
 
 class NodeMapModel:
@@ -42,9 +42,13 @@ class NodeMapModel:
         self._states = b""
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
         self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
+        self._with_gone: set[str] = set()  # pools of which the user wants to see all nodes
         self._shown: tuple[object, bytes] = (None, b"")
-        self._with_output: object = None  # jumps in time and pool for which output has been seen
+        self._output_of: object = None  # jumps in time and pool for which lines of output have been counted
+        self._output_at: object = None  # the moment at which they were counted
+        self._output_lines = 0
         self._count = 0  # of nodes without a zoom
+        self._hidden = 0  # nodes that are left out
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices, for the settings file."""
@@ -65,8 +69,10 @@ class NodeMapModel:
         self.lens = self._chosen or first_lens(self.session.job(self.session.job_id))
         nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, now_ms)
         positions: Sequence[int] = range(len(nodes))
-        if self._left_out.get(page.pool_id):
-            shown = self._shown_of(states)
+        self._hidden = 0
+        if left_out := self._left_out_now(states):
+            shown = self._shown_of(states, left_out)
+            self._hidden = shown.count(0)
             nodes, positions = tuple(compress(nodes, shown)), tuple(compress(positions, shown))
             states, facts = bytes(compress(states, shown)), tuple(compress(facts, shown))
         self._count = len(nodes)
@@ -92,9 +98,21 @@ class NodeMapModel:
         self.codes = bytes(map({pair: places[glyph] for pair, glyph in found.items()}.__getitem__, pairs))
         self._coded = known
 
-    def _shown_of(self, states: bytes) -> bytes:
+    def _left_out_now(self, states: bytes) -> frozenset[int]:
+        """Return the indexes of the nodes to leave out.
+
+        While few enough for cards are in the pool, those are all that have left it: a card of such a node says nothing.
+        In a larger map the user decides, because there each node is found by its place.
+        """
+        pool_id, gone = self.page.pool_id, count_gone(states)
+        if not gone or pool_id in self._with_gone:
+            return frozenset()
+        if len(states) - gone <= MOST_CARDS:
+            return frozenset(gone_in(states))
+        return self._left_out.get(pool_id, frozenset())
+
+    def _shown_of(self, states: bytes, left_out: frozenset[int]) -> bytes:
         """Return a byte for each node of the pool, 0 for those left out. In the past a node may be back."""
-        left_out = self._left_out[self.page.pool_id]
         known = self.session.simulation.jumps, len(states), count_gone(states), self.page.pool_id, left_out
         if self._shown[0] != known:
             shown = bytearray(b"\1") * len(states)
@@ -104,13 +122,20 @@ class NodeMapModel:
         return self._shown[1]
 
     def compact(self) -> bool:
-        """Leave out the nodes that have left the pool, or show them again. Return True if some were left out."""
+        """Leave out the nodes that have left the pool, or show them again. Return True if there is any such node."""
         pool_id = self.page.pool_id
         gone = frozenset(self._positions[at] for at in gone_in(self._states))
-        self._left_out[pool_id] = self._left_out.get(pool_id, frozenset()) | gone if gone else frozenset()
+        if gone:
+            self._left_out[pool_id] = self._left_out.get(pool_id, frozenset()) | gone
+            self._with_gone.discard(pool_id)
+        elif self._hidden:
+            self._left_out.pop(pool_id, None)
+            self._with_gone.add(pool_id)
+        else:
+            return False
         self.zooms.clear()
         self.update()
-        return bool(gone)
+        return True
 
     def look_through(self, lens: Lens) -> None:
         """Choose a lens."""
@@ -147,17 +172,24 @@ class NodeMapModel:
         told = 1 + tasks + any(phase.is_specified for phase in phases)
         card = told + (len(self.nodes) > 1 or told >= FRAMED_LINES)  # a line of space or frame
         last = self._positions[-1] if self._positions else 0
-        least, most = (_OUTPUT_LINES, _MOST_OUTPUT_LINES) if self.has_output() else (0, 0)
-        return Needs(card + least, card + most, len(f"n{last}"))
+        output = self.output_lines()
+        return Needs(card + min(output, _OUTPUT_LINES), card + output, len(f"n{last}"))
 
-    def has_output(self) -> bool:
-        """Return whether the nodes in view, few enough for cards, have shown output since the last jump in time."""
-        known = self.session.simulation.jumps, self.page.pool_id
-        if self._with_output != known and len(self.nodes) <= MOST_CARDS:
-            simulation = self.session.simulation
-            if any(last_output(simulation, node, 1) is not None for node in self.nodes):
-                self._with_output = known
-        return self._with_output == known
+    def output_lines(self) -> int:
+        """Return the most lines of output that a node in view has had since the last jump in time, up to six.
+
+        The number never falls while time goes by: cards that shrink and grow with each new file would be restless.
+        """
+        simulation = self.session.simulation
+        known = simulation.jumps, self.page.pool_id
+        if self._output_of != known:
+            self._output_of, self._output_lines, self._output_at = known, 0, None
+        moment = len(simulation.log), self.nodes
+        if self._output_lines < MOST_OUTPUT and len(self.nodes) <= MOST_CARDS and self._output_at != moment:
+            self._output_at = moment
+            found = (last_output(simulation, node, MOST_OUTPUT) for node in self.nodes)
+            self._output_lines = max(self._output_lines, *(len(each.lines) for each in found if each), 0)
+        return self._output_lines
 
     def title(self, cells: int, layout: Layout) -> str:
         """Return what is shown: the number of nodes or the part in view, the nodes in a cell, and the lens."""
@@ -165,6 +197,8 @@ class NodeMapModel:
         nodes = fmt.counted(len(self.nodes), "node")
         if self.zooms:
             nodes = f"{self.span_name(0, len(self.nodes))} of {self._count:,} · esc back"
+        elif self._hidden:
+            nodes = f"{nodes}, {self._hidden:,} left"
         long = short = ""
         if layout.form is Form.GROUP:
             long, short = " a cell: any failure, else most", " a cell, worst"
@@ -173,6 +207,7 @@ class NodeMapModel:
             long, short = (f" · {layout.nodes:,}{each}" for each in (long, short))
         forms = (
             f"Nodes · {nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
+            f"{nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
             f"{nodes}{long} · {lens}",
             f"{nodes}{short} · {lens}",
             f"{nodes}{short}",
@@ -249,8 +284,9 @@ class NodeMapModel:
         """Say why there are no cells."""
         if not self.session.pool_id:
             return self.session.no_pool()
-        if self._left_out.get(self.session.pool_id):
-            return ("All its nodes have left and are hidden.", "D shows them again.")
+        if self._hidden:
+            who = "Its node has" if self._hidden == 1 else f"All its {self._hidden:,} nodes have"
+            return (f"{who} left the pool.", f"D shows {'it' if self._hidden == 1 else 'them'}.")
         pool = self.session.pool(self.session.pool_id)
         if pool is not None and pool.state is None:
             return (f"Pool {self.session.pool_id} was deleted. It had no nodes.",)

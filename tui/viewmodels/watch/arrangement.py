@@ -17,11 +17,19 @@ _KEPT_ROWS = 6  # an arrangement stays until another one costs so many rows less
 
 
 class Wish(NamedTuple):
-    """The rows that a pane can use, frame included: at least, for all that matters, and at most."""
+    """The rows that a pane can use, frame included: at least, for all that matters, and at most.
+
+    Beyond its best it can use only whole steps, such as a line more for each of its cards.
+    """
 
     least: int
     best: int
     most: int
+    step: int = 1
+
+    def unused(self, rows: int) -> int:
+        """Return how many of so many rows stay empty."""
+        return max(0, rows - self.most) + max(0, min(rows, self.most) - self.best) % self.step
 
 
 class Region(NamedTuple):
@@ -179,7 +187,7 @@ def _cost(arrangement: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]
             continue
         if region is not None:
             lacking = max(0, wish.best - region.height) * (1 if name in _FILLING else _WEIGHT)
-            cost += region.width * (2 * max(0, region.height - wish.most) + lacking)
+            cost += region.width * (2 * wish.unused(region.height) + lacking)
         elif name not in _OPTIONAL:
             cost += arrangement.width // arrangement.columns * wish.best * _HIDDEN
     return cost
@@ -232,8 +240,8 @@ def divide(height: int, wishes: Sequence[Wish], is_filling: Sequence[bool] = ())
     """Return the rows of each pane in a column; together they are the whole height.
 
     All get their least first. Rows that remain bring each nearer to its best in proportion, panes that only fill the
-    room after the others; what still remains is shared equally by those below their most. If all have their most, the
-    rest is divided in proportion to their rows.
+    room after the others; what still remains is shared equally by those below their most. Rows beyond whole steps go
+    to the others. If all have their most, the rest is divided in proportion to their rows.
     """
     if not wishes:
         return []
@@ -246,12 +254,10 @@ def divide(height: int, wishes: Sequence[Wish], is_filling: Sequence[bool] = ())
         ]
         shares = _in_proportion(min(height - sum(lines), sum(gaps)), gaps)
         lines = [at + share for at, share in zip(lines, shares, strict=True)]
-    while growing := [at for at, wish in enumerate(wishes) if lines[at] < wish.most]:
-        share, extra = divmod(height - sum(lines), len(growing))
-        if share < 0 or not share + extra:
-            break
-        for number, at in enumerate(growing):
-            lines[at] = min(wishes[at].most, lines[at] + share + (number < extra))
+    _grow(lines, height, wishes)
+    for at, wish in enumerate(wishes):
+        lines[at] -= wish.unused(lines[at]) if wish.step > 1 else 0
+    _grow(lines, height, [Wish(1, 1, lines[at]) if wish.step > 1 else wish for at, wish in enumerate(wishes)])
     rest = height - sum(lines)
     if rest > 0:
         shares = [rest * at // sum(lines) for at in lines]
@@ -260,6 +266,16 @@ def divide(height: int, wishes: Sequence[Wish], is_filling: Sequence[bool] = ())
     at = max(range(len(lines)), key=lines.__getitem__)
     lines[at] = max(1, lines[at] + rest)
     return lines
+
+
+def _grow(lines: list[int], height: int, wishes: Sequence[Wish]) -> None:
+    """Share the rows that remain equally among the panes that are below their most."""
+    while growing := [at for at, wish in enumerate(wishes) if lines[at] < wish.most]:
+        share, extra = divmod(height - sum(lines), len(growing))
+        if share < 0 or not share + extra:
+            break
+        for number, at in enumerate(growing):
+            lines[at] = min(wishes[at].most, lines[at] + share + (number < extra))
 
 
 def _in_proportion(spare: int, gaps: Sequence[int]) -> list[int]:
