@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import cache, partial
 
 from engine.base.node_states import UNBILLED
 from engine.base.terms import InstanceState, NodeState, TaskResult, TaskState
@@ -58,13 +59,14 @@ def check_series(sim, series: RunSeries) -> None:
     """Compare every series with recounts at some of its moments."""
     world = sim.world
     many = 10_000  # a column for each bucket
+    recount = cache(partial(Recount, sim))  # the windows and the rows have moments in common
     for window in Window:
         for row, pool in enumerate(world.pools.rows):
             if world.pools.find(pool.id) is pool:
-                _check_pool(sim, row, series.of_pool(pool.id, window, many))
+                _check_pool(sim, recount, row, series.of_pool(pool.id, window, many))
         for job in world.jobs.rows:
             if world.jobs.find(job.id) is job:
-                _check_job(sim, job.row, series.of_job(job.id, window, many))
+                _check_job(sim, recount, job.row, series.of_job(job.id, window, many))
 
 
 def _moments(axis):
@@ -75,10 +77,10 @@ def _moments(axis):
             yield number, axis.edges[number + 1] * axis.every_ms
 
 
-def _check_pool(sim, row, found):
+def _check_pool(sim, recount, row, found):
     world = sim.world
     for number, end_ms in _moments(found.axis):
-        there = Recount(sim, end_ms)
+        there = recount(end_ms)
         states = [state for node, state in there.nodes.items() if world.nodes[node].pool == row and state is not None]
         kinds = Counter(map(kind_of_node, states))
         assert found.running[number] == kinds[Measure.NODES_RUNNING]
@@ -89,12 +91,12 @@ def _check_pool(sim, row, found):
         assert found.target[number] == there.targets[row]
 
 
-def _check_job(sim, row, found):
+def _check_job(sim, recount, row, found):
     world, every_ms = sim.world, found.axis.every_ms
     for number, end_ms in _moments(found.axis):
         minute_ms = max(1, round(MINUTE_MS / every_ms)) * every_ms
         begin_ms = max(0, min(found.axis.edges[number] * every_ms, end_ms - minute_ms))
-        there, earlier = Recount(sim, end_ms), Recount(sim, begin_ms)
+        there, earlier = recount(end_ms), recount(begin_ms)
         states = Counter(state for task, state in there.tasks.items() if world.tasks.block_of(task).job == row)
         ended_ms = world.jobs[row].end_ms
         has_ended = ended_ms is not None and ended_ms < end_ms
