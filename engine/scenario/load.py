@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -32,10 +32,11 @@ from engine.scenario.model import (
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications, text_at
 from engine.scenario.pasted import as_created
+from engine.scenario.study import read_study
 from engine.scenario.sweep import check_keys
 from engine.scenario.tasks import read_job_tasks
 from engine.scenario.timeline import read_timeline
-from engine.scenario.tree import ReadingStopped, parse
+from engine.scenario.tree import ReadingStopped, Tree, parse
 from engine.scenario.warnings import WarningCollector
 from engine.scenario.wording import shown
 from engine.specs.account import Account
@@ -67,6 +68,7 @@ KEYS = (
     "jobSchedules",
     "timeline",
     "expect",
+    "study",
 )
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
@@ -87,10 +89,25 @@ def load(path_or_name: str, *, text: str | None = None, strict: bool = False) ->
         ScenarioError: The scenario has mistakes; all of them are listed in the order of the file.
     """
     source = read_source(path_or_name) if text is None else ScenarioSource(path_or_name, text)
+    return _loaded(source, _read, strict=strict)
+
+
+def load_tree(source: ScenarioSource, tree: Tree, *, strict: bool = False) -> Scenario:
+    """Return the scenario in a tree that was made from ``source``, for instance with other values.
+
+    Raises:
+        ScenarioError: The scenario has mistakes; all of them are listed in the order of the file.
+    """
+    return _loaded(source, lambda document, _: _read_root(DocumentPlace(document, tree), source), strict=strict)
+
+
+def _loaded(
+    source: ScenarioSource, read: Callable[[Document, ScenarioSource], Scenario | None], *, strict: bool
+) -> Scenario:
     document = Document(source.path)
     scenario = None
     with suppress(ReadingStopped), gc_pause.paused():
-        scenario = _read(document, source)
+        scenario = read(document, source)
     problems, warnings = document.problems, _in_order(document.warnings)
     if strict:
         problems += [replace(warning, severity=Severity.ERROR) for warning in warnings]
@@ -115,6 +132,10 @@ def _read(document: Document, source: ScenarioSource) -> Scenario | None:
     if tree.value is None:
         root.report("the file is empty: a scenario begins with 'scenario: NAME'")
         return None
+    return _read_root(root, source)
+
+
+def _read_root(root: DocumentPlace, source: ScenarioSource) -> Scenario | None:
     return _ScenarioReader(root, source).read() if check_keys(root, KEYS) else None
 
 
@@ -169,6 +190,7 @@ class _ScenarioReader:
             job_schedules=schedules,
             timeline=timeline,
             expect=expect,
+            study=read_study(root),
             acts=processes.acts,
             acts_wait=processes.waits,
         )

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engine.base.terms import ReleaseAfter
+from engine.scenario.study import StudySection
 from engine.specs.base import Bool, Spec
 from engine.specs.refusals.pool import PoolSetting
 from engine.specs.simulate import SimulateService, SimulateSpot
@@ -166,6 +167,7 @@ class Scenario:
     job_schedules: tuple[JobScheduleEntry, ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     expect: tuple[Expectation, ...] = ()
+    study: StudySection = field(default_factory=StudySection, compare=False)  # a run ignores it
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
     # What processes do: their commands, by the text of each `does`, and whether some of them wait for a condition.
     acts: Mapping[str, tuple[TimelineEntry, ...]] = field(default_factory=dict, compare=False, repr=False)

@@ -53,7 +53,13 @@ def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
         kept = _appended(text, tree, entries) if entries else text
         if kept is not None and _reads_as(kept, wanted):
             return kept
-    return "".join(_block(wanted))
+    return document_text(wanted)
+
+
+def document_text(value: Plain) -> str:
+    """Return the YAML of a whole scenario, written anew."""
+    assert isinstance(value, dict)
+    return "".join(_block(value))
 
 
 def keys_of(text: str) -> frozenset[str]:
@@ -84,7 +90,7 @@ def with_settings(text: str, settings: Mapping[str, Plain]) -> str:
         else:
             lines.append(line)
     kept = "".join(lines)
-    return kept if _reads_as(kept, wanted) else "".join(_block(wanted))
+    return kept if _reads_as(kept, wanted) else document_text(wanted)
 
 
 def _reads_as(text: str, wanted: Plain) -> bool:

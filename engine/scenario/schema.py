@@ -28,6 +28,7 @@ from engine.scenario.conditions import (
 )
 from engine.scenario.model import Options
 from engine.scenario.spelling import RESOURCE_NAMES
+from engine.scenario.study import MEASURES, SHORT_NAMES
 from engine.specs.account import Account
 from engine.specs.base import Spec, accepted_names, wire_names
 from engine.specs.command import OnJob
@@ -100,6 +101,32 @@ def _properties() -> dict[str, Schema]:
         "jobSchedules": _list({"$ref": "#/$defs/jobScheduleEntry"}, "Job schedules, as they are added."),
         "timeline": _list({"$ref": "#/$defs/timelineEntry"}, "Commands and faults, by time or condition."),
         "expect": _list({"$ref": "#/$defs/expectation"}, "What must hold at the end, or at a time."),
+        "study": _study(),
+    }
+
+
+def _study() -> Schema:
+    """Return the schema of ``study``; the values of factors are whatever their paths take."""
+    numbers: Schema = {"type": "string", "pattern": r"^[-+.0-9]+\.\.[-+.0-9]+(:[+.0-9]+)?$"}
+    seeds = [{"type": "integer", "minimum": 1}, numbers, {"type": "array", "items": {"type": "integer"}}]
+    end = _mapping({"jobId": {"type": "string"}, "end": {}}, required=["jobId"])
+    measures = {"anyOf": [{"enum": [*MEASURES, *SHORT_NAMES]}, end]}
+    return {
+        "description": "What `batchdeck study` varies; a run ignores it.",
+        **_mapping(
+            {
+                "seeds": {
+                    "description": "The seeds of each variant: 20 for 1 to 20, a range, or a list.",
+                    "anyOf": seeds,
+                },
+                "vary": {
+                    "description": "Paths such as pools.render.vmSize, with a list of values or a range A..B:STEP.",
+                    "type": "object",
+                    "additionalProperties": {"anyOf": [{"type": "array", "minItems": 1}, numbers]},
+                },
+                "measure": _list(measures, "What the table shows beside the usual columns."),
+            }
+        ),
     }
 
 

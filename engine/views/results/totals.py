@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import TaskResult
 from engine.base.units import HOUR_MS
-from engine.state.tasks import ACTIVE, COMPLETED
+from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, RUNNING
 from engine.views.log.transitions import ready_ms
 
 if TYPE_CHECKING:
@@ -75,6 +75,29 @@ def release_totals(world: World, rows: Iterable[int] | None = None) -> InstanceT
 def _instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
     results = [view.result for view in views if view is not None]
     return InstanceTotals(len(results), results.count(TaskResult.FAILURE))
+
+
+def task_waits_ms(world: World) -> list[int]:
+    """Return the times from creation to the latest start of the tasks that have started, without deleted ones."""
+    tasks, found = world.tasks, list[int]()
+    for job in world.jobs.present():
+        for number in job.blocks:
+            block = tasks.blocks[number]
+            rows = slice(block.first, block.first + block.source.count)
+            found += [
+                started_ms - block.created_ms
+                for state, started_ms in zip(tasks.state[rows], tasks.started[rows], strict=True)
+                if state in (RUNNING, COMPLETED) and started_ms != NEVER_MS
+            ]
+    return found
+
+
+def preparation_ms(world: World) -> int:
+    """Return the time that the preparations of present jobs have taken, the last run of each on each node."""
+    instances = world.instances
+    rows = (row for job in world.jobs.present() if job.has_prep for row in instances.rows_of_job(job.row))
+    ended = (view for row in rows if (view := instances.prep(row)) is not None and view.end_ms is not None)
+    return sum(view.end_ms - view.start_ms for view in ended if view.end_ms is not None)
 
 
 def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:

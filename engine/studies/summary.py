@@ -1,0 +1,198 @@
+"""The summary of a study: spreads over the seeds, shares with intervals, the Pareto line, the recommendation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import fsum, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.percentiles import percentile
+from engine.scenario.study import MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engine.base.terms import Plain
+    from engine.studies.plan import Study
+    from engine.studies.results import Result
+
+_Z = 1.959963984540054  # the quantile of the normal distribution for an interval of 95 %
+_END, _COST = "makespanSeconds", "costUsd"
+
+
+class Spread(NamedTuple):
+    """A measure over the seeds of a variant; None where no run has it."""
+
+    mean: float | None
+    p5: float | None
+    median: float | None
+    p95: float | None
+
+
+class Share(NamedTuple):
+    """A share of runs, with its 95 % interval."""
+
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class VariantSummary:
+    """The runs of one variant. ``met`` is the share in which every expectation held, ``each`` that of each of them."""
+
+    variant: int
+    values: dict[str, Plain]
+    runs: int
+    errors: int
+    met: Share
+    each: tuple[float, ...]
+    measures: dict[str, Spread]
+    jobs: dict[str, Spread]
+    pareto: bool = False
+
+    @property
+    def end_s(self) -> float | None:
+        """The median end of its runs, in seconds."""
+        return self.measures[_END].median
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The median cost of its runs."""
+        return self.measures[_COST].median
+
+
+@dataclass(frozen=True, slots=True)
+class StudySummary:
+    """A whole study. ``recommended`` and ``nearest`` are variants; at most one of them is set."""
+
+    scenario: str
+    seeds: tuple[int, ...]
+    factors: tuple[tuple[str, list[Plain]], ...]
+    variants: tuple[VariantSummary, ...]
+    confidence: float
+    has_expectations: bool
+    recommended: int | None
+    nearest: int | None
+
+    @property
+    def errors(self) -> int:
+        """The number of runs that failed."""
+        return sum(variant.errors for variant in self.variants)
+
+
+def wilson(met: int, runs: int) -> Share:
+    """Return the share of runs with its 95 % Wilson interval; without runs nothing is known, so 0 to 1."""
+    if not runs:
+        return Share(0.0, 0.0, 1.0)
+    share, square = met / runs, _Z * _Z
+    centre = (share + square / (2 * runs)) / (1 + square / runs)
+    half = _Z * sqrt(share * (1 - share) / runs + square / (4 * runs * runs)) / (1 + square / runs)
+    return Share(share, 0.0 if not met else max(0.0, centre - half), 1.0 if met == runs else min(1.0, centre + half))
+
+
+def spread(values: Iterable[float | None]) -> Spread:
+    """Return mean, 5th percentile, median and 95th percentile of the values that are there."""
+    known = sorted(value for value in values if value is not None)
+    mean = fsum(known) / len(known) if known else None
+    return Spread(mean, percentile(known, 0.05), percentile(known, 0.5), percentile(known, 0.95))
+
+
+def summarize(study: Study, scenario: str, results: Iterable[Result], *, confidence: float) -> StudySummary:
+    """Return the summary of a study's results, whatever their order.
+
+    Args:
+        study: The study; results of seeds that it does not have are left out.
+        scenario: The name of the scenario.
+        results: One result for each variant and seed.
+        confidence: The share of runs, 0 to 1, in which all expectations of a variant must hold.
+    """
+    wanted = set(study.seeds)
+    by_variant: dict[int, list[Result]] = {}
+    for result in results:
+        if result["seed"] in wanted:
+            by_variant.setdefault(result["variant"], []).append(result)
+    variants = [_variant(study, number, by_variant.get(number, [])) for number in range(1, study.variants + 1)]
+    line = pareto([(one.cost_usd, one.end_s) for one in variants])
+    marked = tuple(replace(one, pareto=is_on) for one, is_on in zip(variants, line, strict=True))
+    has_expectations = any(one.each for one in marked)
+    chosen = _cheapest(one for one in marked if one.met.share >= confidence) if has_expectations else None
+    near = _nearest(marked) if has_expectations and chosen is None else None
+    factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
+    return StudySummary(scenario, study.seeds, factors, marked, confidence, has_expectations, chosen, near)
+
+
+def _variant(study: Study, number: int, results: list[Result]) -> VariantSummary:
+    results.sort(key=lambda result: result["seed"])  # sums of floats depend on their order
+    runs = len(results)
+    good = [result["summary"] for result in results if result["summary"] is not None]
+    met = [result["expectations"] for result in results if result["error"] is None]
+    count = max(map(len, met), default=0)
+    ids = dict.fromkeys(job for result in results for job in result["jobs"])
+    return VariantSummary(
+        variant=number,
+        values=study.values(number),
+        runs=runs,
+        errors=sum(result["error"] is not None for result in results),
+        met=wilson(sum(map(all, met)), runs),
+        each=tuple(sum(one[at] for one in met) / runs for at in range(count)),
+        measures={name: spread(one[name] for one in good) for name in MEASURES},
+        jobs={
+            job: spread(result["jobs"][job]["endSeconds"] for result in results if job in result["jobs"])
+            for job in sorted(ids)
+        },
+    )
+
+
+def pareto(points: Sequence[tuple[float | None, float | None]]) -> list[bool]:
+    """Return for each point of cost and end whether no other is at least as good in both and better in one.
+
+    A point without cost or end is never marked.
+    """
+    known = sorted({(cost, end) for cost, end in points if cost is not None and end is not None})
+    line: set[tuple[float, float]] = set()
+    best = float("inf")
+    for cost, end in known:  # by cost, so that a later one must end earlier
+        if end < best:
+            line.add((cost, end))
+            best = end
+    return [point in line for point in points]
+
+
+def _cheapest(variants: Iterable[VariantSummary]) -> int | None:
+    """Return the cheapest variant, of equally cheap ones the one that ends first."""
+    known = [(one.cost_usd, one.end_s, one.variant) for one in variants if one.cost_usd is not None]
+    return min(known)[2] if known else None
+
+
+def _nearest(variants: Iterable[VariantSummary]) -> int | None:
+    """Return the variant that keeps all expectations most often, of several the cheapest."""
+    known = [(-one.met.share, one.cost_usd, one.end_s, one.variant) for one in variants if one.cost_usd is not None]
+    return min(known)[3] if known else None
+
+
+# -- as data and in words ----------------------------------------------------------------------------------------------
+
+
+def as_json(summary: StudySummary) -> dict[str, object]:
+    """Return the summary as ``study --output json`` prints it."""
+    return {
+        "scenario": summary.scenario,
+        "seeds": list(summary.seeds),
+        "factors": [{"path": path, "values": values} for path, values in summary.factors],
+        "variants": [_variant_json(variant) for variant in summary.variants],
+        "recommended": summary.recommended,
+    }
+
+
+def _variant_json(one: VariantSummary) -> dict[str, object]:
+    return {
+        "variant": one.variant,
+        "values": one.values,
+        "runs": one.runs,
+        "errors": one.errors,
+        "met": {**one.met._asdict(), "expectations": list(one.each)},
+        "pareto": one.pareto,
+        **{name: measure._asdict() for name, measure in one.measures.items()},
+        "jobs": {job: {"endSeconds": end._asdict()} for job, end in one.jobs.items()},
+    }
