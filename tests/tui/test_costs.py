@@ -177,7 +177,7 @@ def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_th
     at_the_end.focus_job("hourly:job-4")
     strip = JobStripModel(at_the_end)
     strip.update()
-    assert strip.subtitle(76).endswith("deleted · all pools $0.21")
+    assert strip.subtitle(70).endswith("deleted · all pools $0.21")
 
 
 def test_the_cost_by_the_end_is_drawn_as_soon_as_it_is_known():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, job_state, run_to, simulation, wait_for
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.panes.job_strip import JobStrip
@@ -127,6 +127,36 @@ def test_a_completed_job_leaves_the_focus_to_a_live_one_unless_it_was_chosen():
     session.focus_job("brief")
     session.update()
     assert session.job_id == "brief"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_an_end_says_whether_it_is_ahead_or_past(dashboard_at, size):
+    shown = after(dashboard_at(260, "preparation-fails-on-one-node"), size=size)
+    assert contains(shown, "ends 08:08:10", "ended 08:04:04")
+
+
+def test_a_failed_preparation_is_counted_in_a_narrow_strip(session_at):
+    live = texts(model_of(session_at(260, "preparation-fails-on-one-node")), 76)[0]
+    assert "2/2 ✗1" in live
+    assert "tasks " in live
+
+
+def test_a_narrow_strip_shows_release_in_place_of_preparation(session_at):
+    model = model_of(session_at(300, "every-way-to-end-a-job"))
+    assert "release " in texts(model, 76)[0]
+    assert "prep " not in texts(model, 76)[0]
+    assert "prep " in texts(model, 116)[0]
+
+
+def test_a_long_name_of_a_pool_leaves_room_for_the_cost():
+    pool = a_pool("valuation-of-the-european-book-on-spot-nodes", nodes=4)
+    jobs = [a_job(name, tasks=3, poolInfo={"poolId": pool["id"]}) for name in ("one", "two")]
+    sim = simulation(*jobs, pool=pool)
+    run_to(sim, seconds=READY_S + 5)
+    subtitle = model_of(Session(sim)).subtitle(50)
+    assert len(subtitle) <= 50
+    assert subtitle.startswith("pool val")
+    assert "$" in subtitle
 
 
 def test_a_job_that_was_chosen_stays_in_focus_when_it_completes():

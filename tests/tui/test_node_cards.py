@@ -313,6 +313,15 @@ def test_the_pane_wishes_for_no_more_rows_than_its_nodes_can_fill(size):
     assert wish.least <= wish.best <= wish.most <= size[1] // 2 + 1
 
 
+def test_a_time_that_has_no_room_in_a_line_is_left_out(working):
+    model = model_of(working)
+    wide, narrow = (plain(Cards(model).line(1, cells, is_cursor=False)) for cells in (60, 34))
+    assert ", since 08:0" in wide
+    assert "for " in narrow
+    assert "since" not in narrow
+    assert "…" not in narrow
+
+
 @pytest.mark.parametrize("size", EACH_SIZE)
 def test_cards_with_output_fill_their_pane(size, session_at):
     app = Dashboard(session_at(200, "output-to-read").simulation, plays=False)

@@ -22,7 +22,7 @@ def night(session_at):
 
 def test_the_jobs_strip_counts_live_nodes_and_their_slots(night):
     assert "steady 5/9 nodes, 4 preempted" in phase_rail.title(night, 120)
-    assert "slots 5/5 in use, 100%" in phase_rail.pool_words(night, has_pool=False)
+    assert "slots 5/5 in use, 100%" in phase_rail.subtitle(night, 116, has_pool=False)
 
 
 def test_the_list_of_pools_has_a_number_for_each_state_and_the_use_of_live_slots(night):

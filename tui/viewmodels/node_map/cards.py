@@ -103,7 +103,7 @@ class Cards:
         shown = found[: max(1, lines - len(both))]
         others = row.running_tasks + row.preparing_tasks - len(shown)
         body = [self._task(each, cells) for each in shown[:-1]]
-        body.append(self._task(shown[-1], cells, others) if shown else self._rest(row))
+        body.append(self._task(shown[-1], cells, others) if shown else self._rest(row, cells))
         body += both
         output = self._output(row.node) if len(body) < lines else None
         if output is not None:
@@ -114,18 +114,23 @@ class Cards:
                 body.append(line(Span(begin, Role.DIM), Span(model.session.text(one_line(text)), Role.DIM)))
         return body[:lines]
 
-    def _rest(self, row: NodeRow) -> Line:
-        """Return for how long a node without tasks has been in its state, and what it has run."""
+    def _rest(self, row: NodeRow, cells: int) -> Line:
+        """Return for how long a node without tasks has been in its state, and what it has run, as far as it fits."""
         session = self._model.session
-        lasted = fmt.short_span(session.now_ms - row.since_ms)
         failed = row.total_run - row.total_succeeded
-        parts = [Span(f"for {lasted}, since {session.clock(row.since_ms)}", Role.DIM)]
+        lasted = Span(f"for {fmt.short_span(session.now_ms - row.since_ms)}", Role.DIM)
+        since = Span(f", since {session.clock(row.since_ms)}", Role.DIM)
+        work: Line = ()
         if row.errors:
-            parts.append(Span(f"  {row.errors[0][0]}", Role.FAILED))
+            work = (Span(f"  {row.errors[0][0]}", Role.FAILED),)
         elif row.total_run:
-            parts.append(Span(f"  {fmt.counted(row.total_run, 'task')} run", Role.DIM))
-            parts.append(Span(f", {failed:,} failed" if failed else "", Role.FAILED))
-        return tuple(parts)
+            work = (
+                Span(f"  {fmt.counted(row.total_run, 'task')} run", Role.DIM),
+                Span(f", {failed:,} failed" if failed else "", Role.FAILED),
+            )
+        forms: list[Line] = [(lasted, since, *work), (lasted, *work)]
+        forms += [] if row.errors else [(lasted, since)]
+        return next((form for form in forms if width(form) <= cells), (lasted, *work) if row.errors else (lasted,))
 
     def _task(self, task: TaskOnNode, cells: int, others: int = 0) -> Line:
         """Return a task's symbol and name, how long it has run, how far it is, and the number of ``others``."""
@@ -169,7 +174,7 @@ class Cards:
             until_ms = session.now_ms if hook.end_ms is None else hook.end_ms
             parts.append(Span(f" {fmt.short_span(until_ms - hook.start_ms)}"))
         if hook.end_ms is None and hook.planned_ms is not None:
-            parts.append(Span(f" {fmt.short_span(max(0, hook.planned_ms - session.now_ms))} left", Role.DIM))
+            parts.append(Span(f", {fmt.short_span(max(0, hook.planned_ms - session.now_ms))} left", Role.DIM))
         if hook.status is HookStatus.FAILED and hook.exit_code is not None:
             parts.append(Span(f" exit {hook.exit_code}", Role.FAILED))
         elif hook.status is HookStatus.SUPERSEDED:
@@ -214,7 +219,7 @@ class Cards:
         if not found and cells < _STATE_FROM:
             parts.append(Span(f"{state.name} ", state.role))
         others = row.running_tasks + row.preparing_tasks - 1
-        told = self._task(found[0], cells - width(parts), others) if found else self._rest(row)
+        told = self._task(found[0], cells - width(parts), others) if found else self._rest(row, cells - width(parts))
         drawn = cut(line(*parts, *told), cells)
         is_dimmed = model.only is not None and glyph != model.only
         return tuple(span._replace(role=Role.DIM) for span in drawn) if is_dimmed else drawn

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow
     from tui.viewmodels.session.session import Session
 
+END_WORDS = ("est. ", "ends ")  # before an end that is estimated, and before one that is simulated
 _HOW_TO_ASK = ("  (w: why)", "")
 
 HELP = (
@@ -34,11 +35,11 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
     """Return the ends of preparation, tasks and job, one for each line of the rail; empty if unknown."""
     forecast, clock = session.forecast(), session.clock
     preparation, later = forecast.preparation_ms, " or later" if forecast.more_preparations else ""
-    how = "sim." if forecast.is_simulated else "est."
+    how = END_WORDS[forecast.is_simulated]
     told = (
-        f"{how} {clock(preparation)}{later}" if preparation is not None else "",
-        f"{how} {clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
-        f"{how} {clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
+        f"{how}{clock(preparation)}{later}" if preparation is not None else "",
+        f"{how}{clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
+        f"{how}{clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
     )
     if job.end_ms is not None:
         return (), (), line(Span(f"ended {clock(job.end_ms)}", glyph_of_job(job).role))

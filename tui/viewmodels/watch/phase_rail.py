@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.glyphs import Glyph, GlyphSet
 
 _LABELS = ("Preparation tasks  ", "Tasks              ", "Release tasks      ")
-_MOST_NAME = 24  # cells of the id of a pool
+_POOL_CELLS = (24, 12, 8)  # of the id of a pool, the first that fits
 _SMALL = 72  # cells; narrower rails have short bars
 _SHORT_LABELS = ("Prep    ", "Tasks   ", "Release ")
 
@@ -49,16 +49,23 @@ def title(session: Session, cells: int) -> str:
     return session.text(" · ".join(words))
 
 
-def pool_words(session: Session, *, has_pool: bool) -> list[str]:
-    """Return the cost of the run and what the pool in focus does, its size first if ``has_pool``."""
-    pool = session.pool(session.pool_id)
+def subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
+    """Return the cost of the run and what the pool in focus does, its size first if ``has_pool``.
+
+    The cost stays where there is little room; the pool's name is shortened for it.
+    """
+    pool, cost = session.pool(session.pool_id), cost_words(session)
     if pool is None:
-        return [words] if (words := cost_words(session)) else []
-    found = [f"pool {squeeze(pool.pool_id, _MOST_NAME)} {_size_words(pool)}"] if has_pool else []
-    found += [cost_words(session), slot_words(pool), pool_cost_words(session, pool.pool_id)]
+        return cost
+    more = [slot_words(pool), pool_cost_words(session, pool.pool_id)]
     if pool.state is not None:
-        found.append(f"autoscale {'on' if pool.auto_scale else 'off'}")
-    return [*filter(None, found)]
+        more.append(f"autoscale {'on' if pool.auto_scale else 'off'}")
+    size = _size_words(pool)
+    named = [f"pool {squeeze(pool.pool_id, most)} {size}" for most in _POOL_CELLS] if has_pool else []
+    whole = [*named[:1], cost, *more]
+    forms = [whole[:end] for end in range(len(whole), len(named[:1]), -1)] + [[each, cost] for each in named[1:]]
+    texts = [" · ".join(filter(None, form)) for form in forms]
+    return session.text(next((text for text in texts if len(text) <= cells), cost))
 
 
 def _size_words(pool: PoolRow) -> str:

@@ -10,7 +10,7 @@ from engine.views.pages.progress import jobs_worst_first
 from tui.viewmodels.text.glyphs import TASK_GLYPHS, job_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, bar, cut, fit, line, squeeze, width
 from tui.viewmodels.watch import phase_rail
-from tui.viewmodels.watch.estimates import estimate_line
+from tui.viewmodels.watch.estimates import END_WORDS, estimate_line
 
 if TYPE_CHECKING:
     from engine.views.pages.phases import TaskCounts
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.glyphs import GlyphSet
 
-_WIDE = 96  # cells; narrower strips have short labels and no bars of release
+_WIDE, _SMALL = 96, 70  # cells; narrower strips have two bars at most, and then short labels and bare times
 _NAME_CELLS = (8, 30)
-_END_CELLS = (14, 8)  # at least, in a wide strip and in others
-_PROBLEM_CELLS = 6
+_END_CELLS = (14, 13, 8)  # at least, in a wide strip, in a narrower and in a small one
+_LEAST_BAR = 3
 _RUNNING_TASK = TASK_GLYPHS[2]
 _COMPLETED = 3  # lines for completed jobs below the live ones
 
@@ -74,10 +74,7 @@ class JobStripModel:
 
     def subtitle(self, cells: int) -> str:
         """Return what the pool of the job in focus does and costs."""
-        parts = phase_rail.pool_words(self.session, has_pool=not self.is_single)
-        while len(parts) > 1 and sum(len(each) + 3 for each in parts) > cells:
-            parts.pop()
-        return self.session.text(" · ".join(parts))
+        return phase_rail.subtitle(self.session, cells, has_pool=not self.is_single)
 
     def lines(self, cells: int, lines: int, first: int) -> list[Line]:
         """Return the visible lines, beginning with a row; the ends of the job in focus on a line that is left."""
@@ -85,9 +82,15 @@ class JobStripModel:
             return phase_rail.rail(self.session, cells, lines)
         rows = [self.session.progress(job_id) for job_id in self.job_ids[first : first + lines]]
         shown = [row for row in rows if row is not None]
-        ends = [self._end(row, is_wide=cells >= _WIDE) for row in shown]
-        end_cells = max([_END_CELLS[cells < _WIDE], *(len(end.text) for end in ends)])
-        found = [self._line(row, shown, cells, end, end_cells) for row, end in zip(shown, ends, strict=True)]
+        ends = [self._end(row, is_told=cells >= _SMALL) for row in shown]
+        end_cells = max([_END_CELLS[(cells < _WIDE) + (cells < _SMALL)], *(len(end.text) for end in ends)])
+        problems = [self._problems(row) for row in shown]
+        problem_cells = max((len(each.text) for each in problems), default=0)
+        tails = [
+            line("  ", _right(each, problem_cells), "  ", _right(end, end_cells))
+            for each, end in zip(problems, ends, strict=True)
+        ]
+        found = [self._line(row, shown, cells, tail) for row, tail in zip(shown, tails, strict=True)]
         job = self.session.job(self.session.job_id)
         if job is not None and len(self.job_ids) < lines:
             found.append((Span("  "), *estimate_line(self.session, job, cells - 2)))
@@ -95,23 +98,18 @@ class JobStripModel:
 
     # -- one line ------------------------------------------------------------------------------------------------
 
-    def _line(self, job: JobProgress, shown: list[JobProgress], cells: int, end: Span, end_cells: int) -> Line:
-        """Return a job's name, phases, problems, and its end in so many cells."""
-        glyphs, is_wide = self.session.glyphs, cells >= _WIDE
+    def _line(self, job: JobProgress, shown: list[JobProgress], cells: int, tail: Line) -> Line:
+        """Return a job's name, its phases, and ``tail``: its problems and end."""
+        glyphs = self.session.glyphs
         least, most = _NAME_CELLS
         name_cells = min(max(least, *(len(row.job_id) for row in shown)), most, max(least, cells // 5))
         glyph = job_glyph(job.state, ended_badly=bool(job.bad_end))
         is_focus = job.job_id == self.session.job_id
         role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
         name = Span(fit(squeeze(self.session.text(job.job_id), name_cells), name_cells), role, is_underlined=is_focus)
-        tail = line(
-            self._problems(job),
-            " ",
-            end._replace(text=fit(end.text, end_cells, right=True)),
-        )
         head = line(glyphs.span(glyph), " ", name, "  ")
         room = cells - width(head) - width(tail)
-        return (*head, *self._phases(job, room, is_wide=is_wide), *tail)
+        return (*head, *self._phases(job, room, cells), *tail)
 
     def _problems(self, job: JobProgress) -> Span:
         """Return the number of failures, else of what is less bad, such as a preparation that is retried."""
@@ -119,41 +117,41 @@ class JobStripModel:
         count = job.problems or attention.problems(job.job_id)
         has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
         sign, role = (self.session.glyphs.bad, Role.FAILED) if has_failed else ("!", Role.TRANSITION)
-        return Span(fit(f"{sign}{count:,}" if count else "", _PROBLEM_CELLS, right=True), role)
+        return Span(f"{sign}{count:,}" if count else "", role)
 
-    def _phases(self, job: JobProgress, cells: int, *, is_wide: bool) -> Line:
-        """Return the bars of the phases that the job has; release once it begins. Tasks get what the others leave."""
-        glyphs = self.session.glyphs
-        quarter = cells // 4
-        has_release = job.state is JobState.TERMINATING or (is_wide and not job.is_live)
+    def _phases(self, job: JobProgress, cells: int, of: int) -> Line:
+        """Return the bars of the phases that the job has in ``cells``, in a strip ``of`` so many.
+
+        Release is shown once it begins, in a narrow strip in place of preparation. Tasks get what the others leave.
+        """
+        glyphs, is_wide = self.session.glyphs, of >= _WIDE
+        labels = ("prep ", "tasks ", "release ") if of >= _SMALL else ("P ", "T ", "R ")
+        has_release = job.release is not None and (job.state is JobState.TERMINATING or (is_wide and not job.is_live))
         preparation: Line = ()
         release: Line = ()
-        if job.preparation is not None:
-            label = "prep " if is_wide else "P "
-            preparation = _of_nodes(label, job.preparation, glyphs, quarter, Role.PREPARING)
+        if job.preparation is not None and (is_wide or not has_release):
+            preparation = _of_nodes(labels[0], job.preparation, glyphs, cells // 4, Role.PREPARING)
         if job.release is not None and has_release:
-            label = "release " if is_wide else "R "
-            release = _of_nodes(label, job.release, glyphs, quarter, Role.RELEASING)
+            release = _of_nodes(labels[2], job.release, glyphs, cells // 4, Role.RELEASING)
         room = cells - width(preparation) - width(release)
-        tasks = _of_tasks("tasks " if is_wide else "T ", job.tasks, glyphs, room, is_live=job.is_live)
+        tasks = _of_tasks(labels[1], job.tasks, glyphs, room, is_live=job.is_live)
         return (*preparation, *tasks, *release)
 
-    def _end(self, job: JobProgress, *, is_wide: bool) -> Span:
+    def _end(self, job: JobProgress, *, is_told: bool) -> Span:
         clock = self.session.clock
         if job.end_ms is not None:
-            return Span(f"{'ended ' if is_wide else ''}{clock(job.end_ms)}", Role.DIM)
+            return Span(f"{'ended ' if is_told else ''}{clock(job.end_ms)}", Role.DIM)
         end = self.session.job_end(job.job_id)
         if end is None:
             return Span("")
-        how = ("sim. " if end[1] else "est. ") if is_wide else ""
-        return Span(f"{how}{clock(end[0])}", Role.DERIVED)
+        return Span(f"{END_WORDS[end[1]] if is_told else ''}{clock(end[0])}", Role.DERIVED)
 
 
 def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role) -> Line:
-    """Return a bar of nodes with its label, ``done/total`` and failed ones, in exactly ``cells``."""
+    """Return a bar of nodes with its label, ``done/total`` and failed ones, in ``cells``, or more if those are few."""
     said = f" {counts.done + counts.failed:,}/{counts.total:,}" if counts.total else ""
     failed = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
-    bar_cells = max(3, cells - len(label) - len(said + failed) - 2)
+    bar_cells = max(_LEAST_BAR, cells - len(label) - len(said + failed) - 2)
     rest = counts.total - counts.done - counts.running - counts.failed
     parts = (
         (counts.done, Role.OK, glyphs.meter),
@@ -162,7 +160,8 @@ def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role
         (rest, Role.QUIET, glyphs.meter_rest),
     )
     drawn = bar(parts, bar_cells) or (Span(glyphs.meter_rest * bar_cells, Role.OFF),)
-    return _filled((Span(label, Role.DIM), *drawn, Span(said), Span(failed, Role.FAILED)), cells)
+    spans = line(Span(label, Role.DIM), *drawn, Span(said), Span(failed, Role.FAILED))
+    return _filled(spans, max(cells, width(spans) + 2))
 
 
 def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int, *, is_live: bool) -> Line:
@@ -176,6 +175,11 @@ def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int, *, i
     bar_cells = max(4, cells - len(label) - max(width(said), min(18, cells // 3)) - 2)
     drawn = phase_rail.task_meter(counts, glyphs, bar_cells)
     return _filled((Span(label, Role.DIM), *drawn, *said), cells)
+
+
+def _right(span: Span, cells: int) -> Span:
+    """Return the span at the right of so many cells."""
+    return span._replace(text=fit(span.text, cells, right=True))
 
 
 def _filled(spans: Line, cells: int) -> Line:
