@@ -163,3 +163,9 @@ def test_the_reason_of_a_failure_is_broken_between_words(dashboard_at):
     lines = after(dashboard_at(90_000, "one-pool-per-scheduled-job"), size=(80, 24))
     assert any("AutoPoolCreationFailed" in line for line in lines)
     assert not any(re.search(r"WithQuot\b|\bithQuota|WithQuotaRea\b", line) for line in lines)
+
+
+def test_a_line_that_is_longer_than_its_list_ends_with_an_ellipsis(dashboard_at):
+    shown = after(dashboard_at(2000, "terminate-then-delete"), "5", "a", size=(90, 24))
+    (said,) = [each for each in shown if "Cancel the failed deletion" in each]
+    assert "…" in said

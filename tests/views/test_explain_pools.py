@@ -93,7 +93,11 @@ def test_rsz_10_deletion():
         "Next: n0 leaves the pool at 08:01:20 [RSZ-7]",
     ]
     run(sim, minutes=1)
-    assert why_pool_says(sim) == ["Where is pool p?", "It has been deleted, at 08:01:20. [RSZ-10]"]
+    assert why_pool_says(sim) == [
+        "Where is pool p?",
+        "It was deleted at 08:01:20, with all its nodes. [RSZ-10]",
+        "Nothing can be done with it any more. A new pool can have its id. [RSZ-10]",
+    ]
 
 
 def test_spot_5_a_preempted_node_is_sought():

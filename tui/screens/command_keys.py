@@ -18,6 +18,7 @@ from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.actions.action_search import FoundAction
 from tui.viewmodels.actions.consequences import PAST
 from tui.viewmodels.actions.menu import CREATING, Action, action_for_new, actions_for
+from tui.viewmodels.actions.targets import gone_note
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
 from tui.viewmodels.events.event_words import what
@@ -142,7 +143,7 @@ class CommandKeys(TimeKeys):
         subjects = subjects or [ACCOUNT_ITEM]  # of an empty run there is nothing else
         actions = actions_for(self.session, subjects)
         if not actions:
-            say(self, "There is nothing here to act on.")
+            say(self, gone_note(self.session, subjects[0]) or "There is nothing here to act on.")
             return
         kind = subjects[0].kind
         marked = "marked " if subjects[0] in self.session.marks else ""

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from tui.settings.options import DARK, THEME_NAMES
 from tui.viewmodels.text.citations import dim_citations
 from tui.viewmodels.text.glyphs import to_ascii
-from tui.viewmodels.text.styled import Role, width
+from tui.viewmodels.text.styled import Role, cut, plain, width
 from tui.widgets import palette
 from tui.widgets.redraw import set_line_count
 
@@ -28,9 +28,14 @@ _CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "?") | dict.fromkeys(m
 
 
 def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Strip:
-    """Draw a line exactly as wide as the widget, with a background throughout and in ASCII if that is chosen."""
+    """Draw a line exactly as wide as the widget, with a background throughout and in ASCII if that is chosen.
+
+    A longer line ends with an ellipsis, unless only blanks are lost.
+    """
     theme = widget.app.theme if widget.app.theme in THEME_NAMES else DARK
     cells = widget.size.width
+    if width(spans) > cells and plain(spans)[cells:].strip():
+        spans = cut(spans, cells)
     read = to_ascii if widget.app.has_class("-ascii") else str
     if not all(span.text.isprintable() for span in spans):
         spans = tuple(span._replace(text=span.text.translate(_CONTROLS)) for span in spans)

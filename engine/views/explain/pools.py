@@ -39,8 +39,9 @@ _KINDS = ((True, "dedicated"), (False, "Spot"))
 def why_pool(world: World, pool: Pool) -> Explanation:
     """Explain the pool's nodes, what it waits for, and what it lacks."""
     if pool.state is None:
-        note = Note(f"It has been deleted, at {moment(world, pool.since_ms)}.", "RSZ-10")
-        return answer(world, f"Where is pool {pool.id}?", notes=(note,))
+        when = Note(f"It was deleted at {moment(world, pool.since_ms)}, with all its nodes.", "RSZ-10")
+        after = Note("Nothing can be done with it any more. A new pool can have its id.", "RSZ-10")
+        return answer(world, f"Where is pool {pool.id}?", notes=(when, after))
     assert pool.allocation is not None
     agenda = Agenda(world)
     is_steady = pool.allocation is AllocationState.STEADY

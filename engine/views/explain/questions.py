@@ -46,8 +46,8 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
             found = state, wait, why_counts(world, job, state.next_change)
         case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
             found = (why_schedule(world, schedule, now_ms),)
-        case "pool" if (pool := world.pools.find(str(key))) is not None:
-            found = why_pool(world, pool), why_targets(world, pool)
+        case "pool" if (pool := world.pools.latest(str(key))) is not None:
+            found = why_pool(world, pool), None if pool.state is None else why_targets(world, pool)
     return [explanation for explanation in found if explanation is not None]
 
 

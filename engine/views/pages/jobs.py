@@ -125,6 +125,11 @@ def job_ids(simulation: Simulation) -> list[str]:
     return [job.id for job in simulation.world.jobs.present()]
 
 
+def count_deleted_jobs(simulation: Simulation) -> int:
+    """Return the number of jobs that have been deleted."""
+    return sum(job.state is None for job in simulation.world.jobs.rows)
+
+
 def pool_ids(simulation: Simulation) -> list[str]:
     """Return the pools that have not been deleted, oldest first."""
     return [pool.id for pool in simulation.world.pools.present()]

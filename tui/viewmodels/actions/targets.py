@@ -67,6 +67,27 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
             return ActionTarget(page.name, {}, AccountTarget(page, core_quotas(session.simulation)))
 
 
+def gone_note(session: Session, item: ItemRef) -> str:
+    """Return since when an item is gone, so that nothing can be done with it; empty if that is not the reason."""
+    after = "Nothing can be done with it any more."
+    match item.kind:
+        case "pool":
+            pool = session.pool(str(item.key))
+            if pool is not None and pool.state is None:
+                return f"Pool {pool.pool_id} was deleted at {session.clock(pool.gone_ms)}. {after}"
+        case "node":
+            node = session.nodes().row(int(item.key))
+            if node.state is None:
+                return f"Node n{node.position} left its pool at {session.clock(node.since_ms)}. {after}"
+        case "task":
+            task = session.tasks(session.job_id).row(int(item.key))
+            if task.state is None:
+                return f"Task {task.task_id} was deleted. {after}"
+        case _:
+            pass
+    return ""
+
+
 _ENDING = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
 
 

@@ -18,6 +18,7 @@ from engine.views.pages.job_schedules import last_job_like, schedule_row
 from engine.views.pages.jobs import (
     cost_of_pool,
     cost_of_run,
+    count_deleted_jobs,
     has_preparation,
     is_unfinished,
     job_ids,
@@ -365,11 +366,18 @@ class Session:
 
     def none_yet(self, noun: str) -> tuple[str, str]:
         """Say that there are no items of a kind, and whether more can come."""
-        if self.simulation.finished and not self.is_past:
-            if not self.simulation.log:
-                return f"There is no {noun} yet.", "ctrl+n creates a pool or a job; a offers all that can be done."
-            return f"There was no {noun}.", "The run is over: nothing more will come."
-        return f"There is no {noun} yet.", "Press space to run, or . for one event."
+        is_over = self.simulation.finished and not self.is_past
+        if is_over and not self.simulation.log:
+            return f"There is no {noun} yet.", "ctrl+n creates a pool or a job; a offers all that can be done."
+        deleted = count_deleted_jobs(self.simulation) if noun == "job" else 0
+        if deleted:
+            said = "The job was deleted." if deleted == 1 else f"All {deleted:,} jobs were deleted."
+        else:
+            said = f"There was no {noun}." if is_over else f"There is no {noun} yet."
+        return (
+            said,
+            "The run is over: nothing more will come." if is_over else "Press space to run, or . for one event.",
+        )
 
     def no_pool(self) -> tuple[str, str]:
         """Say why no pool is in focus."""
