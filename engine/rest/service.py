@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Service:
     """The data plane of one account.
 
-    With ``step_ms`` time stands still between requests, and each one that reads moves it on by so much first.
+    With ``step_ms`` time stands still between requests, and each one that reads moves it on by so much afterwards: the
+    first look after a change finds what a client of the service would find at once.
     """
 
     def __init__(
@@ -61,30 +62,39 @@ class Service:
             request: The request.
             refused: Why it cannot be read whole; then it is answered with this error.
         """
+        try:
+            answer, moves = self._answer(request, refused)
+            if moves and self.step_ms is not None:
+                self.simulation.run_until(self.simulation.now_ms + self.step_ms)
+        finally:
+            if self._present is not None:
+                self._present.share()
+        return answer
+
+    def _answer(self, request: Request, refused: BatchError | None) -> tuple[Answer, bool]:
+        """Return an answer, and whether the request was one that moves time where only requests do."""
         request_id = str(uuid4())
-        code, delay_s = "", 0.0
+        code, delay_s, moves = "", 0.0, False
         try:
             if refused is not None:
                 raise refused
             call = self._admit(request)
+            moves = request.reads
             delay_s = self._faults.delay_s(call.route.operation)
-            answer = self._operate(call)
+            answer = HANDLERS[call.route.operation](call)
         except conditions.NotModified:
             answer = Answer(304)
         except BatchError as error:
             code = error.code
             now = format_utc(self.simulation.scenario.start, self.simulation.now_ms)
             answer = answers.refused(error, request.base, request_id, now)
-        finally:
-            if self._present is not None:
-                self._present.share()
         if answer.body and answer.headers.get("Content-Type") == answers.JSON:
             answer = answers.with_base(answer, account_url(self.simulation.world), request.base)
         now_time = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
         headers = answers.common_headers(request_id, now_time, request.headers) | dict(answer.headers)
         if request.method == "HEAD" or answer.status == 304:
-            return Answer(answer.status, b"", headers, answer.length, code, delay_s=delay_s)
-        return replace(answer, headers=headers, length=None, code=code, delay_s=delay_s)
+            return Answer(answer.status, b"", headers, answer.length, code, delay_s=delay_s), moves
+        return replace(answer, headers=headers, length=None, code=code, delay_s=delay_s), moves
 
     def _admit(self, request: Request) -> Call:
         """Check a request from the outside in; return the call of its operation. Raises BatchError."""
@@ -98,12 +108,6 @@ class Service:
             self._turn_to(self._present.simulation())
         self._check_faults(match.route.operation)
         return Call(self.simulation, self._latest, request, match.route, match.names, query)
-
-    def _operate(self, call: Call) -> Answer:
-        """Carry the operation of a call out."""
-        if self.step_ms is not None and call.request.reads:
-            self.simulation.run_until(self.simulation.now_ms + self.step_ms)
-        return HANDLERS[call.route.operation](call)
 
     def _check_faults(self, operation: str) -> None:
         """Let a request pass, or refuse it as the scenario says (GEN-22).

@@ -47,6 +47,7 @@ def begin(path_or_name: str | None, now: datetime, seed: int | None = None, *, c
     """Begin a session on ``scenario_to_serve``. Raises ScenarioError."""
     simulation = Simulation(scenario_to_serve(path_or_name, now), seed=seed, can_go_back=can_go_back)
     simulation.awaits_commands = True
+    simulation.run_until(0)  # clients find the pools and jobs of the scenario with their first request
     return simulation
 
 

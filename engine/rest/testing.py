@@ -155,8 +155,8 @@ def local_account(
 
     Args:
         scenario: What clients find: a file, or the name of a bundled scenario. Without one the account is empty.
-        step: Time stands still, and each request that reads moves it by this duration (ISO 8601 or seconds). The log is
-            then a function of the requests. This is the default, with ``DEFAULT_STEP``.
+        step: Time stands still, and each request that reads moves it by this duration afterwards (ISO 8601 or seconds).
+            The log is then a function of the requests. This is the default, with ``DEFAULT_STEP``.
         speed: Let time pass by the wall clock instead, so many simulated seconds per real second.
         seed: The random seed, instead of the scenario's.
         name: The name of the account.

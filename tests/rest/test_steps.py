@@ -74,6 +74,33 @@ def test_a_client_that_reads_once_more_moves_time_by_one_step():
     assert simulation.now_ms < 5 * STEP_MS
 
 
+def test_the_first_look_after_a_change_finds_the_moment_of_the_change():
+    """Clients expect to see a state that passes right after they have caused it."""
+    batch = Account(begin(None, NOW), step_ms=60_000)
+    batch.post("/pools", POOL)
+    assert batch.get("/pools/p").json["allocationState"] == "resizing"
+    while batch.get("/pools/p").json["allocationState"] != "steady":
+        pass
+    node = next(iter(batch.get("/pools/p/nodes", _filter="state eq 'idle'").ids), None)
+    while node is None:
+        node = next(iter(batch.get("/pools/p/nodes", _filter="state eq 'idle'").ids), None)
+    batch.post(f"/pools/p/nodes/{node}/reboot")
+    assert batch.get(f"/pools/p/nodes/{node}").json["state"] == "rebooting"
+
+
+def test_a_look_that_finds_nothing_moves_time_too():
+    simulation = begin(None, NOW)
+    batch = Account(simulation, step_ms=STEP_MS)
+    assert batch.get("/pools/nobody").status == 404
+    assert simulation.now_ms == STEP_MS
+
+
+@pytest.mark.parametrize("step_ms", [STEP_MS, None])
+def test_the_first_request_finds_what_the_scenario_begins_with(step_ms):
+    batch = Account(begin("job-prep-release-sample", NOW), step_ms=step_ms)
+    assert len(batch.get("/pools").ids) == 1
+
+
 def test_a_saved_session_replays_to_the_same_log_to_the_byte():
     simulation = played()
     text = saved(simulation)

@@ -54,7 +54,7 @@ _ABOUT_CLIENTS = (
     click.option("--account", metavar="NAME", help="The name of the account.  [default: localbatch]"),
     click.option("--key", metavar="BASE64", help="The key of the account.  [default: one that is printed]"),
     click.option("--any-key", is_flag=True, help="Accept requests with any account and signature, or none."),
-    click.option("--step", metavar="DURATION", help="Stop time, and move it by this before each request that reads."),
+    click.option("--step", metavar="DURATION", help="Stop time, and move it by this after each request that reads."),
     click.option("--save", metavar="FILE", help="At the end, write what clients did as a scenario."),
     click.option("--requests", metavar="FILE", help="Write a line for each request."),
     click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, for bearer tokens."),
