@@ -131,6 +131,7 @@ class AccountPreparer(_Preparer):
             process.wait(timeout=30)
             directory.cleanup()
             assert "Traceback" not in rest, rest
+            assert "unlike the schema" not in rest, rest  # see tests/clients/validating.py
 
         given.pop("storage_account", None)
         given.pop("resource_group", None)

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import pytest
 
 from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY
-from tests.clients import environments
+from tests.clients import environments, validating
 
 TREE = Path(__file__).parents[2]
-SERVE = (sys.executable, "-m", "tui", "serve", "--port", "0", "--quiet")
+PROGRAM = (sys.executable, "-m", "tests.clients.validating")
+SERVE = (*PROGRAM, "serve", "--port", "0", "--quiet")
 
 
 def needs(name):
@@ -63,6 +64,13 @@ class Served(NamedTuple):
 AZ = {"AZURE_CORE_COLLECT_TELEMETRY": "no", "AZURE_CORE_NO_COLOR": "yes"}
 
 
+def check_end(said):
+    """Check what a server has written to stderr until its end: it has answered, and each time like the schema."""
+    assert "Traceback" not in said, said
+    assert validating.MISTAKE not in said, said
+    assert int(said.split(validating.CHECKED)[1]) > 0, said
+
+
 @contextmanager
 def serving(directory, *options):
     """Serve an account; time moves by ten seconds with each request that reads unless ``options`` say otherwise."""
@@ -74,8 +82,7 @@ def serving(directory, *options):
             assert first.startswith("listening on "), first + process.stderr.read()
             yield Served(first.split()[-1], directory)
             process.terminate()
-            rest = process.stderr.read()
-            assert "Traceback" not in rest, rest
+            check_end(process.stderr.read())
         finally:
             if process.poll() is None:
                 process.kill()

@@ -6,13 +6,12 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.clients import environments
-from tests.clients.served import TREE, needs
+from tests.clients.served import PROGRAM, TREE, needs
 
 TESTS = {"python-15": 32, "python-14": 14}
 
@@ -20,7 +19,7 @@ TESTS = {"python-15": 32, "python-14": 14}
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in TESTS])
 def test_microsofts_live_tests_pass(name):
     python, tests = environments.program(name, "python"), environments.live_tests(name)
-    serve = shlex.join([sys.executable, "-m", "tui", "serve"])
+    serve = shlex.join([*PROGRAM, "serve"])
     variables = {"BATCHDECK_SERVE": serve, "BATCHDECK_TREE": str(TREE), "PYTHONPATH": str(Path(__file__).parent)}
     options = ("-p", "live_plugin", "-p", "no:cacheprovider", "-q", "--tb=short", "--rootdir", tests)
     command = (python, "-m", "pytest", *options, "test_batch.py")

@@ -31,7 +31,7 @@ SCHEMA["components"]["schemas"]["BatchNode"]["required"].remove("lastBootTime")
 SECRETS = {"password", "accountKey"}
 # Properties that only older API versions know (GEN-15); their values are not checked.
 OLDER = ("cloudServiceConfiguration", "certificateReferences", "targetNodeCommunicationMode")
-OLDER += ("currentNodeCommunicationMode", "resourceTags", "applicationLicenses")
+OLDER += ("currentNodeCommunicationMode", "resourceTags", "applicationLicenses", "authenticationTokenSettings")
 # Shown beside what the service has, of a job's stats.
 OWN = ("downloadedBytes", "uploadedBytes")
 
