@@ -9,6 +9,7 @@ import time
 import pytest
 
 from engine import Simulation, load_scenario
+from tests.tui.conftest import simulation_at
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.files.locations import FileLocation
@@ -59,6 +60,19 @@ def test_files_and_error_codes_are_found(session_at):
     assert found(session, "JobPreparationTaskFailed")[0] == {"Events": 2}
 
 
+def test_command_lines_are_found_of_tasks_and_of_what_surrounds_them():
+    session = Session(simulation_at(260, "pool-deleted-with-everything-in-it"))
+    counts, lines, targets = found(session, "mount-scratch")
+    assert counts["Command lines"] == 1
+    assert ItemRef("pool", "genomics") in targets
+    assert any("mount-scratch --size" in plain(spans) for _, spans in lines)
+    session = Session(simulation_at(LATER_S))
+    counts, _, targets = found(session, "price --deal 1")
+    assert counts == {"Command lines": 11}
+    assert {target.kind for target in targets} == {"task"}
+    assert ItemRef("job", "risk") in found(session, "market")[2]
+
+
 def test_less_than_two_characters_are_not_searched_for(session_at):
     session = session_at(LATER_S)
     assert found(session, "d") == ({}, [], [])
@@ -69,7 +83,7 @@ def test_what_is_nowhere_is_said(session_at):
     search = Search(session_at(LATER_S), "zebra")
     while search.advance(1):
         pass
-    assert plain(search_heading(search)) == "Nothing here has zebra in its name."
+    assert plain(search_heading(search)) == "Nothing here has zebra in its name or command line."
 
 
 def many_tasks(count):

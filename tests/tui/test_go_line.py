@@ -56,12 +56,18 @@ def test_a_node_is_found_by_its_index_and_what_is_exact_comes_first(session_at):
 
 
 @pytest.mark.parametrize(
-    ("text", "near"), [("taks", "tasks"), ("rsik", "risk"), ("sped", "speed"), ("dael-7", "deal-7"), ("zzz", None)]
+    ("text", "near"),
+    [("taks", "tasks"), ("rsik", "risk"), ("sped", "speed"), ("dael-7", "deal-7"), ("repotr out.md", "report")],
 )
 def test_the_nearest_name_is_told(session_at, text, near):
-    assert not_found(session_at(LATER_S), text) == f"Nothing has the name {text!r}" + (
-        f": did you mean {near!r}?" if near else "."
-    )
+    said = not_found(session_at(LATER_S), text, "ctrl+p")
+    assert said == f"No view, command or id is called {text!r}: did you mean {near!r}?"
+
+
+def test_where_nothing_is_near_it_is_told_where_all_commands_are(session_at):
+    said = not_found(session_at(LATER_S), "frobnicate", "ctrl+p")
+    assert said.startswith("No view, command or id is called 'frobnicate'. ")
+    assert "ctrl+p" in said
 
 
 def test_columns_to_show_and_to_hide():

@@ -72,3 +72,12 @@ def test_the_next_failure_is_a_time_to_go_to(dashboard_at):
 def test_what_an_event_is_about(session_at, kind, key, events):
     page = session_at(LATER_S).events
     assert {page.row(index).event for index in range(page.count) if page.is_about(index, kind, key)} == events
+
+
+@pytest.mark.parametrize(("typed", "says"), [("99h", True), ("+30s", False)])
+def test_a_time_after_the_end_says_that_the_run_ends_before_it(dashboard_at, typed, says):
+    moment, said = after(
+        dashboard_at(LATER_S), "t", *["plus" if letter == "+" else letter for letter in typed], "enter"
+    )
+    assert (said == ["The run ends here, at 08:07:58: nothing happens later."]) is says
+    assert (moment == 478) is says

@@ -90,6 +90,10 @@ def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
         main.ask_report,
         words="html markdown export save summary document",
     )
+    for title, by in (("Next failure", 1), ("Previous failure", -1)):
+        about = "Goes to the moment at which something fails."
+        seek = partial(main.playback.seek_failure, by)
+        yield PaletteEntry(title, about, seek, words="failed error broken problem go time")
     open_empty = partial(main.open_named, NEW_EMPTY)
     yield PaletteEntry(
         "New scenario, empty",

@@ -49,7 +49,7 @@ class GoLineKeys(SearchKeys):
     """Asks for a line, completes it while it is typed, and carries it out."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("colon", "go_line", "go line: view, id, time, speed, columns", id="go.line"),
+        Binding("colon", "go_line", "go line: type a view, an id or a command", id="go.line"),
     ]
 
     def action_go_line(self) -> None:
@@ -147,7 +147,7 @@ class GoLineKeys(SearchKeys):
             self._show_rule(identity)
             return
         if found is None:
-            say(self, not_found(self.session, identity), "warning")
+            say(self, not_found(self.session, identity, self.keymap.shown("palette")), "warning")
             return
         subject = found.model.subject_of(found.key)
         if subject is not None:

@@ -19,7 +19,7 @@ class SearchKeys(NavigationKeys):
     """Find pools, jobs, nodes, tasks, files and events by a part of their names."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+f", "find_everywhere", "find a name everywhere", id="find.all"),
+        Binding("ctrl+f", "find_everywhere", "find a name or command line everywhere", id="find.all"),
     ]
 
     def action_find_everywhere(self) -> None:

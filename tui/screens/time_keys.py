@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -96,9 +97,17 @@ class TimeKeys(ViewScreen):
                 self.playback.seek_failure(1)
             case typed:
                 try:
-                    self.playback.seek(fmt.parse_moment(typed, simulation.scenario.start, simulation.now_ms))
+                    when_ms = fmt.parse_moment(typed, simulation.scenario.start, simulation.now_ms)
                 except ValueError as error:
                     say(self, str(error), "error")
+                else:
+                    self.playback.seek(when_ms, partial(self._say_if_short_of, when_ms))
+
+    def _say_if_short_of(self, when_ms: int) -> None:
+        """Say that the run has ended if it did so before the moment that was asked for."""
+        session = self.session
+        if session.is_over and session.now_ms < when_ms:
+            say(self, f"The run ends here, at {session.clock(session.now_ms)}: nothing happens later.")
 
     # -- speed ---------------------------------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ KEYS: dict[str, KeyHelp] = {
     "go.back": KeyHelp("After enter or g, to where you were.", "previous history"),
     "go.forward": KeyHelp("After going back.", "next history"),
     "go.jump": KeyHelp("Faster than tab with many panes.", "bookmark pane"),
-    "go.line": KeyHelp("For a known id or word: risk, n117, events, time end.", "command type id"),
+    "go.line": KeyHelp("For a known id or word: risk, n117, events, time end.", "command type id time speed columns"),
     "row.links": KeyHelp("For what belongs to the row.", "related link pool node"),
     "focus.job": KeyHelp("The views from 5 to 8 show this job.", "select switch another"),
     "focus.pool": KeyHelp("The nodes of this pool are shown.", "select switch another"),
@@ -99,7 +99,9 @@ KEYS: dict[str, KeyHelp] = {
     # -- look
     "help": KeyHelp("What the view shows, and all keys.", "manual documentation keys shortcuts"),
     "rules": KeyHelp("For a sign such as PREP-16: its text, source and option.", "documentation reference source"),
-    "row.why": KeyHelp("When something waits, fails or never starts.", "reason because stuck blocked diagnose explain"),
+    "row.why": KeyHelp(
+        "When something waits, fails or never starts.", "why reason because stuck blocked diagnose explain"
+    ),
     "row.files": KeyHelp("For stdout, stderr and everything on the node.", "log logs stdout stderr output text"),
     "curves.window": KeyHelp("To see the latest changes better.", "chart graph curve cost usd hour zoom"),
     "row.pin": KeyHelp("To keep an eye on it.", "favourite watch"),

@@ -28,7 +28,7 @@ _WORDS = {
 _WORDS_OF = {
     "rebootNode": "restart",
     "reimageNode": "reset reinstall rebuild",
-    "resizePool": "scale grow shrink add remove node nodes capacity size more fewer",
+    "resizePool": "scale grow shrink capacity size more nodes fewer nodes add node add nodes remove",
     "stopPoolResize": "cancel abort",
     "removeNodes": "delete drop kill shrink node",
     "deallocateNode": "stop park shutdown",
@@ -61,7 +61,7 @@ class FoundAction(NamedTuple):
     @property
     def is_rare(self) -> bool:
         """True if it is seldom what somebody means: a fault, or an action that has no effect on the run."""
-        return self.title.startswith(("Fault:", "Upload the service logs"))
+        return self.title.startswith(("Fault:", "Upload the service logs", "Cancel the failed deletion"))
 
 
 def words_for(command: str) -> str:

@@ -77,9 +77,15 @@ def find(session: Session, identity: str) -> Found | None:
     return next(exact, next(iter(found), None))
 
 
-def not_found(session: Session, text: str) -> str:
-    """Say that nothing has this name, and suggest the nearest one."""
-    return f"Nothing has the name {quoted(text)}{did_you_mean(text, list(_words(session))) or '.'}"
+def not_found(session: Session, text: str, palette_key: str) -> str:
+    """Say that nothing has this name, and suggest the nearest one, else where all commands are listed.
+
+    Of a line of several words the first may be a mistyped command.
+    """
+    words = list(_words(session))
+    near = did_you_mean(text, words) or did_you_mean(text.split(maxsplit=1)[0], words)
+    lists = f". : and tab list views and commands, {palette_key} finds them by what they do."
+    return f"No view, command or id is called {quoted(text)}{near or lists}"
 
 
 def _words(session: Session) -> Iterator[str]:

@@ -1,10 +1,11 @@
-"""The search for a name everywhere: pools, jobs, schedules, nodes, tasks, files and events, a slice at a time."""
+"""The search for a text everywhere: names of all kinds, command lines and events, a slice at a time."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.views.pages.command_lines import command_lines
 from engine.views.pages.files import FilePage
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
@@ -13,7 +14,7 @@ from engine.views.pages.tasks import TaskPage
 from tui.viewmodels.events.event_words import what
 from tui.viewmodels.files.locations import FileLocation
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, clip, fit, line, squeeze
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, clip, fit, line, one_line, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,13 +141,22 @@ class Search:
         return [NodePage(self._simulation, pool_id, *pages) for pool_id in pool_ids(self._simulation)]
 
     def _tasks(self) -> Iterator[None]:
-        group = self._group("Tasks", "tasks")
+        """Look at ids and command lines of tasks, and at command lines of preparation, release and start tasks."""
+        named, running = self._group("Tasks", "tasks"), self._group("Command lines")
+        wanted = self._wanted
+        for each in command_lines(self._simulation):
+            if wanted in each.text.lower():
+                item = ItemRef("pool", each.pool_id) if each.pool_id else ItemRef("job", each.job_id)
+                running.add(Hit(f"{item.key} {each.kind}", each.text, item), wanted)
         for job_id in job_ids(self._simulation):
             page = TaskPage(self._simulation, job_id)
             for tasks in _in_pieces(page.as_added(), _BATCH):
-                for task, task_id in zip(tasks, page.ids_of(tasks), strict=True):
-                    if self._wanted in task_id.lower():
-                        group.add(Hit(task_id, f"job {job_id}", ItemRef("task", task)), self._wanted)
+                texts = zip(tasks, page.ids_of(tasks), page.command_lines_of(tasks), strict=True)
+                for task, task_id, text in texts:
+                    if wanted in task_id.lower():
+                        named.add(Hit(task_id, f"job {job_id}", ItemRef("task", task)), wanted)
+                    if wanted in text.lower():
+                        running.add(Hit(task_id, text, ItemRef("task", task)), wanted)
                 yield
 
     def _files(self) -> Iterator[None]:
@@ -207,7 +217,9 @@ def search_heading(search: Search) -> Line:
         return line(Span(f"{count:,} found, searching {where} ...", Role.DIM))
     if search.is_partial:
         return line(Span(f"{count:,} found; not everything was searched", Role.DIM))
-    return line(Span(f"{count:,} found" if count else f"Nothing here has {search.text} in its name.", Role.DIM))
+    return line(
+        Span(f"{count:,} found" if count else f"Nothing here has {search.text} in its name or command line.", Role.DIM)
+    )
 
 
 def search_lines(search: Search, cells: int) -> tuple[list[tuple[int, Line]], list[Target]]:
@@ -222,7 +234,7 @@ def search_lines(search: Search, cells: int) -> tuple[list[tuple[int, Line]], li
         for hit in sorted(group.hits, key=lambda each: _distance(each.name.lower(), search.text.lower())):
             name_cells = min(_TITLE_CELLS, cells // 2)
             name = fit(squeeze(hit.name, name_cells - 2), name_cells)
-            about = Span(clip(hit.about, cells - name_cells - 2), Role.DIM)
+            about = Span(clip(one_line(hit.about), cells - name_cells - 2), Role.DIM)
             lines.append((len(targets), line("  ", name, about)))
             targets.append(hit.target)
         if group.view and group.count > len(group.hits):

@@ -39,8 +39,9 @@ class PaletteEntry(NamedTuple):
 def fitting(entries: Sequence[PaletteEntry], typed: str) -> list[PaletteEntry]:
     """Return the entries that fit all typed words, the best first; without words all of them in their order.
 
-    A whole word counts more than the beginning of one, and the title more than synonyms and explanations. If no entry
-    fits, return those whose title has the letters in this order.
+    A whole word counts more than the beginning of one, and the title more than synonyms and explanations. Several words
+    that stand together among the synonyms count most. If no entry fits, return those whose title has the letters in
+    this order.
     """
     wanted = _WORD.findall(typed.lower()) or list(typed.strip().lower())
     if not wanted:
@@ -73,6 +74,8 @@ def _score(entry: PaletteEntry, wanted: Sequence[str]) -> int:
         if not score:
             return 0
         total += score
+    if len(wanted) > 1 and f" {' '.join(wanted)} " in f" {' '.join(words)} ":
+        total = len(wanted) * _WHOLE_TITLE + 1  # what a person calls it, word for word
     return total // _RARE if entry.is_rare else total
 
 
