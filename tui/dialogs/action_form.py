@@ -51,7 +51,11 @@ _CONFIRM = "confirm"
 
 
 class ActionForm(Modal[list[Command] | Action | None]):
-    """Returns the confirmed commands, an action that fits better, or None."""
+    """Returns the confirmed commands, an action that fits better, no commands if it was cancelled, or None.
+
+    Escape goes back by one level, as in k9s or lazygit: from a form to the menu that it was chosen from, where another
+    action can be chosen, and from there to the view. Cancel leaves menu and form at once.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "back", id="form.back"),
@@ -66,9 +70,20 @@ class ActionForm(Modal[list[Command] | Action | None]):
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (104, "-wide")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(self, session: Session, action: Action, better: Sequence[Action], trials: Trials) -> None:
-        """``better`` are actions with a button of their own, ``trials`` try commands out from the present moment."""
+    def __init__(
+        self, session: Session, action: Action, better: Sequence[Action], trials: Trials, *, has_menu: bool = False
+    ) -> None:
+        """Create the form of an action.
+
+        Args:
+            session: The session.
+            action: The action.
+            better: Actions with a button of their own.
+            trials: Tries commands out from the present moment.
+            has_menu: The menu of actions lies below.
+        """
         super().__init__()
+        self._back = "back to the menu" if has_menu else "close"
         self._session = session
         self._action = action
         self._better = better
@@ -109,7 +124,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self.call_after_refresh(self._update)
 
     def _show_keys(self) -> None:
-        keys = ["tab next", "ctrl+s do it", "esc back"]
+        keys = ["tab next", "ctrl+s do it", f"esc {self._back}"]
         if self._action.document is not None:
             keys[1:1] = ["ctrl+t the form" if self._inputs.shows_body else "ctrl+t as a body"]
         self.query_one("#actions").border_subtitle = Content("  ".join(keys))
@@ -286,7 +301,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         elif message.number <= len(self._better):
             self.dismiss(self._better[message.number - 1])
         else:
-            self.dismiss(None)
+            self.dismiss([])
 
     def action_confirm(self) -> None:
         """Return the commands, if what was typed has no mistakes."""
@@ -305,7 +320,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self.dismiss(list(self._result.commands))
 
     def action_leave(self) -> None:
-        """Leave the form; warn once if something was typed."""
+        """Go back from the form; warn once if something was typed."""
         if self._inputs.has_changes and not self._is_warned:
             self._is_warned = True
             self._say("What was typed would be lost. Esc again leaves.", "warning")

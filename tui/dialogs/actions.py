@@ -146,9 +146,11 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         else:
             others = {each.command: each for each in self._actions}
             better = [others[one.command] for one in action.better if one.command in others]
-            self.app.push_screen(ActionForm(self._session, action, better, self._trials), self._answered)
+            form = ActionForm(self._session, action, better, self._trials, has_menu=True)
+            self.app.push_screen(form, self._answered)
 
     def _answered(self, answer: list[Command] | Action | None) -> None:
+        """Close with the commands, also if there are none; after Escape (None) stay open for another choice."""
         if isinstance(answer, Action):
             self._open(answer)
         elif answer is not None:
