@@ -6,6 +6,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import JobState, NodeState
+from engine.views.attention.concern import Severity
 from engine.views.explain.questions import explain
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.rules.schedules import a_schedule
@@ -377,3 +378,61 @@ def test_no_word_is_lost_at_any_width(cells):
         wanted = "".join((concern.text, concern.effect, concern.remedy))
         assert "…" not in shown
         assert len(shown.replace(" ", "")) >= len(wanted.replace(" ", ""))
+
+
+# -- tasks that are retried ----------------------------------------------------------------------------------------
+
+
+def flaky(*names, retries=3, **more):
+    """Jobs with a task each that fails twice, after half a minute, and then succeeds."""
+    attempts = {"attempts": [{"exitCode": 7}, {"exitCode": 7}, {"exitCode": 0}]}
+    task = a_task("t", 30, simulate=attempts) | {"constraints": {"maxTaskRetryCount": retries}} | more
+    return simulation(*(a_job(name, tasks=[task, a_task("quiet", 600)]) for name in names), pool=a_pool(nodes=4))
+
+
+def about_tasks(sim):
+    model, _ = listed(sim)
+    return [each for each in model.concerns if each.kind == "task"]
+
+
+def test_a_task_that_has_failed_and_is_retried_is_listed_until_it_is_completed():
+    sim = flaky("j")
+    run_to(sim, seconds=READY_S + 40)
+    (one,) = about_tasks(sim)
+    assert one.text == "task t failed and is retried: exit code 7"
+    assert one.effect == "attempt 2"
+    assert one.severity == Severity.NOTICE
+    run_to(sim, seconds=READY_S + 70)
+    assert about_tasks(sim)[0].effect == "attempt 3"
+    run_to(sim, seconds=READY_S + 130)
+    assert about_tasks(sim) == []
+
+
+def test_a_task_that_fails_for_good_is_no_longer_called_retried():
+    sim = flaky("j", retries=1)
+    run_to(sim, seconds=READY_S + 130)
+    (one,) = about_tasks(sim)
+    assert one.text == "task t failed: exit code 7"
+
+
+def test_retried_tasks_of_several_jobs_are_told_apart_and_those_of_many_share_a_line():
+    sim = flaky("a", "b")
+    run_to(sim, seconds=READY_S + 40)
+    assert {each.text for each in about_tasks(sim)} == {
+        f"task t of {job} failed and is retried: exit code 7" for job in "ab"
+    }
+    sim = flaky("a", "b", "c", "d")
+    run_to(sim, seconds=READY_S + 60)
+    (one,) = about_tasks(sim)
+    assert one.text.startswith("4 tasks of 4 jobs failed and are retried")
+    assert one.effect == "a, b, c and 1 more"
+
+
+def test_a_retried_task_is_listed_again_where_time_goes_back():
+    sim = flaky("j")
+    run_to(sim, seconds=READY_S + 130)
+    session = Session(sim)
+    assert [each.kind for each in session.concerns()] == []
+    sim.seek((READY_S + 40) * 1000)
+    session.update()
+    assert [each.text for each in session.concerns()] == ["task t failed and is retried: exit code 7"]

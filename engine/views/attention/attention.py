@@ -11,7 +11,7 @@ from engine.views.attention.expectations import broken_expectations
 from engine.views.attention.hooks import hook_concerns
 from engine.views.attention.jobs import ended_concerns, stalled_concerns, unreleased_concerns
 from engine.views.attention.pools import node_concerns, pool_concerns
-from engine.views.attention.retries import PreparationRetries
+from engine.views.attention.retries import PreparationRetries, TaskRetries
 from engine.views.attention.schedules import ScheduleConcerns
 from engine.views.attention.tasks import TaskFailures
 from engine.views.log.reader import LogReader, of_kind
@@ -39,6 +39,7 @@ class Attention:
         self._simulation = simulation
         self._tasks = TaskFailures(simulation)
         self._retries = PreparationRetries(simulation)
+        self._task_retries = TaskRetries(simulation)
         self._schedules = ScheduleConcerns(simulation)
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
         self._of_nodes: tuple[object, list[Concern]] = (None, [])
@@ -80,6 +81,7 @@ class Attention:
             *unreleased_concerns(simulation),
             *_merged(stalled, self._nodes(names_jobs=names_jobs, names_pools=names_pools)),
             *self._tasks.concerns(names_jobs=names_jobs),
+            *self._task_retries.concerns(names_jobs=names_jobs),
             *pool_concerns(simulation),
             *self._schedules.concerns(),
             *broken_expectations(simulation),

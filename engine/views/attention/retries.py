@@ -1,10 +1,10 @@
-"""Preparation tasks that have failed and are being retried. They are no longer listed once an attempt succeeds."""
+"""Preparation tasks and tasks that have failed and are being retried, until they are completed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import InstanceState
+from engine.base.terms import InstanceState, TaskState
 from engine.state.nodes import GONE
 from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Severity, listed, some
 from engine.views.log.reader import LogReader, of_kind
@@ -84,6 +84,87 @@ class PreparationRetries:
         of_all = "" if most < 0 else f" of {most + 1:,}"
         waits = "; tasks there wait for it (PREP-6)" if prep.wait_for_success else ""
         return f"attempt {attempt:,}{of_all}{waits}"
+
+
+class TaskRetries:
+    """Concerns about tasks that have failed and wait for another attempt, or run again. Each entry is read once."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._reader = LogReader(simulation, of_kind(_says_retry))
+        self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
+        self._taken = 0  # how many entries are in it, since the last jump in time
+        self._jumps = simulation.jumps
+
+    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+        """Return a concern for each job with such tasks; one for all if there are many jobs."""
+        self._update()
+        if not self._failed:
+            return []
+        world = self._simulation.world
+        by_job: dict[int, list[int]] = {}
+        for task in sorted(self._failed):
+            by_job.setdefault(world.tasks.block_of(task).job, []).append(task)
+        jobs = [world.jobs[job] for job in by_job if world.jobs[job].state is not None]
+        groups = [[job] for job in jobs] if len(jobs) <= MOST_APART else [jobs]
+        return [
+            self._concern(group, [task for job in group for task in by_job[job.row]], names_jobs=names_jobs)
+            for group in groups
+        ]
+
+    def _update(self) -> None:
+        """Add the failures since the last call, and forget tasks that are completed; after a jump begin again."""
+        simulation, table = self._simulation, self._simulation.world.tasks
+        if self._jumps != simulation.jumps:
+            self._jumps, self._taken = simulation.jumps, 0
+            self._failed.clear()
+        entries = self._reader.entries()
+        self._failed.update((simulation.log.row_a[at], at) for at in entries[self._taken :])
+        self._taken = len(entries)
+        over = [
+            task
+            for task in self._failed
+            if table.state_of(task) in (TaskState.COMPLETED, None) or not table.extra(task).retry_count
+        ]
+        for task in over:
+            del self._failed[task]
+
+    def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
+        log, table = self._simulation.log, self._simulation.world.tasks
+        named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
+        entries = [self._failed[task] for task in tasks]
+        codes = {dict(log.shapes[log.shape_of[at]].fields).get("exitCode") for at in entries}
+        cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
+        who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
+        of = f" of {jobs[0].id}" if len(jobs) == 1 else f" of {some(len(jobs), 'job')}"
+        are = "is" if len(tasks) == 1 else "are"
+        names = tuple(job.id for job in jobs)
+        return Concern(
+            "task",
+            Severity.NOTICE,
+            f"{who}{of if names_jobs else ''} failed and {are} retried{cause}",
+            max(log.when[at] for at in entries),
+            effect=self._attempt(tasks) if len(jobs) == 1 else listed(names),
+            names=tuple(named) if len(tasks) > 1 else (),
+            tasks=tasks,
+            jobs=names,
+        )
+
+    def _attempt(self, tasks: Sequence[int]) -> str:
+        """Return the number of the latest attempt that waits or runs."""
+        return f"attempt {max(map(self._number, tasks)):,}" + (" is the latest" if len(tasks) > 1 else "")
+
+    def _number(self, task: int) -> int:
+        """Return the number of a task's attempt that waits or runs."""
+        tasks = self._simulation.world.tasks
+        return tasks.extra(task).attempts + (tasks.state_of(task) is TaskState.ACTIVE)
+
+
+def _says_retry(shape: Shape) -> bool:
+    """Return whether an event says that a task goes back to the queue because its process has failed."""
+    fields = dict(shape.fields)
+    return shape.event == "TaskStateChanged" and fields.get("to") is TaskState.ACTIVE and "exitCode" in fields
 
 
 def _is_new_attempt(shape: Shape) -> bool:
