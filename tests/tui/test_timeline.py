@@ -482,4 +482,4 @@ def test_tasks_after_one_another_have_an_edge_between_them_and_end_with_what_tel
     canvas = Canvas(glyphs, [TASK[TaskState.ACTIVE]] * 12, Height(1, 1, 0))
     for begin_ms, name in ((0, "frame-12"), (4_000, "frame-13"), (8_000, "frame-14")):
         canvas.draw(Bar(begin_ms, begin_ms + 4_000, TASK[TaskState.RUNNING], name, ("4:15",), is_id=True), columns, 0)
-    assert "".join(span.text for span in canvas.lines[0]) == "▏…12▏…13▏…14"
+    assert plain(canvas.spans(0)) == "▏…12▏…13▏…14"

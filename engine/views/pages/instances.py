@@ -116,6 +116,7 @@ def release_status(
     return HookStatus.SKIPPED
 
 
+_DUE = tuple(status for status in HookStatus if status is not HookStatus.NOT_NEEDED)
 _FLAG_BITS = 5
 # The bit above the two bits of release's state: no preparation has ever run there.
 _UNPREPARED = bytes(state == ABSENT for state in range(256))
@@ -157,6 +158,7 @@ class InstancePage:
         self.hook = hook
         self._updated_at = (-1, -1)
         self._long_ms: int | None = None  # of this moment, once it is asked for
+        self._counts: dict[HookStatus, int] | None = None  # likewise
         self._rows: Sequence[int] = ()
         self._codes = b""
         self._ordered: tuple[object, Sequence[int]] = (None, ())
@@ -191,7 +193,7 @@ class InstancePage:
         if self._updated_at == moment:
             return
         self._updated_at = moment
-        self._long_ms = None
+        self._long_ms = self._counts = None
         job = self._job
         self._rows = () if job is None else self._simulation.world.instances.rows_of_job(job.row)
         self._codes = b"" if job is None else self._all_codes(job)
@@ -254,8 +256,9 @@ class InstancePage:
     def counts(self) -> dict[HookStatus, int]:
         """Return the number of nodes with each status, without those where nothing is due."""
         codes = self.codes()
-        found = ((status, codes.count(status.value)) for status in HookStatus if status is not HookStatus.NOT_NEEDED)
-        return {status: count for status, count in found if count}
+        if self._counts is None:
+            self._counts = {status: count for status in _DUE if (count := codes.count(status.value))}
+        return self._counts
 
     def failures(self) -> list[HookFailure]:
         """Return the nodes on which it has failed, in the order in which the job came to them."""

@@ -45,7 +45,7 @@ class RunningTasks:
         changed = self._changed(since)
         if not changed:
             return
-        new = [task for task in changed if state[task] == RUNNING and any(task in rows for rows in ranges)]
+        new = list(_within(ranges, sorted(task for task in changed if state[task] == RUNNING)))
         stay = list(filterfalse(changed.__contains__, self.newest_first))
         oldest_new_ms = min(map(started.__getitem__, new), default=self._simulation.end_ms + 1)
         mixed = bisect_right(stay, -oldest_new_ms, key=lambda task: -started[task])
@@ -62,6 +62,12 @@ class RunningTasks:
         in_order = sorted(found)
         in_order.sort(key=self._simulation.world.tasks.started.__getitem__, reverse=True)
         return in_order
+
+
+def _within(ranges: Sequence[range], tasks: Sequence[int]) -> Iterator[int]:
+    """Yield those of some tasks, which are in ascending order, that lie in one of the ranges."""
+    for rows in ranges:
+        yield from tasks[bisect_left(tasks, rows.start) : bisect_left(tasks, rows.stop)]
 
 
 def _starts_or_stops(shape: Shape) -> bool:

@@ -42,8 +42,8 @@ def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -
 
 def _path(session: Session, cells: int) -> list[tuple[str, str]]:
     """Return the names in the path, each with the view it leads to."""
-    job = session.job(session.job_id)
     if cells < _WIDE:
+        job = session.job(session.job_id)
         return [(f"{job.job_id} {JOB[job.state].name}", "jobs")] if job is not None else []
     parts = [(session.simulation.scenario.name, "watch"), (session.pool_id, "pools"), (session.job_id, "jobs")]
     return [(text, view) for text, view in parts if text]

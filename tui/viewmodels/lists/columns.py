@@ -45,6 +45,8 @@ class ColumnsModel:
     def __init__(self) -> None:
         """Start without a choice: the available width decides."""
         self.chosen_columns: frozenset[str] | None = None
+        self._usual = frozenset(column.name for column in self.named_columns if not column.is_extra)
+        self._layout: tuple[object, list[tuple[int, int]]] = (None, [])  # the last one, and what it was made for
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -58,9 +60,7 @@ class ColumnsModel:
 
     def shown_names(self) -> frozenset[str]:
         """Return the columns that are shown if there is room for them."""
-        if self.chosen_columns is not None:
-            return self.chosen_columns
-        return frozenset(column.name for column in self.named_columns if not column.is_extra)
+        return self._usual if self.chosen_columns is None else self.chosen_columns
 
     def toggle_column(self, name: str) -> None:
         """Show or hide a column."""
@@ -82,6 +82,13 @@ class ColumnsModel:
             needs: For each column the cells of its longest text; None if they are not known.
             same: The columns whose texts are the same in all rows, which are left out where room is short.
         """
+        left_out = frozenset(at for at in range(len(self.columns)) if at in same)
+        asked = width, None if needs is None else tuple(needs), left_out, self.chosen_columns
+        if self._layout[0] != asked:
+            self._layout = asked, self._laid_out(width, needs, left_out)
+        return self._layout[1]
+
+    def _laid_out(self, width: int, needs: Sequence[int] | None, same: Container[int]) -> list[tuple[int, int]]:
         shown, has_chosen = self.shown_names(), self.chosen_columns is not None
         columns = [
             (at, column._replace(from_width=0) if has_chosen else column)

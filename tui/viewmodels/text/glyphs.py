@@ -6,6 +6,7 @@ States that can stand in one picture differ in symbol and letter, and states of 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -76,6 +77,10 @@ class GlyphSet:
     def span(self, glyph: Glyph) -> Span:
         """Return the glyph's cell in its role."""
         return Span(self.of(glyph), glyph.role)
+
+    def stretch(self, glyph: Glyph, cells: int) -> Span:
+        """Return a stretch of a bar over time: the glyph's cell and, after it, its texture."""
+        return Span(self.of(glyph) + self.of(going_on(glyph)) * (cells - 1), glyph.role)
 
     def counts(self, numbers: Iterable[tuple[Glyph, int]]) -> Line:
         """Return glyph, number and name for each number that is not zero."""
@@ -223,6 +228,7 @@ TASK: dict[TaskState | None, Glyph] = {
 TASK_GLYPHS = (*TASK.values(), _FAILED, TASK_BLOCKED, TASK_BETWEEN_RETRIES, TASK_TERMINATED)
 
 
+@cache
 def going_on(glyph: Glyph) -> Glyph:
     """Return what continues a bar over time after the symbol in its first cell: its texture, if it has one."""
     return glyph._replace(symbol=glyph.texture[0], letter=glyph.texture[1]) if glyph.texture else glyph

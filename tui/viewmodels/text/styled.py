@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
@@ -58,6 +60,7 @@ class Span(NamedTuple):
 
 
 Line = tuple[Span, ...]
+_TEXT, _LOOK = itemgetter(0), itemgetter(slice(1, None))  # of a span
 _LEAST_TEXT, _LEAST_NAME = 10, 8  # cells beside a label, and of an id that is cut
 _PART = re.compile(r"[a-z0-9](?=[A-Z])|[-_/.:=,&?]")  # the end of a part of a long word
 
@@ -180,11 +183,9 @@ def beside(left: Sequence[Line], right: Sequence[Line], cells: int, gap: int = 3
 def merged(spans: Iterable[Span]) -> list[Span]:
     """Return the spans with equally drawn neighbours joined, without empty ones."""
     found: list[Span] = []
-    for span in spans:
-        if found and found[-1][1:] == span[1:]:
-            found[-1] = span._replace(text=found[-1].text + span.text)
-        elif span.text:
-            found.append(span)
+    for _, alike in groupby((span for span in spans if span.text), key=_LOOK):
+        first, *others = alike
+        found.append(first._replace(text="".join([first.text, *map(_TEXT, others)])) if others else first)
     return found
 
 

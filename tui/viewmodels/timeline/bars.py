@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.timeline.columns import TimeColumns
     from tui.viewmodels.timeline.heights import Height
 
-_EMPTY = Span(" ", Role.QUIET)
 _SOLID = "█"
 _LEAST_NAME = 3  # cells: a shorter name says nothing
 _LEAST_CUT = 5  # cells of what is cut in the middle; of a name less shows only the end, which tells it apart
@@ -43,18 +42,30 @@ class Canvas:
         """Fill all lines with the same cells; quiet times are a thin line in each track."""
         self._glyphs = glyphs
         self._height = height
-        cells: list[Span] = []
-        for glyph, run in groupby(ground):
-            more = sum(1 for _ in run) - 1
-            cells += [glyphs.span(glyph), *[glyphs.span(going_on(glyph))] * more]
-        empty = [_EMPTY if glyph.role is Role.QUIET else span for glyph, span in zip(ground, cells, strict=True)]
-        track = height.track or height.body
-        self.lines = [list(cells if at % track == (track - 1) // 2 else empty) for at in range(height.body)]
+        self._drawn: list[list[Span]] = []
+        self._stretches = [(glyph, sum(1 for _ in run)) for glyph, run in groupby(ground)]
+
+    def _ground(self, line: int) -> list[Span]:
+        """Return what a line shows where there is no bar."""
+        track = self._height.track or self._height.body
+        is_middle = line % track == (track - 1) // 2
+        return [
+            self._glyphs.stretch(glyph, cells) if is_middle or glyph.role is not Role.QUIET else _quiet(cells)
+            for glyph, cells in self._stretches
+        ]
+
+    @property
+    def _lines(self) -> list[list[Span]]:
+        """The cells of all lines, made when something is drawn on them."""
+        if not self._drawn:
+            grounds = map(self._ground, range(self._height.body))
+            self._drawn = [[span._replace(text=cell) for span in ground for cell in span.text] for ground in grounds]
+        return self._drawn
 
     def draw(self, bar: Bar, columns: TimeColumns, track: int) -> None:
         """Draw a bar, without the sign of its end: its name on the first line, its notes there or on the next ones."""
-        lines = self._lines_of(track)
-        width = len(self.lines[0])
+        lines = self._rows_of(track)
+        width = len(self._lines[0])
         begin = columns.column_at(bar.begin_ms)
         end = width if bar.end_ms is None else max(begin + 1, columns.column_at(bar.end_ms - 1) + 1)
         first, last = max(0, begin), min(width, end)
@@ -70,7 +81,7 @@ class Canvas:
         elif bar.end_ms is not None and texts:
             symbol = fill  # the symbol of what goes on would say that it still does
         for at, number in enumerate(lines):
-            cells = self.lines[number]
+            cells = self._lines[number]
             cells[first:last] = [fill] * (last - first)
             if begin >= 0:
                 cells[first] = symbol
@@ -83,23 +94,23 @@ class Canvas:
         if bar.ending is None or bar.end_ms is None:
             return
         column = max(columns.column_at(bar.begin_ms), columns.column_at(bar.end_ms - 1))
-        for number in self._lines_of(track):
-            if 0 <= column < len(self.lines[number]):
+        for number in self._rows_of(track):
+            if 0 <= column < len(self._lines[number]):
                 sign = self._glyphs.of(bar.ending)
-                self.lines[number][column] = Span(sign, bar.ending.role, is_fill=bar.ending.role is Role.FAILED)
+                self._lines[number][column] = Span(sign, bar.ending.role, is_fill=bar.ending.role is Role.FAILED)
 
-    def _lines_of(self, track: int) -> range:
+    def _rows_of(self, track: int) -> range:
         high = self._height.track
         top = min(track, self._height.body // high - 1) * high
         return range(top, top + high)
 
     def spans(self, line: int) -> list[Span]:
         """Return the cells of a line."""
-        return merged(self.lines[line])
+        return merged(self._drawn[line] if self._drawn else self._ground(line))
 
     def letter(self, line: int, column: int) -> str:
         """Return what shows a cell in the colour of the cursor: a block would hide it."""
-        row = self.lines[line]
+        row = self._lines[line]
         text = row[column].text if column < len(row) else " "
         return text if text.isascii() else " "
 
@@ -113,6 +124,10 @@ class Canvas:
             return [text(f"{name}  {notes[0]}")]
         told = [squeeze(note, cells) if bar.is_id and cells >= _LEAST_CUT else note for note in notes]
         return [text(name), *(text(note) for note in told if len(note) <= cells)][:lines]
+
+
+def _quiet(cells: int) -> Span:
+    return Span(" " * cells, Role.QUIET)
 
 
 def name_in(bar: Bar, cells: int) -> str:
