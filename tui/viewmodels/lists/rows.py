@@ -257,8 +257,9 @@ class RowsModel(ColumnsModel, ABC):
 
     def shows(self, name: str) -> bool:
         """Return True if a column that is slow to compute is shown, sorted by or filtered."""
-        is_wanted = name == self.sort_column or field_name(name) in self.filter_text.lower()
-        return is_wanted or self.is_written_out or name in self.shown_names()
+        if name in self.shown_names() or self.is_written_out or name == self.sort_column:
+            return True
+        return bool(self.filter_text) and field_name(name) in self.filter_text.lower()
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices for this list, for the settings file."""
