@@ -66,7 +66,13 @@ class Cases(Stage):
     # -- frames --------------------------------------------------------------------------------------------------
 
     async def frames(self, what: str, budget_ms: float, entries: int, count: int = 12) -> None:
-        """What a frame costs when so many entries of the calendar have happened since the last one."""
+        """What a frame costs when so many entries of the calendar have happened since the last one.
+
+        The rest of the run is not played ahead meanwhile: that takes spare time only.
+        """
+        self.screen.playback.look_ahead = lambda: None
+        self.screen.workers.cancel_group(self.screen, "ahead")
+        await self.settle()
         idle_s = min([await self.cost_s(lambda: None) for _ in range(3)])
         costs, sizes, drawn = [], [], [lines_of(self.app)]
         for _ in range(count):
@@ -75,6 +81,7 @@ class Cases(Stage):
             costs.append(await self.cost_s(self.screen.update) - idle_s)
             sizes.append(self.terminal.bytes_out - before)
             drawn.append(lines_of(self.app))
+        del self.screen.playback.look_ahead
         self.frames_of[what] = costs, drawn
         kilobytes = percentile(sizes, 50) / 1000
         self.add(what, budget_ms, percentile(costs, 50) * 1000, "ms", remark=f"{kilobytes:.0f} KB")

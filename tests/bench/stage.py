@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.bench.terminal import Terminal
+from tui.panes.curves import Curves
 from tui.panes.list_page import ListPage
 from tui.panes.timeline import Timeline
 from tui.screens.main_screen import MainScreen
@@ -101,6 +102,7 @@ class Stage:
             writes != self.terminal.writes
             or (isinstance(view, ListPage) and view.model.is_sorting)
             or (isinstance(view, Timeline) and view.query_one(TimelineGrid).is_behind)
+            or any(isinstance(worker.node, Curves) and not worker.is_finished for worker in self.app.workers)
         ):
             writes = self.terminal.writes
             await asyncio.sleep(0.08)

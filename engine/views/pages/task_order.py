@@ -45,7 +45,8 @@ class RunningTasks:
         changed = self._changed(since)
         if not changed:
             return
-        new = list(_within(ranges, sorted(task for task in changed if state[task] == RUNNING)))
+        is_running = map(RUNNING.__eq__, map(state.__getitem__, changed))
+        new = list(_within(ranges, sorted(compress(changed, is_running))))
         stay = list(filterfalse(changed.__contains__, self.newest_first))
         oldest_new_ms = min(map(started.__getitem__, new), default=self._simulation.end_ms + 1)
         mixed = bisect_right(stay, -oldest_new_ms, key=lambda task: -started[task])
