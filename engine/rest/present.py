@@ -11,14 +11,34 @@ import time
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.base.units import SECOND_MS
+from engine.base.units import SECOND_MS, format_utc
 from engine.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from engine.run.journal import Input
+
 _SLICE_S = 0.005
 _ENTRIES_BETWEEN_CLOCK_READS = 48
+
+
+def not_found(error: BatchError, simulation: Simulation) -> BatchError:
+    """Return the refusal of a request for something unknown, with the reason if a branch has undone its creation."""
+    wanted = {value.lower() for value in error.values.values()}
+    for branched_ms, inputs in reversed(simulation.undone):
+        if any(wanted & _created(one) for one in inputs):
+            moment = format_utc(simulation.scenario.start, branched_ms)
+            reason = f"the dashboard has branched the run at {moment}, which undid its creation"
+            return BatchError(error.code, reason, **error.values)
+    return error
+
+
+def _created(one: Input) -> set[str]:
+    """Return the ids in lower case that an input has created."""
+    command = one.command
+    own = [getattr(command, name, None) for name in ("id", "name", "thumbprint")]
+    return {each.lower() for each in own if isinstance(each, str)} | {task.id.lower() for task in one.extras.tasks}
 
 
 class Present:

@@ -12,6 +12,7 @@ from engine.base.errors import BatchError
 from engine.base.units import SECOND_MS, format_utc
 from engine.rest.faults import ServiceFaults
 from engine.rest.operations import HANDLERS
+from engine.rest.present import not_found
 from engine.rest.protocol import answers, authentication, conditions, requests, routes
 from engine.rest.protocol.answers import Answer
 from engine.rest.protocol.authentication import Credentials
@@ -84,7 +85,8 @@ class Service:
             answer = HANDLERS[call.route.operation](call)
         except conditions.NotModified:
             answer = Answer(304)
-        except BatchError as error:
+        except BatchError as refusal:
+            error = not_found(refusal, self.simulation) if refusal.status == 404 else refusal
             code = error.code
             now = format_utc(self.simulation.scenario.start, self.simulation.now_ms)
             answer = answers.refused(error, request.base, request_id, now)

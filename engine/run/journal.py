@@ -100,10 +100,10 @@ class Journal:
         """Return the inputs made by conditions so far."""
         return tuple(one for one in self.inputs if one.origin is Origin.CONDITION)
 
-    def forget_future(self) -> None:
-        """Drop the future inputs given by hand, so that the past becomes the present."""
-        before = len(self.inputs)
-        self.inputs = self.inputs[: self.done] + [
-            one for one in self.inputs[self.done :] if one.origin is not Origin.HAND
-        ]
-        self.changes += before - len(self.inputs)
+    def forget_future(self) -> tuple[Input, ...]:
+        """Drop the future inputs given by hand, so that the past becomes the present; return those."""
+        future = self.pending()
+        dropped = tuple(one for one in future if one.origin is Origin.HAND)
+        self.inputs = self.inputs[: self.done] + [one for one in future if one.origin is not Origin.HAND]
+        self.changes += len(dropped)
+        return dropped

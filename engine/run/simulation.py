@@ -6,7 +6,7 @@ All state is in the world. This module drives it: calendar entries, inputs, cond
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base import gc_pause
 from engine.base.errors import BatchError
@@ -40,6 +40,13 @@ LONGEST_RUN_MS = 7 * DAY_MS
 _SLICE = 512
 
 
+class Undone(NamedTuple):
+    """The inputs given by hand that a branch at a moment has dropped."""
+
+    branched_ms: int
+    inputs: tuple[Input, ...]
+
+
 class Simulation:
     """One run of a scenario.
 
@@ -54,6 +61,7 @@ class Simulation:
         self.now_ms = 0
         self.awaits_commands = False  # clients may act at any moment, so that the run is not over when nothing is due
         self.present_ms = 0  # how far the run has come elsewhere, see engine.rest.present
+        self.undone: list[Undone] = []  # by branches, oldest first
         self.jumps = 0  # count of moves in time: anything read before the last one is obsolete
         self.refusals: list[RefusedCommand] = []
         self.world = World(scenario, self.seed, self.end_ms)
@@ -235,7 +243,7 @@ class Simulation:
             yield
         finally:
             self._restore(here)
-            self.branch()
+            self._forget_future()
 
     def _enter_scenario(self) -> None:
         scenario = self.scenario
@@ -328,12 +336,19 @@ class Simulation:
         return when_ms
 
     def branch(self) -> None:
-        """Make the shown moment the present: discard what was recorded after it."""
+        """Make the shown moment the present: discard what was recorded after it, but keep in mind what was undone."""
+        dropped = self._forget_future()
+        if dropped:
+            self.undone.append(Undone(self.now_ms, dropped))
+
+    def _forget_future(self) -> tuple[Input, ...]:
+        """Discard what was recorded after the shown moment; return the inputs given by hand among it."""
         self.present_ms = 0
         self.world.forget_future()
         self.names.forget()
-        self.journal.forget_future()
+        dropped = self.journal.forget_future()
         self.checkpoints.forget_after(self.now_ms)
+        return dropped
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(

@@ -40,6 +40,12 @@ class Screen:
         answer = self.service.answer(Request(method, path, QUERY, {}, content))
         return answer.status, answer.code
 
+    def reason(self, path):
+        """Return why a request finds nothing."""
+        answer = self.service.answer(Request("GET", path, QUERY, {}, b""))
+        assert answer.status == 404
+        return {each["key"]: each["value"] for each in json.loads(answer.body)["values"]}.get("Reason", "")
+
     def add_job(self, job_id):
         return self.ask("POST", "/jobs", {"id": job_id, "poolInfo": {"poolId": "p"}})
 
@@ -115,6 +121,30 @@ def test_after_a_branch_clients_act_on_the_run_that_branched(screen):
     assert screen.add_job("after") == (201, "")
     assert screen.service.simulation is screen.shown
     assert screen.shown.now_ms == MINUTE_MS + 1
+
+
+def test_after_a_branch_clients_are_told_that_it_has_undone_what_they_look_for(screen):
+    screen.add_job("before")
+    screen.go(MINUTE_MS)
+    screen.add_job("new")
+    screen.ask("POST", "/jobs/new/tasks", {"id": "task", "commandLine": "work"})
+    screen.shown.branch()
+    undone = "the dashboard has branched the run at 2026-01-05T08:01:00Z, which undid its creation"
+    assert screen.reason("/jobs/before") == undone
+    assert screen.reason("/JOBS/New/tasks") == undone
+    assert screen.reason("/jobs/nobody") == ""
+    screen.add_job("new")
+    assert screen.reason("/jobs/new/tasks/task") == undone
+    assert screen.reason("/jobs/new/tasks/other") == ""
+    assert [len(each.inputs) for each in screen.shown.undone] == [3]
+
+
+def test_a_trial_undoes_nothing_that_clients_have_to_know(screen):
+    from engine.specs.commands import COMMANDS
+
+    with screen.shown.trial():
+        screen.shown.submit(COMMANDS["terminateJob"].from_wire({"jobId": "j"}))
+    assert screen.shown.undone == []
 
 
 def test_a_session_that_is_saved_in_the_past_has_everything_that_clients_did(screen):

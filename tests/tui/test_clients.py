@@ -133,6 +133,14 @@ def test_while_the_screen_shows_the_past_clients_act_on_the_present_and_it_comes
     assert simulation.world.jobs.find("risk") is not None
 
 
+def test_a_branch_says_that_it_undoes_what_clients_did_later(served):
+    app = served()
+    app.session.simulation.run_until(600_000)
+    steps = ask("POST", "/jobs", A_JOB, 201), "comma", "comma", "b", ask("GET", "/jobs/risk", wanted=404)
+    drive(app, *steps)
+    assert contains(messages_of(app), "Branched: time goes on from here. 1 later command is undone.")
+
+
 def test_a_session_saved_from_the_dashboard_replays_to_the_same_log(served):
     app = served()
     drive(app, ask("POST", "/jobs", A_JOB, 201))

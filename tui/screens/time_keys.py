@@ -158,10 +158,14 @@ class TimeKeys(ViewScreen):
             say(self, "This is the present; , goes back.")
             return
         self.bookmarks.keep_run()
-        self.session.simulation.branch()
+        simulation = self.session.simulation
+        before = len(simulation.undone)
+        simulation.branch()
         now_ms, crossed = self.session.now_ms, self.session.crossed
         crossed[:] = [stretch for stretch in crossed if stretch[1] <= now_ms]
-        say(self, "Branched: time goes on from here. c compares with the run that was left.")
+        undone = sum(len(each.inputs) for each in simulation.undone[before:])
+        loss = f" {fmt.counted(undone, 'later command')} {'is' if undone == 1 else 'are'} undone." if undone else ""
+        say(self, f"Branched: time goes on from here.{loss} c compares with the run that was left.")
         self.update()
 
     def action_bookmark(self) -> None:
