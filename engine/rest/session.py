@@ -25,11 +25,12 @@ LONGEST_MS = 3650 * DAY_MS
 """The simulated time after which every session ends."""
 
 
-def scenario_to_serve(path_or_name: str | None, now: datetime) -> Scenario:
+def scenario_to_serve(path_or_name: str | None, now: datetime | None) -> Scenario:
     """Return the scenario that clients find, or an empty account.
 
-    Its calendar begins now, unless it says otherwise: clients compute times from their own clocks. It goes on after the
-    end that a scenario may have, since clients may act at any moment.
+    Its calendar begins at ``now``, unless it says otherwise: clients compute times from their own clocks. Without
+    ``now`` it begins where that of ``run`` does, so that two sessions can have the same log. It goes on after the end
+    that a scenario may have, since clients may act at any moment.
 
     Raises:
         ScenarioError: The scenario has mistakes.
@@ -38,12 +39,14 @@ def scenario_to_serve(path_or_name: str | None, now: datetime) -> Scenario:
     name, text = ("session", EMPTY) if source is None else (source.path, source.text)
     scenario = load(name, text=text)  # reports mistakes at their places in the file
     settings: dict[str, Plain] = {"until": format_duration(LONGEST_MS)}
-    if "startTime" not in keys_of(text):
+    if now is not None and "startTime" not in keys_of(text):
         settings["startTime"] = format_utc(now.replace(microsecond=0), 0)
     return replace(load(name, text=with_settings(text, settings)), warnings=scenario.warnings)
 
 
-def begin(path_or_name: str | None, now: datetime, seed: int | None = None, *, can_go_back: bool = False) -> Simulation:
+def begin(
+    path_or_name: str | None, now: datetime | None, seed: int | None = None, *, can_go_back: bool = False
+) -> Simulation:
     """Begin a session on ``scenario_to_serve``. Raises ScenarioError."""
     simulation = Simulation(scenario_to_serve(path_or_name, now), seed=seed, can_go_back=can_go_back)
     simulation.awaits_commands = True

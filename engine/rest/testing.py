@@ -161,7 +161,9 @@ def local_account(
         seed: The random seed, instead of the scenario's.
         name: The name of the account.
         key: Its key, in base 64.
-        now: Where the simulated calendar begins, unless the scenario says so; by default at the real present.
+        now: Where the simulated calendar begins, unless the scenario says so. By default it begins on 2026-01-05 at
+            08:00 UTC, so that the log is always the same, and with ``speed`` at the real present. Give one if your
+            program compares times of the service with its own clock.
 
     Raises:
         ScenarioError: The scenario has mistakes.
@@ -173,7 +175,7 @@ def local_account(
         raise ValueError(f"a speed must be above 0, not {speed:g}")
     step_ms = parse_time(DEFAULT_STEP if step is None else step) if speed is None else None
     path = None if scenario is None else os.fspath(scenario)
-    simulation = begin(path, now or datetime.now(UTC), seed)
+    simulation = begin(path, now or (None if speed is None else datetime.now(UTC)), seed)
     clock: Clock = StandingClock() if speed is None else PacedClock(simulation, speed)
     service = Service(simulation, Credentials(name, key), step_ms=step_ms)
     server = _Background(lambda on_start: Server(application(service, clock), on_start))

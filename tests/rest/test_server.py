@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -82,6 +83,17 @@ def a_job(job_id, pool_id):
         job_preparation_task=models.BatchJobPreparationTask(command_line="/bin/sh -c 'echo prepared'"),
         job_release_task=models.BatchJobReleaseTask(command_line="/bin/sh -c 'echo released'"),
     )
+
+
+@pytest.mark.parametrize("clock", [("--step", "PT10S"), ("--speed", "1")], ids=lambda clock: clock[0])
+def test_the_calendar_begins_now_and_only_with_a_step_at_a_fixed_time(clock):
+    with serving("--port", "0", *clock) as served:
+        served.client.create_job(models.BatchJobCreateOptions(id="j", pool_info=models.BatchPoolInfo(pool_id="p")))
+        created = served.client.get_job("j").creation_time
+    if "--step" in clock:
+        assert f"{created:%Y-%m-%d %H:%M}" == "2026-01-05 08:00"
+    else:
+        assert abs(datetime.now(UTC) - created).total_seconds() < 60
 
 
 @needs_posix

@@ -31,6 +31,12 @@ def file(tmp_path):
     return write
 
 
+def test_without_a_present_the_calendar_begins_where_that_of_a_run_does(file):
+    path = file(SCENARIO)
+    assert scenario_to_serve(path, None).start == load_scenario(path).start
+    assert scenario_to_serve(None, None).start == load_scenario(path).start
+
+
 def test_an_empty_account_begins_now_and_has_no_end():
     scenario = scenario_to_serve(None, NOW)
     assert scenario.start == NOW.replace(microsecond=0)

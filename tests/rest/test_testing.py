@@ -47,6 +47,21 @@ def play(account):
     raise AssertionError("the tasks do not end")
 
 
+def test_with_a_step_the_same_program_gives_the_same_log_on_any_day(pools):
+    logs = []
+    for _ in range(2):
+        with local_account(pools, step="PT10S") as account:
+            play(account)
+            logs.append(list(account.simulation.json_lines()))
+    assert logs[0] == logs[1]
+    assert '"time":"2026-01-05T08:00:00' in logs[0][0]
+
+
+def test_with_a_speed_the_calendar_begins_now(pools):
+    with local_account(pools, speed=1) as account:
+        assert abs((account.simulation.scenario.start - datetime.now(UTC)).total_seconds()) < 60
+
+
 def test_a_client_acts_on_the_simulation_and_its_session_is_saved(pools, tmp_path):
     with local_account(pools, step="PT10S") as account:
         play(account)

@@ -259,10 +259,11 @@ def _open_for_clients(scenario: str, given: ClientOptions, how: _Shown, *, seed:
     """Open the dashboard on a scenario on which clients act."""
     options = read_options(scenario, given, speed=speed, seed=seed, quiet=True)
     from tui.app.start import show_dashboard
-    from tui.cli.hosting import DashboardHost, begin_shown
+    from tui.cli.hosting import DashboardHost
+    from tui.cli.serving import begin_session
 
     with scenario_mistakes(quiet=True), ExitStack() as stack:
-        simulation = begin_shown(options)
+        simulation = begin_session(options, can_go_back=True)
         at_ms = 0 if how.at is None else parse_moment(how.at, simulation.scenario, "--at")
         return show_dashboard(
             simulation,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engine.rest import server as http
 from engine.rest.application import application
 from engine.rest.present import Present
 from engine.rest.service import Service
-from engine.rest.session import begin, session_text
+from engine.rest.session import session_text
 from tui.cli.serving import certificate_of, credentials_of, listen, request_log, url_of
 from tui.viewmodels.frame.requests import LONGEST, ClientRequest, client_name
 
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from engine.rest.protocol.answers import Answer
     from engine.rest.protocol.requests import Request
     from tui.cli.serving import Options
-
-
-def begin_shown(options: Options) -> Simulation:
-    """Begin the session that is shown, and on which clients act. Raises ScenarioError."""
-    return begin(options.scenario, datetime.now(UTC), options.seed, can_go_back=True)
 
 
 class DashboardHost:

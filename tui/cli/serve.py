@@ -54,7 +54,11 @@ _ABOUT_CLIENTS = (
     click.option("--account", metavar="NAME", help="The name of the account.  [default: localbatch]"),
     click.option("--key", metavar="BASE64", help="The key of the account.  [default: one that is printed]"),
     click.option("--any-key", is_flag=True, help="Accept requests with any account and signature, or none."),
-    click.option("--step", metavar="DURATION", help="Stop time, and move it by this after each request that reads."),
+    click.option(
+        "--step",
+        metavar="DURATION",
+        help="Stop time at a fixed start, and move it by this after each request that reads.",
+    ),
     click.option("--save", metavar="FILE", help="At the end, write what clients did as a scenario."),
     click.option("--requests", metavar="FILE", help="Write a line for each request."),
     click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, for bearer tokens."),
@@ -119,6 +123,9 @@ def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
       batchdeck serve
       batchdeck serve my.yaml --port 8100 --speed 600
       batchdeck serve --step PT10S --save session.yaml      for tests: the log depends on the requests alone
+
+    Simulated time begins now. With --step it begins on 2026-01-05 at 08:00 UTC, so that the same requests give the same
+    log on any day. The startTime of a scenario takes precedence.
     """
     options = read_options(scenario, given, speed=given["speed"], seed=given["seed"], quiet=given["quiet"])
     from tui.cli import serving

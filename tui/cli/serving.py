@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from socket import socket
 
+    from engine import Simulation
     from engine.rest.protocol.answers import Answer
     from engine.rest.protocol.requests import Request
     from engine.rest.tls import Files
@@ -64,7 +65,7 @@ def serve(options: Options) -> int:
     errors.setLevel(logging.ERROR)
     logging.getLogger("uvicorn").addHandler(errors)
     with ExitStack() as stack:
-        simulation = begin(options.scenario, datetime.now(UTC), options.seed)
+        simulation = begin_session(options)
         stack.enter_context(gc_pause.relaxed())  # a full collection of a million tasks takes longer than a request
         if not options.quiet:
             print_warnings(simulation.scenario.warnings)
@@ -91,6 +92,15 @@ def serve(options: Options) -> int:
         if clock.failure is not None:
             raise clock.failure
     return 0 if caught is None else _SIGNAL_STATUS + caught
+
+
+def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
+    """Begin the session on which clients act. Raises ScenarioError.
+
+    Its calendar begins now. Only with a step it begins at a fixed time: the log is a function of the requests.
+    """
+    now = datetime.now(UTC) if options.step_ms is None else None
+    return begin(options.scenario, now, options.seed, can_go_back=can_go_back)
 
 
 def certificate_of(options: Options, stack: ExitStack) -> Files | None:
