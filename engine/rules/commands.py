@@ -82,7 +82,7 @@ def give(world: World, command: Command, extras: Extras = NOTHING, giver: Giver 
     What is refused as a whole leaves only its refusal in the log; addTasks may have added some tasks (TASK-3).
     """
     log = world.log
-    body = Json(to_json(command.wire()))
+    body = Json(to_json(command.masked()))
     event = "FaultInjected" if isinstance(command, c.FAULTS) else "CommandAccepted"
     rule = () if command.RULE is None else (("rule", command.RULE),)
     subject, *rows = giver

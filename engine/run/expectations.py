@@ -93,7 +93,7 @@ class Expectations:
 
     def refused(self, command: Command, wanted: str | None, seen: str) -> None:
         """Record the outcome of a command that was refused, or expected to be, as an expectation of its own."""
-        written: dict[str, Plain] = {command.NAME: command.wire(), "refused": wanted}
+        written: dict[str, Plain] = {command.NAME: command.masked(), "refused": wanted}
         self._commands += (Outcome(written, wanted == seen, seen),)
 
     @property

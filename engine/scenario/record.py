@@ -100,7 +100,7 @@ def _reads_as(text: str, wanted: Plain) -> bool:
 
 
 def _entry(given: GivenCommand) -> dict[str, Plain]:
-    return _timeline_entry(given.at_ms, given.command.NAME, given.command.wire(), given.refused)
+    return _timeline_entry(given.at_ms, given.command.NAME, given.command.masked(), given.refused)
 
 
 def _timeline_entry(at_ms: int, name: str, body: Plain, refused: Plain) -> dict[str, Plain]:

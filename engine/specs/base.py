@@ -145,13 +145,23 @@ def parse_size(value: object) -> int:
 Size = Annotated[int, PlainValidator(parse_size), WithJsonSchema({"type": ["string", "integer"]})]
 
 
+MASK = "***"
+"""Stands for a secret in logs and saved sessions."""
+
+_MASKS_SECRETS = {"masks_secrets": True}
+
+
 def _when_written(value: Any, info: SerializationInfo) -> Any:  # noqa: ANN401 - a text or an object
-    return value if info.exclude_unset else None
+    if not info.exclude_unset:
+        return None
+    if not value or info.context != _MASKS_SECRETS:
+        return value
+    return dict.fromkeys(value, MASK) if isinstance(value, dict) else MASK
 
 
 LEFT_OUT_OF_ANSWERS = PlainSerializer(_when_written)
 
-# Accepted and kept, but left out of answers.
+# Accepted and kept, but left out of answers and masked in logs.
 Secret = Annotated[Text, LEFT_OUT_OF_ANSWERS]
 
 
@@ -260,6 +270,13 @@ class Spec(BaseModel):
         ``from_wire`` makes an equal object of it.
         """
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def masked(self) -> dict[str, Any]:
+        """Return what ``written`` does, with a mask in place of each secret: no rule depends on one (GEN-23).
+
+        ``from_wire`` makes an object of it that has the same effect.
+        """
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, context=_MASKS_SECRETS)
 
 
 class Identified(Spec):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from engine.base.errors import BatchError
 from engine.base.shortening import quoted
-from engine.specs.base import Spec, wire_name
+from engine.specs.base import MASK, Spec, wire_name
 from engine.specs.common import CommandLine, MetadataItem, ResourceFile, UserIdentity
 
 Path = tuple[str | int, ...]
@@ -33,7 +33,7 @@ class Refusal:
         """Return the answer of the service to ``body``, with the name and value of the property (GEN-10)."""
         values = {"PropertyName": ".".join(map(str, self.path))} if self.path else {}
         value = _value_at(body.wire(), self.path) if self.path and self.code != MISSING else None
-        if value is not None:
+        if value is not None and _value_at(body.masked(), self.path) != MASK:
             values["PropertyValue"] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return BatchError(self.code, self.reason, **values)
 

@@ -152,7 +152,7 @@ class EventPage:
         log, found = self._simulation.log, []
         given: dict[int, Counter[tuple[str, str]]] = {}
         for one in self._simulation.journal.by_hand():
-            command = one.command.NAME, to_json(one.command.wire())
+            command = one.command.NAME, to_json(one.command.masked())
             given.setdefault(one.when_ms, Counter())[command] += 1
         for when_ms, commands in given.items():
             for index in range(log.index_at(when_ms - 1), log.index_at(when_ms)):

@@ -152,7 +152,7 @@ def summary(sim: Simulation) -> dict[str, object]:
 
 def script_line(at_ms: int, command: Command) -> str:
     """Return the line of a scenario's timeline that gives a command at a moment, in ms since the start."""
-    return timeline_line(at_ms, command.NAME, command.wire())
+    return timeline_line(at_ms, command.NAME, command.masked())
 
 
 def given_by_hand(sim: Simulation) -> list[tuple[int, Command]]:
