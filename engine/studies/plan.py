@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from importlib import metadata
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
 
 DEFAULT_SEEDS = tuple(range(1, 21))
 """The seeds of a study that names none: 19 of 20 is the usual question."""
+
+
+def installed_version() -> str:
+    """Return the version of batchdeck that plays runs here."""
+    try:
+        return metadata.version("batchdeck")
+    except metadata.PackageNotFoundError:  # used from a copy of its files
+        return "unknown"
 
 
 class Run(NamedTuple):

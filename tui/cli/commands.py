@@ -17,7 +17,7 @@ import sys
 import textwrap
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 import click
 
@@ -33,6 +33,7 @@ from tui.cli.arguments import (
     scenario_mistakes,
 )
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
+from tui.cli.study import VariantChoice, study, variant_options
 from tui.settings.options import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -48,10 +49,24 @@ FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
 
 
+class _GivenToRun(TypedDict):
+    """The options of ``run`` as they were given."""
+
+    until: str | None
+    seed: int | None
+    events: str | None
+    files: str | None
+    output: str
+    variant: VariantChoice
+    quiet: bool
+    strict: bool
+
+
 class _GivenToOpen(ClientOptions):
-    """The options about clients as they were given to ``open``."""
+    """The options about clients, and about the variant, as they were given to ``open``."""
 
     serves: bool
+    variant: VariantChoice
 
 
 class _Shown(NamedTuple):
@@ -86,6 +101,7 @@ def cli(context: click.Context) -> None:
       batchdeck run job-prep-release-sample     replay it and print what happened
       batchdeck check my.yaml                   every mistake of a file, with line and column
       batchdeck sample --yes                    the JobPrepRelease console sample
+      batchdeck study my.yaml --seeds 20        which variant to take: many runs, measured
       batchdeck serve my.yaml                   let clients of Azure Batch act on a simulation
       batchdeck rules PREP-16                   a rule of the service that the simulation follows
 
@@ -119,18 +135,10 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
 )
+@variant_options
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar and no warnings, only the exit status.")
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: run nothing, exit with status 2.")
-def run(
-    scenario: str,
-    until: str | None,
-    seed: int | None,
-    events: str | None,
-    files: str | None,
-    output: str,
-    quiet: bool,
-    strict: bool,
-) -> int:
+def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     """Replay SCENARIO, a file or the name of a bundled one, as fast as possible.
 
     Prints a table of jobs, pools and expectations. With --events - stdout holds only the events, and the table goes
@@ -143,6 +151,7 @@ def run(
       batchdeck run my.yaml --until PT2H --seed 42
       batchdeck run my.yaml --events - | jq -r 'select(.event == "TaskScheduleFail")'
       batchdeck run my.yaml --output json --files nodes > state.json
+      batchdeck run my.yaml --variant 17 --seed 4            one run of `batchdeck study my.yaml`
     """
     from engine import Simulation
     from engine.views.pages import storage
@@ -154,15 +163,16 @@ def run(
     from tui.saving.blob_paths import BlobText
     from tui.saving.targets import STDOUT, TreeTarget, lines_target
 
+    events, files, output, quiet = given["events"], given["files"], given["output"], given["quiet"]
     if events == STDOUT and output == "json":
         raise click.UsageError("--events - and --output json both write to stdout; give --events a file.")
-    loaded = load(scenario, strict=strict, quiet=quiet)
-    if until is not None:
-        loaded = replace(loaded, until_ms=parse_moment(until, loaded))
+    loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet))
+    if given["until"] is not None:
+        loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))
     with ExitStack() as stack:
         lines = None if events is None else stack.enter_context(lines_target(events))
         tree = None if files is None else stack.enter_context(TreeTarget(files))
-        simulation = Simulation(loaded, seed=seed, can_go_back=False)
+        simulation = Simulation(loaded, seed=given["seed"], can_go_back=False)
         try:
             with RunProgress(show.console(to_stderr=True), hidden=quiet) as progress:
                 replay(simulation, lines, progress)
@@ -202,6 +212,7 @@ def run(
     help="Colours, the terminal's own, or none.  [default: dark, or as left last]",
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
+@variant_options
 @click.option("--serve", "serves", is_flag=True, help="Let clients of Azure Batch act on the run, as `serve` does.")
 @client_options
 def open_dashboard(
@@ -233,11 +244,13 @@ def open_dashboard(
             "this terminal (TERM) cannot move its cursor; `batchdeck run` replays without a dashboard."
         )
     if given["serves"]:
+        if given["variant"].is_made:
+            raise click.UsageError("--variant and --vary cannot be used with --serve.")
         how = _Shown(at, paused, theme, ascii_only)
         return _open_for_clients(scenario, given, how, seed=seed, speed=speed)
-    if any(value not in (None, False) for value in given.values()):
+    if any(value not in (None, False) for name, value in given.items() if name != "variant"):
         raise click.UsageError("options about clients need --serve.")
-    loaded = load(scenario, quiet=True)
+    loaded = given["variant"].of(load(scenario, quiet=True))
     pace = None if speed is None else parse_speed(speed)
     at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
     from engine import Simulation
@@ -426,6 +439,7 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
 
 
 cli.add_command(serve)
+cli.add_command(study)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

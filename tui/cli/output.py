@@ -74,10 +74,15 @@ def summary_text(summary: Summary, target: Console) -> str:
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
     ]
-    parts = (_run(summary), *(_table(title, columns, rows, target) for title, columns, rows in tables))
+    parts = (_run(summary), *(table(title, columns, rows, target) for title, columns, rows in tables))
+    return parts_text(filter(None, parts), target)
+
+
+def parts_text(parts: Iterable[Text | Table], target: Console) -> str:
+    """Return texts and tables with a blank line between them, as ``target`` would show them."""
     usual = target.width
     with target.capture() as capture:
-        for part in filter(None, parts):
+        for part in parts:
             target.width = max(usual, _width(part)) if isinstance(part, Table) else usual
             target.print(part)
             target.print()
@@ -112,14 +117,14 @@ def _run(summary: Summary) -> Text:
     )
 
 
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]], target: Console) -> Table | None:
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]], target: Console) -> Table | None:
     """Return a table, None without rows. A column whose name begins with ``>`` is right-aligned.
 
     No word is broken: where a table is wider than a terminal, its longest words are shortened in the middle. For
     another program it may be twice as wide as usual first.
     """
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.show_edge = table.pad_edge = False
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    made.show_edge = made.pad_edge = False
     listed = [list(row) for row in rows]
     texts = [[name.lstrip(">"), *(row[at].plain for row in listed)] for at, name in enumerate(columns)]
     words = [max((len(word) for text in column for word in text.split()), default=1) for column in texts]
@@ -130,10 +135,10 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]], t
         words[words.index(max(words))] -= 1
     for name, cells in zip(columns, _widths(words, lines, room), strict=True):
         justify: Literal["right", "left"] = "right" if name.startswith(">") else "left"
-        table.add_column(name.lstrip(">"), justify=justify, overflow="fold", width=cells)
+        made.add_column(name.lstrip(">"), justify=justify, overflow="fold", width=cells)
     for row in listed:
-        table.add_row(*(_with_words_of(text, longest) for text, longest in zip(row, words, strict=True)))
-    return table if listed else None
+        made.add_row(*(_with_words_of(text, longest) for text, longest in zip(row, words, strict=True)))
+    return made if listed else None
 
 
 def _widths(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:

@@ -1,11 +1,11 @@
-"""The progress bar of ``batchdeck run``."""
+"""The progress bars of ``batchdeck run`` and ``batchdeck study``."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Self
 
-from engine.base.units import format_clock
+from engine.base.units import SECOND_MS, format_clock
 from engine.views.results.totals import task_totals
 
 if TYPE_CHECKING:
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from engine import Simulation
 
 PATIENCE_S = 1.0
+_REPORT_S = 30.0  # between two lines on a stream that is not a terminal
 
 
-class RunProgress:
-    """Shows simulated time, tasks done and events per second, once the run has taken ``PATIENCE_S``.
-
-    Does nothing on a stream that is not a terminal.
-    """
+class _Bar:
+    """A bar that is shown once the work has taken ``PATIENCE_S``, on a terminal."""
 
     def __init__(self, console: Console, *, hidden: bool) -> None:
         """With ``hidden`` the bar is never shown."""
@@ -41,33 +39,63 @@ class RunProgress:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, simulation: Simulation) -> None:
-        """Show the present state of the run."""
-        elapsed_s = time.monotonic() - self._began_s
-        if not self._visible or elapsed_s < PATIENCE_S:
-            return
+    @property
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._began_s
+
+    def _show(self, description: str, completed: int, total: int, rate: str) -> None:
         if self._bar is None:
             self._bar = self._started()
-        tasks = task_totals(simulation)
-        self._bar.update(
-            self._bar.task_ids[0],
-            description=format_clock(simulation.now_ms),
-            completed=tasks.completed,
-            total=tasks.total,
-            rate=f"{simulation.log.count / elapsed_s:,.0f} events/s",
-        )
+        self._bar.update(self._bar.task_ids[0], description=description, completed=completed, total=total, rate=rate)
 
     def _started(self) -> Progress:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # a short run needs none of it
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # short work needs none of it
 
         bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("tasks  {task.fields[rate]}"),
+            TextColumn("{task.fields[rate]}"),
             console=self._console,
             transient=True,
         )
         bar.add_task("", rate="")
         bar.start()
         return bar
+
+
+class RunProgress(_Bar):
+    """Shows simulated time, tasks done and events per second."""
+
+    def update(self, simulation: Simulation) -> None:
+        """Show the present state of the run."""
+        elapsed_s = self._elapsed_s
+        if not self._visible or elapsed_s < PATIENCE_S:
+            return
+        tasks = task_totals(simulation)
+        rate = f"tasks  {simulation.log.count / elapsed_s:,.0f} events/s"
+        self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
+
+
+class StudyProgress(_Bar):
+    """Shows runs done, runs a second and the time that is left; without a terminal, a line now and then."""
+
+    def __init__(self, console: Console, total: int, *, hidden: bool) -> None:
+        """Count ``total`` runs."""
+        super().__init__(console, hidden=hidden)
+        self._total = total
+        self._reports = not console.is_terminal and not hidden
+        self._reported_s = 0.0
+
+    def update(self, done: int) -> None:
+        """Show that so many runs are done."""
+        elapsed_s = self._elapsed_s
+        if not done or elapsed_s < PATIENCE_S:
+            return
+        left = format_clock(int((self._total - done) * elapsed_s / done) * SECOND_MS).removeprefix("+")
+        rate = f"runs  {done / elapsed_s:,.1f} runs/s  {left} left"
+        if self._visible:
+            self._show("Study", done, self._total, rate)
+        elif self._reports and elapsed_s - self._reported_s >= _REPORT_S:
+            self._reported_s = elapsed_s
+            self._console.print(f"{done:,} of {self._total:,} {rate}")

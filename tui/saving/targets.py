@@ -80,21 +80,25 @@ class FileLines(LinesTarget):
                 self._final.open("ab").close()  # fails now instead of after the run
             self._stream = self._partial.open("xb")
         except OSError as error:
-            raise TargetError(path, _reason(error), before_run=True) from None
+            raise TargetError(path, reason_of(error), before_run=True) from None
 
     def write(self, lines: Iterable[str]) -> None:
         """Append ``lines`` to the partial file. Raises TargetError."""
         try:
             self._stream.writelines(_encoded(lines))
         except OSError as error:
-            raise TargetError(self.path, _reason(error)) from None
+            raise TargetError(self.path, reason_of(error)) from None
 
     def write_text(self, text: str) -> None:
         """Append ``text`` as it is. Raises TargetError."""
+        self.write_bytes(text.encode())
+
+    def write_bytes(self, content: bytes) -> None:
+        """Append ``content``. Raises TargetError."""
         try:
-            self._stream.write(text.encode())
+            self._stream.write(content)
         except OSError as error:
-            raise TargetError(self.path, _reason(error)) from None
+            raise TargetError(self.path, reason_of(error)) from None
 
     def keep(self) -> None:
         """Rename the partial file, and give it the mode of the file it replaces. Raises TargetError."""
@@ -104,7 +108,7 @@ class FileLines(LinesTarget):
                 shutil.copymode(self._final, self._partial)
             self._partial.replace(self._final)
         except OSError as error:
-            raise TargetError(self.path, _reason(error)) from None
+            raise TargetError(self.path, reason_of(error)) from None
 
     def discard(self) -> None:
         """Delete the partial file."""
@@ -123,7 +127,7 @@ class NewLines(FileLines):
         except FileExistsError:
             raise TargetError(path, "the file exists already", before_run=True) from None
         except OSError as error:
-            raise TargetError(path, _reason(error), before_run=True) from None
+            raise TargetError(path, reason_of(error), before_run=True) from None
         self._is_kept = False
         try:
             super().__init__(path)
@@ -171,7 +175,7 @@ class StreamLines(LinesTarget):
         except BrokenPipeError:
             self._has_reader = False
         except OSError as error:
-            raise TargetError(self.path, _reason(error)) from None
+            raise TargetError(self.path, reason_of(error)) from None
 
     def keep(self) -> None:
         """Do nothing: every line is out already."""
@@ -232,7 +236,7 @@ class _GuardedFile(io.FileIO):
             except OSError as error:
                 self._is_lost = True
                 if self._is_result and not isinstance(error, BrokenPipeError):
-                    raise TargetError(Path("standard output"), _reason(error)) from None
+                    raise TargetError(Path("standard output"), reason_of(error)) from None
         return memoryview(data).nbytes
 
 
@@ -245,7 +249,7 @@ def lines_target(name: str) -> LinesTarget:
         if path.exists() and not path.is_file():
             return StreamLines(path, path.open("wb"))
     except OSError as error:
-        raise TargetError(path, _reason(error), before_run=True) from None
+        raise TargetError(path, reason_of(error), before_run=True) from None
     return FileLines(path)
 
 
@@ -263,7 +267,7 @@ class TreeTarget(Target):
             self._partial = _partial(self._final if self._existed else self._final.parent, self._final.name)
             self._partial.mkdir()
         except OSError as error:
-            raise TargetError(self.path, _reason(error), before_run=True) from None
+            raise TargetError(self.path, reason_of(error), before_run=True) from None
 
     def write(self, files: Iterable[tuple[str, str, str, str]]) -> None:
         """Add ``files``: pool id, node id, path below the node's root, text. Raises TargetError."""
@@ -276,7 +280,7 @@ class TreeTarget(Target):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(text.encode())
             except OSError as error:
-                raise TargetError(self.path, f"{relative} of node {node_id}: {_reason(error)}") from None
+                raise TargetError(self.path, f"{relative} of node {node_id}: {reason_of(error)}") from None
 
     def write_blobs(self, blobs: Iterable[BlobText]) -> None:
         """Add the blobs in storage, as ``storage/<account>/<container>/<blob>``. Raises TargetError."""
@@ -286,7 +290,7 @@ class TreeTarget(Target):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(text.encode("utf-8", "replace"))
             except OSError as error:
-                raise TargetError(self.path, f"blob {relative}: {_reason(error)}") from None
+                raise TargetError(self.path, f"blob {relative}: {reason_of(error)}") from None
 
     def keep(self) -> None:
         """Move the files into their directory. Raises TargetError."""
@@ -297,7 +301,7 @@ class TreeTarget(Target):
             for child in sorted(self._partial.iterdir()):
                 child.rename(self._final / child.name)
         except OSError as error:
-            raise TargetError(self.path, _reason(error)) from None
+            raise TargetError(self.path, reason_of(error)) from None
 
     def discard(self) -> None:
         """Delete the partial directory."""
@@ -312,7 +316,8 @@ def _encoded(lines: Iterable[str]) -> Iterable[bytes]:
     return (line.encode() + b"\n" for line in lines)
 
 
-def _reason(error: OSError) -> str:
+def reason_of(error: OSError) -> str:
+    """Return why a file cannot be written, in words for people."""
     if isinstance(error, FileNotFoundError):
         return "the directory it should be in does not exist"
     return error.strerror or str(error)

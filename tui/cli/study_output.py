@@ -1,0 +1,137 @@
+"""The output of ``batchdeck study``: a table with a line for each variant, CSV with a line for each run, a list."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from engine.base.shortening import shortened
+from engine.scenario.record import flow_text
+from engine.scenario.study import MEASURES, JobEnd
+from engine.studies.plan import values_text
+from engine.studies.summary import Spread
+from engine.studies.wording import cost_text, end_text, interval_text, recommendation
+from tui.cli.output import parts_text, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from engine.base.terms import Plain
+    from engine.studies.plan import Study
+    from engine.studies.results import Result
+    from engine.studies.summary import StudySummary, VariantSummary
+
+_HEADINGS = {
+    "makespanSeconds": "end",
+    "costUsd": "USD",
+    "nodeHours": "node hours",
+    "slotUtilization": "slots used",
+    "failedTasks": "failed tasks",
+    "failedPreparations": "failed prep",
+    "failedReleases": "failed release",
+    "waitSecondsMedian": "waiting",
+    "waitSecondsP95": "waiting p95",
+    "preparationSeconds": "preparing",
+}
+_USUAL = ("makespanSeconds", "costUsd")
+
+
+def study_text(summary: StudySummary, shown: Sequence[str | JobEnd], target: Console) -> str:
+    """Return the table of a study and its recommendation, as ``target`` would show them."""
+    columns = [*_USUAL, *(one for one in shown if one not in _USUAL)]
+    paths = [path for path, _ in summary.factors]
+    heads = [">#", *_short_names(paths), ">met", *(f">{_heading(one)}" for one in columns), ""]
+    rows = [_row(one, paths, columns, summary.recommended) for one in summary.variants]
+    title = f"{shortened(summary.scenario)}: {len(rows):,} variants, {len(summary.seeds):,} seeds"
+    made = table("", heads, rows, target)
+    text = parts_text([Text(title), *([made] if made else [])], target)
+    return f"{text}\n\n{_legend(summary)}\n\n{recommendation(summary)}"  # no width breaks these lines
+
+
+def _short_names(paths: Sequence[str]) -> list[str]:
+    """Return the last steps of paths, as many as tell them apart."""
+    steps = [path.split(".") for path in paths]
+    return [".".join(own[-_needed(own, [other for other in steps if other is not own]) :]) for own in steps]
+
+
+def _needed(own: Sequence[str], others: Sequence[Sequence[str]]) -> int:
+    """Return how many of its last steps tell a path from all others."""
+    enough = (count for count in range(1, len(own)) if all(other[-count:] != own[-count:] for other in others))
+    return next(enough, len(own))
+
+
+def _heading(one: str | JobEnd) -> str:
+    return f"end of {shortened(one.job_id, 20)}" if isinstance(one, JobEnd) else _HEADINGS[one]
+
+
+def _row(
+    one: VariantSummary, paths: Sequence[str], columns: Iterable[str | JobEnd], recommended: int | None
+) -> tuple[Text, ...]:
+    marks = [word for word, is_on in (("pareto", one.pareto), ("recommended", one.variant == recommended)) if is_on]
+    return (
+        Text(f"{one.variant:,}"),
+        *(Text(shortened(flow_text(one.values[path]), 40)) for path in paths),
+        _met(one),
+        *(Text(_spread_text(one, column)) for column in columns),
+        Text("\n".join(marks)),
+    )
+
+
+def _met(one: VariantSummary) -> Text:
+    """Return how many runs kept all expectations, the interval of their share, and how many failed."""
+    met = Text(f"{round(one.met.share * one.runs):,}/{one.runs:,}\n{interval_text(one.met)}" if one.each else "")
+    return met.append(f"\n{one.errors:,} failed", "red") if one.errors else met
+
+
+def _spread_text(one: VariantSummary, column: str | JobEnd) -> str:
+    nothing = Spread(None, None, None, None)
+    spread = one.jobs.get(column.job_id, nothing) if isinstance(column, JobEnd) else one.measures[column]
+    text = _text_of(column)
+    return f"{text(spread.median)}\n{text(spread.p5)}–{text(spread.p95)}" if spread.median is not None else ""
+
+
+def _text_of(column: str | JobEnd) -> Callable[[float | None], str]:
+    if isinstance(column, JobEnd) or "econds" in column:
+        return end_text
+    return cost_text if column == "costUsd" else lambda value: "" if value is None else f"{value:,.4g}"
+
+
+def _legend(summary: StudySummary) -> str:
+    lines = ["Medians over the seeds, below them 5th to 95th percentile."]
+    if summary.has_expectations:
+        lines.append("met: runs that kept all expectations, below them the 95 % interval of their share.")
+    if len(summary.variants) > 1:
+        lines.append("pareto: no other variant is both cheaper and earlier.")
+    return "\n".join(lines)
+
+
+def list_lines(study: Study) -> Iterator[str]:
+    """Yield a line for each variant: its number and its values."""
+    width = len(str(study.variants))
+    for variant in range(1, study.variants + 1):
+        yield f"{variant:<{width}}  {values_text(study.values(variant))}".rstrip()
+
+
+def csv_text(study: Study, results: Iterable[Result]) -> str:
+    """Return a line for each run, by variant and seed; what a run does not have is empty."""
+    stream = io.StringIO()
+    paths = [factor.path for factor in study.factors]
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["variant", "seed", *paths, *MEASURES])
+    for result in sorted(results, key=lambda one: (one["variant"], one["seed"])):
+        measured = result["summary"] or {}
+        values = [_cell(result["values"][path]) for path in paths]
+        writer.writerow([result["variant"], result["seed"], *values, *(measured.get(name) for name in MEASURES)])
+    return stream.getvalue()
+
+
+def _cell(value: Plain) -> object:
+    """Return a number or a text as it is, anything else as JSON."""
+    is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return value if is_plain else json.dumps(value)

@@ -1,0 +1,100 @@
+"""The plot of a study: end against cost of each variant, with the spread over its seeds and the Pareto line."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MultipleLocator
+
+from engine.base.shortening import shortened
+from engine.studies.wording import end_text, percent
+
+if TYPE_CHECKING:
+    from engine.studies.summary import Spread, StudySummary, VariantSummary
+
+_SIZE_INCHES = (8.0, 5.0)
+_DPI = 150
+_KEEPS, _FAILS, _LINE = "#1f77b4", "#9a9a9a", "#d62728"
+_MOST_NUMBERS = 60  # points with their numbers; more cannot be read
+_TITLE = 90
+_TICKS_S = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200)
+_MOST_TICKS = 9
+
+
+def drawn(summary: StudySummary, kind: str) -> bytes:
+    """Return the plot as a file of this kind, ``svg`` or ``png``. The same study gives the same bytes."""
+    figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
+    axes = figure.add_subplot()
+    known = [one for one in summary.variants if one.cost_usd is not None and one.end_s is not None]
+    for one in known:
+        _draw(axes, one, summary)
+    line = sorted((one.cost_usd, one.end_s) for one in known if one.pareto)
+    axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
+    axes.set_title(f"{shortened(summary.scenario, _TITLE)}, {len(summary.seeds):,} seeds")
+    axes.set_xlabel("cost in US dollars")
+    axes.set_ylabel("end after")
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(MultipleLocator(_tick_s(high - low)))
+    axes.yaxis.set_major_formatter(lambda seconds, _: end_text(max(0.0, seconds)))
+    axes.grid(visible=True, alpha=0.3)
+    figure.legend(handles=_legend(summary), fontsize="small", loc="outside lower center", ncols=2)
+    stream = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context({"svg.hashsalt": "batchdeck"}):  # otherwise the names inside an SVG are drawn by chance
+        figure.savefig(stream, format=kind, dpi=_DPI, metadata=metadata)
+    return stream.getvalue()
+
+
+def _tick_s(range_s: float) -> float:
+    """Return the seconds between two ticks, which people can read as times."""
+    day_s = 86_400
+    return next((tick for tick in _TICKS_S if range_s / tick <= _MOST_TICKS), day_s * max(1, range_s // (7 * day_s)))
+
+
+def _draw(axes: Any, one: VariantSummary, summary: StudySummary) -> None:  # noqa: ANN401 - matplotlib has no types here
+    """Draw the median of a variant, with bars from the 5th to the 95th percentile."""
+    cost, end = one.measures["costUsd"], one.measures["makespanSeconds"]
+    is_recommended = one.variant == summary.recommended
+    axes.errorbar(
+        [cost.median],
+        [end.median],
+        xerr=_bars(cost),
+        yerr=_bars(end),
+        fmt="*" if is_recommended else "o",
+        markersize=14 if is_recommended else 6,
+        color=_color(one, summary),
+        elinewidth=0.8,
+        alpha=0.9,
+        zorder=3 if is_recommended else 2,
+    )
+    if len(summary.variants) <= _MOST_NUMBERS:
+        axes.annotate(str(one.variant), (cost.median, end.median), (5, 5), textcoords="offset points", fontsize=8)
+
+
+def _bars(spread: Spread) -> list[list[float]]:
+    assert spread.p5 is not None
+    assert spread.median is not None
+    assert spread.p95 is not None
+    return [[spread.median - spread.p5], [spread.p95 - spread.median]]
+
+
+def _color(one: VariantSummary, summary: StudySummary) -> str:
+    return _KEEPS if not summary.has_expectations or one.met.share >= summary.confidence else _FAILS
+
+
+def _legend(summary: StudySummary) -> list[Line2D]:
+    def point(color: str, label: str, marker: str = "o") -> Line2D:
+        return Line2D([], [], color=color, marker=marker, linestyle="", label=label)
+
+    handles = [Line2D([], [], color=_LINE, linewidth=1, label="no other is both cheaper and earlier")]
+    if summary.has_expectations:
+        share = percent(summary.confidence)
+        handles.append(point(_KEEPS, f"keeps all expectations in {share} of its runs"))
+        handles.append(point(_FAILS, "keeps them less often"))
+    if summary.recommended is not None:
+        handles.append(point(_KEEPS, f"recommended: variant {summary.recommended}", "*"))
+    return handles

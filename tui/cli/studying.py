@@ -1,0 +1,150 @@
+"""Conducting a study: workers play the runs that are not in the file of results yet, and the outcome is printed."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.studies.plan import Run
+from engine.studies.results import NoResults, read
+from engine.studies.summary import as_json, summarize
+from engine.studies.variants import Variants
+from tui.cli import output as show
+from tui.cli.arguments import WRONG, scenario_mistakes
+from tui.cli.progress import StudyProgress
+from tui.cli.study_output import csv_text, study_text
+from tui.saving.results_file import ResultsFile
+from tui.saving.targets import FileLines
+from tui.workers.dispatch import Dispatcher, Workers
+from tui.workers.local import LocalWorkers, WorkersLost, processors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engine.scenario.model import Scenario
+    from engine.studies.plan import Study
+    from engine.studies.results import Result
+    from engine.studies.summary import StudySummary
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a study that can begin. ``workers`` of None stands for all processors."""
+
+    workers: int | None
+    dask: str | None
+    confidence: float
+    results: Path | None
+    output: str
+    plot: Path | None
+    quiet: bool
+
+
+def conduct(scenario: Scenario, study: Study, options: Options) -> int:
+    """Play a study, print its outcome and return the exit status."""
+    with ExitStack() as stack:
+        file = None if options.results is None else stack.enter_context(_results(options, study))
+        lines = {} if file is None else dict(file.lines)
+        missing = [run for run in study.runs() if run not in lines]
+        workers = stack.enter_context(_workers(study, options, len(missing))) if missing else None
+        with scenario_mistakes(quiet=True):
+            Variants(study).check()  # while the workers begin
+        plot = None if options.plot is None else stack.enter_context(FileLines(options.plot))
+        if file is not None and missing:
+            file.open()
+        try:
+            if workers is not None:
+                _play(study, missing, workers, lines, file, quiet=options.quiet)
+        except KeyboardInterrupt:
+            _say_interrupted(study, lines, options)
+            return INTERRUPTED
+        except WorkersLost as error:
+            click.echo(f"Error: {error}", err=True)
+            return FAILED
+        results = [read(lines[run]) for run in study.runs()]
+        summary = summarize(study, scenario.name, results, confidence=options.confidence)
+        if plot is not None and options.plot is not None:
+            from tui.cli.study_plot import drawn
+
+            plot.write_bytes(drawn(summary, options.plot.suffix.lower().removeprefix(".")))
+            plot.keep()
+    _print(scenario, study, summary, results, options)
+    return _status(summary)
+
+
+def _results(options: Options, study: Study) -> ResultsFile:
+    assert options.results is not None
+    try:
+        return ResultsFile(options.results, study)
+    except NoResults as error:
+        click.echo(str(error), err=True)
+        raise click.exceptions.Exit(WRONG) from None
+
+
+def _workers(study: Study, options: Options, runs: int) -> AbstractContextManager[Workers]:
+    """Return the workers of a study, which begin at once.
+
+    Raises:
+        click.UsageError: There is no Dask cluster at the address, or the extra ``dask`` is not installed.
+    """
+    if options.dask is None:
+        return LocalWorkers(study, min(options.workers or processors(), runs))
+    try:
+        from tui.workers.dask import ClusterUnreachable, DaskWorkers
+    except ModuleNotFoundError as error:
+        needed = f"--dask needs {error.name}, which is not installed: pip install 'batchdeck[dask]'"
+        raise click.UsageError(needed) from None
+    try:
+        return DaskWorkers(study, options.dask)
+    except ClusterUnreachable as error:
+        raise click.BadParameter(str(error), param_hint="--dask") from None
+
+
+def _play(
+    study: Study, missing: list[Run], workers: Workers, lines: dict[Run, str], file: ResultsFile | None, *, quiet: bool
+) -> None:
+    """Play the missing runs and collect their lines, in the file too."""
+    played = 0
+    with StudyProgress(show.console(to_stderr=True), len(missing), hidden=quiet) as progress:
+        for new in Dispatcher(study, workers).play(missing):
+            if new and file is not None:
+                file.add(new)
+            for line in new:
+                result = read(line)
+                lines[Run(result["variant"], result["seed"])] = line
+            played += len(new)
+            progress.update(played)
+
+
+def _say_interrupted(study: Study, lines: dict[Run, str], options: Options) -> None:
+    done = sum(run in lines for run in study.runs())
+    total = study.variants * len(study.seeds)
+    kept = "nothing was kept; --results FILE keeps what is done"
+    if options.results is not None:
+        kept = f"they are in {options.results}, and the same command goes on"
+    click.echo(f"\nInterrupted after {done:,} of {total:,} runs; {kept}.", err=True)
+
+
+def _print(scenario: Scenario, study: Study, summary: StudySummary, results: list[Result], options: Options) -> None:
+    if options.output == "json":
+        click.echo(json.dumps(as_json(summary), indent=2, ensure_ascii=False))
+    elif options.output == "csv":
+        click.echo(csv_text(study, results), nl=False)
+    elif not options.quiet:
+        click.echo(study_text(summary, scenario.study.shown, show.console(to_stderr=False)))
+    failed = [result for result in results if result["error"] is not None]
+    for result in failed[:10] if not options.quiet else ():
+        click.echo(f"variant {result['variant']}, seed {result['seed']} failed: {result['error']}", err=True)
+    if len(failed) > 10 and not options.quiet:
+        click.echo(f"{len(failed) - 10:,} more runs failed", err=True)
+
+
+def _status(summary: StudySummary) -> int:
+    is_unmet = summary.has_expectations and summary.recommended is None
+    return FAILED if summary.errors or is_unmet else DONE

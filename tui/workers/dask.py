@@ -1,0 +1,101 @@
+"""The workers of a Dask cluster, as the client of the extra ``dask`` sees them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from distributed import Client, Worker, WorkerPlugin, get_worker
+
+from engine.studies.plan import installed_version
+from engine.studies.playing import Player
+from tui.workers.dispatch import Played
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from engine.studies.plan import Run, Study
+
+_PATIENCE_S = 10
+
+
+class ClusterUnreachable(Exception):
+    """There is no cluster at an address, or its workers cannot play the runs of this version."""
+
+
+class _StudyPlugin(WorkerPlugin):
+    """Brings a study to each worker once, also to those that join later. The scenario is read there."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+
+    def setup(self, worker: Worker) -> None:  # noqa: ARG002 - the name is Dask's
+        """Read the scenario."""
+        self.player = Player(self._study)
+
+
+class DaskWorkers:
+    """The workers of a Dask cluster. The cluster itself sends again what a dead worker had."""
+
+    def __init__(self, study: Study, address: str) -> None:
+        """Connect to the scheduler, and send the study to its workers.
+
+        Raises:
+            ClusterUnreachable: Nothing answers there, there are no workers, or they have another version.
+        """
+        try:
+            self._client = Client(address, timeout=_PATIENCE_S, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise ClusterUnreachable(f"no Dask scheduler answers at {address}: {error}") from None
+        try:
+            self._check_versions(address)
+            self._name = f"batchdeck-study-{uuid4().hex}"
+            self._client.register_plugin(_StudyPlugin(study), name=self._name)
+        except BaseException:
+            self._client.close()
+            raise
+        self._executor = self._client.get_executor(pure=False)
+
+    def _check_versions(self, address: str) -> None:
+        try:
+            versions = set(self._client.run(installed_version).values())
+        except ModuleNotFoundError as error:
+            raise ClusterUnreachable(f"the workers at {address} do not have batchdeck: {error}") from None
+        if not versions:
+            raise ClusterUnreachable(f"the scheduler at {address} has no workers")
+        own = installed_version()
+        if versions != {own}:
+            others = ", ".join(sorted(versions - {own}))
+            raise ClusterUnreachable(f"workers at {address} have version {others} of batchdeck, this is {own}")
+
+    @property
+    def count(self) -> int:
+        """The number of threads that play batches, on all workers."""
+        return sum(self._client.nthreads().values())
+
+    def submit(self, runs: tuple[Run, ...]) -> Future[Played]:
+        """Send a batch."""
+        played: Future[Played] = self._executor.submit(_play, self._name, runs)
+        return played
+
+    def renew(self) -> None:
+        """Do nothing: the cluster replaces its workers by itself."""
+
+    def __enter__(self) -> DaskWorkers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=False)
+        self._client.unregister_worker_plugin(self._name)
+        self._client.close()
+
+
+# -- on a worker -------------------------------------------------------------------------------------------------------
+
+
+def _play(name: str, runs: tuple[Run, ...]) -> Played:
+    began_s = time.perf_counter()
+    plugin = get_worker().plugins[name]
+    assert isinstance(plugin, _StudyPlugin)
+    return Played(plugin.player.play(runs), time.perf_counter() - began_s)

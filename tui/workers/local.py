@@ -1,0 +1,130 @@
+"""Worker processes on this machine.
+
+They are spawned, not forked: a fork copies the locks of threads that it does not copy. Each holds the reading end of a
+pipe, its lifeline, of which only the parent has the other end. When that is closed, on purpose or because the parent
+was killed, they end at once, whatever they do.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+from engine.studies.playing import Player
+from tui.workers.dispatch import Played
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from multiprocessing.connection import Connection
+
+    from engine.studies.plan import Run, Study
+
+_MOST = 61  # Windows waits for no more processes than these at a time
+_STARTS = 3  # so often workers may die before they are ready
+
+_PLAYER: ContextVar[Player] = ContextVar("player")  # of a worker process, set once when it begins
+
+
+class WorkersLost(Exception):
+    """Workers die before they have played anything."""
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class LocalWorkers:
+    """Processes that play batches of a study. Leaving the ``with`` block ends them."""
+
+    def __init__(self, study: Study, count: int) -> None:
+        """Begin ``count`` processes; they become ready while the caller goes on."""
+        self.count = min(count, _MOST)
+        self._study = study
+        self._failed_starts = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        context = get_context("spawn")
+        line, self._lifeline = context.Pipe(duplex=False)
+        self._executor = ProcessPoolExecutor(self.count, context, _begin, (self._study, line))
+        self._line = line
+        with _without_interrupts():  # which processes inherit, so that Ctrl-C ends them by their lifeline only
+            self._ready = [self._executor.submit(_is_ready) for _ in range(self.count)]
+
+    def submit(self, runs: tuple[Run, ...]) -> Future[Played]:
+        """Send a batch. Raises BrokenExecutor if a worker has died."""
+        with _without_interrupts():
+            return self._executor.submit(_play, runs)
+
+    def renew(self) -> None:
+        """Replace all workers after one has died.
+
+        Raises:
+            WorkersLost: They have died several times before the first was ready.
+        """
+        was_ready = any(future.done() and not future.cancelled() and not future.exception() for future in self._ready)
+        self._failed_starts = 0 if was_ready else self._failed_starts + 1
+        if self._failed_starts >= _STARTS:
+            raise WorkersLost(f"the worker processes end before they are ready, {_STARTS} times in a row")
+        self._end()
+        self._begin()
+
+    def _end(self) -> None:
+        """End all workers at once."""
+        with _without_interrupts():
+            self._lifeline.close()
+            self._executor.shutdown(wait=True, cancel_futures=True)
+            self._line.close()
+
+    def __enter__(self) -> LocalWorkers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold back SIGINT, where there is such a thing as a mask, until the block is left."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# -- in a worker process -----------------------------------------------------------------------------------------------
+
+
+def _begin(study: Study, lifeline: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_lifeline, args=(lifeline,), daemon=True).start()
+    _PLAYER.set(Player(study))
+
+
+def _end_with_lifeline(lifeline: Connection) -> None:
+    with suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    os._exit(0)
+
+
+def _is_ready() -> bool:
+    return True
+
+
+def _play(runs: tuple[Run, ...]) -> Played:
+    began_s = time.perf_counter()
+    return Played(_PLAYER.get().play(runs), time.perf_counter() - began_s)
