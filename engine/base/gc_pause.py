@@ -25,12 +25,19 @@ def paused() -> Iterator[None]:
             gc.enable()
 
 
+FOR_RUNS = (100_000, 10, 10)
+"""Thresholds for a run, which keeps what it creates and creates few cycles."""
+
+FOR_FRAMES = (1000, 1000, 1000)
+"""Thresholds for a screen: each collection is short, and a full one, which takes longer than a frame, is rare."""
+
+
 @contextmanager
-def relaxed() -> Iterator[None]:
-    """Collect less often, and never what there is already: a run keeps what it creates, and creates few cycles."""
+def relaxed(wanted: tuple[int, int, int] = FOR_RUNS) -> Iterator[None]:
+    """Collect less often, and never what there is already."""
     thresholds = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(100_000, *thresholds[1:])
+    gc.set_threshold(*wanted)
     try:
         yield
     finally:

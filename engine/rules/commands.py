@@ -24,6 +24,7 @@ from engine.rules import (
     users,
 )
 from engine.rules.decisions.jobs import check
+from engine.rules.decisions.lookups import node_named, task_named
 from engine.rules.processes import file_access
 from engine.rules.tasks import operations
 from engine.specs import commands as c
@@ -108,12 +109,12 @@ def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:
         case OnNode(node_id=node_id, node=index):
             name = index if node_id is None else node_id
             assert name is not None
-            _on_node(world, node_of(world, pools.find(world, command.pool_id), name), command)
+            _on_node(world, node_named(world, pools.find(world, command.pool_id), name), command)
         case OnPool():
             _on_pool(world, pools.find(world, command.pool_id), command)
         case OnTask():
             job = jobs.find(world, command.job_id)
-            _on_task(world, job, operations.find(world, job, command.task_id), command)
+            _on_task(world, job, task_named(world, job, command.task_id), command)
         case OnJob():
             _on_job(world, jobs.find(world, command.job_id), command, extras)
         case OnApplication():
@@ -129,21 +130,6 @@ def _refuse(found: Sequence[Refusal], body: Spec) -> None:
     """Refuse a command whose ``body`` has refusals, with the first of them."""
     if found:
         raise found[0].error(body)
-
-
-def node_of(world: World, pool: Pool, name: str | int) -> int:
-    """Return the row of a node, named by id or by its index in the pool's history.
-
-    Raises BatchError if there is no such node now.
-    """
-    if isinstance(name, int):
-        found = pool.nodes[name] if name < len(pool.nodes) else None
-    else:
-        wanted = name.lower()
-        found = next((node for node in pool.nodes if world.nodes[node].id.lower() == wanted), None)
-    if found is None or world.nodes.state_of(found) is None:
-        raise BatchError("NodeNotFound", node=str(name))
-    return found
 
 
 def _on_account(world: World, command: Command, extras: Extras) -> None:
@@ -218,7 +204,7 @@ def _on_pool(world: World, pool: Pool, command: OnPool) -> None:
         case c.RemoveNodes():
             _refuse(remove_nodes_refusals(command), command)
             resizing.check(pool)
-            victims = list(dict.fromkeys(node_of(world, pool, name) for name in command.node_list))
+            victims = list(dict.fromkeys(node_named(world, pool, name) for name in command.node_list))
             resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
 
 

@@ -14,6 +14,7 @@ from engine.base.terms import JobScheduleState, JobState
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import occurrences, quotas
 from engine.rules.decisions.jobs import command_verdict as job_verdict
+from engine.rules.decisions.lookups import schedule_named
 from engine.specs.catalogue import JOB_TRANSITION_MS, QUOTA_RETRY_INTERVAL_MS
 from engine.specs.job import JobSpec
 from engine.state.job_schedules import NO_JOB, JobSchedule, Shortage
@@ -94,10 +95,7 @@ def missed(world: World, schedule: JobSchedule, now_ms: int) -> int:
 
 def find(world: World, schedule_id: str) -> JobSchedule:
     """Return the schedule of this id, to be changed. Raises BatchError if there is none."""
-    schedule = world.job_schedules.find(schedule_id)
-    if schedule is None:
-        raise BatchError("JobScheduleNotFound", jobScheduleId=schedule_id)
-    return world.job_schedules.edit(schedule.row)
+    return world.job_schedules.edit(schedule_named(world, schedule_id).row)
 
 
 def check(command: str, schedule: JobSchedule) -> None:

@@ -14,6 +14,7 @@ from engine.base.terms import DisableTasks, JobAction, JobState, OnAllTasksCompl
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import quotas
 from engine.rules.decisions.jobs import UNDER_WAY, check, pool_verdict
+from engine.rules.decisions.lookups import job_named
 from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.jobs import NO_SCHEDULE, Job
 from engine.state.tasks import COMPLETED, GONE
@@ -48,10 +49,7 @@ TERMINATE_JOB_SCHEDULE = "TerminateJobSchedule"  # JS-8
 
 def find(world: World, job_id: str) -> Job:
     """Return the job of this id, to be changed. Raises BatchError if there is none."""
-    job = world.jobs.find(job_id)
-    if job is None:
-        raise BatchError("JobNotFound", jobId=job_id)
-    return world.jobs.edit(job.row)
+    return world.jobs.edit(job_named(world, job_id).row)
 
 
 def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:

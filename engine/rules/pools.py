@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, ErrorCategory, NodeState, PoolLifetimeOption, PoolState
 from engine.rules.decisions import membership
+from engine.rules.decisions.lookups import pool_named
 from engine.rules.decisions.quotas import new_pool_verdict
 from engine.specs import draws
 from engine.specs.base import wire_name
@@ -46,11 +47,8 @@ _CODES = {
 
 
 def find(world: World, pool_id: str) -> Pool:
-    """Return the pool of this id; refuses with PoolNotFound."""
-    pool = world.pools.find(pool_id)
-    if pool is None:
-        raise BatchError("PoolNotFound", poolId=pool_id)
-    return world.pools.edit(pool.row)
+    """Return the pool of this id, to be changed. Raises BatchError if there is none."""
+    return world.pools.edit(pool_named(world, pool_id).row)
 
 
 # -- creation --------------------------------------------------------------------------------------------------------

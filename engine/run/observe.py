@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import InstanceState, NodeState, TaskResult
 from engine.base.units import HOUR_MS, SECOND_MS
-from engine.rules.commands import node_of
+from engine.rules.decisions.lookups import node_named
 from engine.rules.processes.file_access import read_file
 from engine.specs.conditions import ConditionSubject, SubjectKind
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -180,7 +180,7 @@ def _node(world: World, subject: ConditionSubject, wanted: Mapping[str, object],
     if pool is None or name is None:
         return _ABSENT
     try:
-        node = node_of(world, pool, name)
+        node = node_named(world, pool, name)
     except BatchError:
         return _ABSENT
     state = world.nodes.state_of(node)

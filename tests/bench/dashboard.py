@@ -16,6 +16,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from engine import Simulation, load_scenario
+from engine.base import gc_pause
 from engine.base.terms import NodeState
 from engine.events.log import LogSubject
 from tests.bench.bare import bare_costs_s, lines_of
@@ -25,7 +26,6 @@ from tests.bench.stage import ROW, Stage, is_quiet, percentile
 from tests.bench.terminal import Terminal
 from tests.bench.workloads import Workload
 from tui.app.dashboard import Dashboard
-from tui.app.start import tune_gc
 from tui.panes.list_page import ListPage
 from tui.panes.watch import Watch
 from tui.viewmodels.frame.tabs import TABS
@@ -367,12 +367,12 @@ def main() -> int:
     while done * 2 < arguments.tasks and simulation.advance(simulation.end_ms, 4096):
         done = sum(job.counts[3] for job in simulation.world.jobs.rows)
     print(f"half of the run: {time.process_time() - began_s:.1f} s of processor time", file=sys.stderr)
-    tune_gc()
     engine_alone = peak_bytes()
     app = Dashboard(simulation, plays=False)
     stage = Cases(app, arguments.keys, simulation.now_ms)
     print(ROW.format("what", "budget", "measured", ""))
-    asyncio.run(show(app, (120, 40), lambda: measure(stage, arguments.cases)))
+    with gc_pause.relaxed(gc_pause.FOR_FRAMES):  # as the dashboard does
+        asyncio.run(show(app, (120, 40), lambda: measure(stage, arguments.cases)))
     if "frames" in arguments.cases:
         stage.over_bare()
         wide = Cases(Dashboard(simulation, plays=False), arguments.keys, stage.middle_ms)

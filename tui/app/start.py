@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.base import gc_pause
 from tui.app.dashboard import Dashboard
 from tui.app.signals import handle_signals
 from tui.saving.targets import TargetError
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _ASCII_LOCALES = ("C", "POSIX")
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
-_GC_THRESHOLDS = (1000, 1000, 1000)  # nearly all garbage is freed by reference counting
 
 
+@gc_pause.relaxed(gc_pause.FOR_FRAMES)
 def show_dashboard(
     simulation: Simulation,
     *,
@@ -42,7 +42,6 @@ def show_dashboard(
     ``speed`` None follows from the length of the run, 0 is as fast as possible; ``theme`` None is the user's last
     choice. The introduction is shown to a new user, and with ``introduces``.
     """
-    tune_gc()
     file = SettingsFile()
     settings, problems = file.read(VIEW_NAMES)
     _use_environment(settings)
@@ -100,12 +99,6 @@ def _locale() -> str:
     """
     characters = os.environ.get("LC_CTYPE", "")
     return os.environ.get("LC_ALL") or ("" if characters in _COERCED else characters) or os.environ.get("LANG", "")
-
-
-def tune_gc() -> None:
-    """Freeze existing objects and raise the GC thresholds: a full collection takes longer than a frame."""
-    gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
 
 
 def _print_error(text: str) -> None:

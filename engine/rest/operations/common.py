@@ -14,6 +14,8 @@ from engine.views.rest.common import etag
 if TYPE_CHECKING:
     from engine.rest.protocol.calls import Call, Handler
     from engine.specs.command import Command
+    from engine.state.named import NamedRecords
+    from engine.world.world import World
 
 
 class Target(NamedTuple):
@@ -25,6 +27,26 @@ class Target(NamedTuple):
 
     path: str
     changed_ms: int | None = None
+
+
+class Resources(NamedTuple):
+    """The resources of one kind that have ids of their own: pools, jobs or job schedules.
+
+    ``segment`` is the first one of their paths, ``parameter`` the name of the id in a path.
+    """
+
+    segment: str
+    parameter: str
+    table: Callable[[World], NamedRecords[Any]]
+
+    def target_of(self, call: Call, name: str) -> Target | None:
+        """Return the resource with this id, None if there is none."""
+        found = self.table(call.world).find(name)
+        return None if found is None else Target(path_of(self.segment, found.id), found.modified_ms)
+
+    def named(self, call: Call) -> Target | None:
+        """Return the resource that the path names, None if there is none."""
+        return self.target_of(call, call.names[self.parameter])
 
 
 Finder = Callable[["Call"], Target | None]

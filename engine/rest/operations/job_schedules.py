@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.base.errors import BatchError
-from engine.rest.operations.common import Target, action, creation, existence, one, path_of, removal
+from engine.rest.operations.common import Resources, action, creation, existence, one, removal
 from engine.rest.operations.jobs import stats_of
 from engine.rest.protocol import bodies, paging
+from engine.rules.decisions import lookups
 from engine.specs import commands as c
 from engine.views.rest.job_schedules import schedule_body, schedule_stats
 from engine.views.rest.jobs import job_body
@@ -20,30 +20,19 @@ if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
 
 
-def target_of(call: Call, schedule_id: str) -> Target | None:
-    """Return the job schedule with this id, None if there is none."""
-    schedule = call.world.job_schedules.find(schedule_id)
-    return None if schedule is None else Target(path_of("jobschedules", schedule.id), schedule.modified_ms)
-
-
-def named(call: Call) -> Target | None:
-    """Return the job schedule that the path names, None if there is none."""
-    return target_of(call, call.names["jobScheduleId"])
+JOB_SCHEDULES = Resources("jobschedules", "jobScheduleId", lambda world: world.job_schedules)
 
 
 def schedule_named(call: Call) -> JobSchedule:
     """Return the job schedule that the path names. Raises BatchError: JobScheduleNotFound."""
-    schedule = call.world.job_schedules.find(call.names["jobScheduleId"])
-    if schedule is None:
-        raise BatchError("JobScheduleNotFound", jobScheduleId=call.names["jobScheduleId"])
-    return schedule
+    return lookups.schedule_named(call.world, call.names["jobScheduleId"])
 
 
 def get_job_schedule(call: Call) -> Answer:
     """Answer with one job schedule."""
     schedule = schedule_named(call)
     stats = _stats(call, schedule) if paging.wants_stats(call) else None
-    return one(call, "jobschedules", schedule_body(call.world, schedule, call.now_ms), named(call), stats)
+    return one(call, "jobschedules", schedule_body(call.world, schedule, call.now_ms), JOB_SCHEDULES.named(call), stats)
 
 
 def list_job_schedules(call: Call) -> Answer:
@@ -77,15 +66,15 @@ def _as_replacement(_: Call, body: dict[str, Any]) -> Mapping[str, Any]:
 
 
 HANDLERS: dict[str, Handler] = {
-    "create_job_schedule": creation(c.CreateJobSchedule, target_of),
+    "create_job_schedule": creation(c.CreateJobSchedule, JOB_SCHEDULES.target_of),
     "list_job_schedules": list_job_schedules,
     "get_job_schedule": get_job_schedule,
-    "job_schedule_exists": existence(named),
-    "delete_job_schedule": removal(c.DeleteJobSchedule, named),
-    "update_job_schedule": action(c.UpdateJobSchedule, named),
-    "replace_job_schedule": action(c.UpdateJobSchedule, named, _as_replacement),
-    "disable_job_schedule": action(c.DisableJobSchedule, named),
-    "enable_job_schedule": action(c.EnableJobSchedule, named),
-    "terminate_job_schedule": action(c.TerminateJobSchedule, named),
+    "job_schedule_exists": existence(JOB_SCHEDULES.named),
+    "delete_job_schedule": removal(c.DeleteJobSchedule, JOB_SCHEDULES.named),
+    "update_job_schedule": action(c.UpdateJobSchedule, JOB_SCHEDULES.named),
+    "replace_job_schedule": action(c.UpdateJobSchedule, JOB_SCHEDULES.named, _as_replacement),
+    "disable_job_schedule": action(c.DisableJobSchedule, JOB_SCHEDULES.named),
+    "enable_job_schedule": action(c.EnableJobSchedule, JOB_SCHEDULES.named),
+    "terminate_job_schedule": action(c.TerminateJobSchedule, JOB_SCHEDULES.named),
     "list_jobs_from_schedule": list_jobs_from_schedule,
 }

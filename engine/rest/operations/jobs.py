@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
-from engine.rest.operations.common import Target, action, creation, one, path_of, removal
+from engine.rest.operations.common import Resources, action, creation, one, removal
 from engine.rest.protocol import answers, bodies, paging
+from engine.rules.decisions import lookups
 from engine.specs import commands as c
 from engine.specs.job import PoolInfo
 from engine.views.rest.jobs import job_body, job_stats, task_counts
@@ -23,30 +24,19 @@ if TYPE_CHECKING:
 _WITHOUT = ("tasks", "taskfactory")
 
 
-def target_of(call: Call, job_id: str) -> Target | None:
-    """Return the job with this id, None if there is none."""
-    job = call.world.jobs.find(job_id)
-    return None if job is None else Target(path_of("jobs", job.id), job.modified_ms)
-
-
-def named(call: Call) -> Target | None:
-    """Return the job that the path names, None if there is none."""
-    return target_of(call, call.names["jobId"])
+JOBS = Resources("jobs", "jobId", lambda world: world.jobs)
 
 
 def job_named(call: Call) -> Job:
     """Return the job that the path names. Raises BatchError: JobNotFound."""
-    job = call.world.jobs.find(call.names["jobId"])
-    if job is None:
-        raise BatchError("JobNotFound", jobId=call.names["jobId"])
-    return job
+    return lookups.job_named(call.world, call.names["jobId"])
 
 
 def get_job(call: Call) -> Answer:
     """Answer with one job."""
     job = job_named(call)
     stats = stats_of(call, job) if paging.wants_stats(call) else None
-    return one(call, "jobs", job_body(call.world, job), named(call), stats)
+    return one(call, "jobs", job_body(call.world, job), JOBS.named(call), stats)
 
 
 def list_jobs(call: Call) -> Answer:
@@ -104,15 +94,15 @@ def _as_replacement(call: Call, body: dict[str, Any]) -> Mapping[str, Any]:
 
 
 HANDLERS: dict[str, Handler] = {
-    "create_job": creation(c.CreateJob, target_of, _without_tasks),
+    "create_job": creation(c.CreateJob, JOBS.target_of, _without_tasks),
     "list_jobs": list_jobs,
     "get_job": get_job,
-    "delete_job": removal(c.DeleteJob, named),
-    "update_job": action(c.UpdateJob, named),
-    "replace_job": action(c.UpdateJob, named, _as_replacement),
-    "disable_job": action(c.DisableJob, named),
-    "enable_job": action(c.EnableJob, named),
-    "terminate_job": action(c.TerminateJob, named),
+    "delete_job": removal(c.DeleteJob, JOBS.named),
+    "update_job": action(c.UpdateJob, JOBS.named),
+    "replace_job": action(c.UpdateJob, JOBS.named, _as_replacement),
+    "disable_job": action(c.DisableJob, JOBS.named),
+    "enable_job": action(c.EnableJob, JOBS.named),
+    "terminate_job": action(c.TerminateJob, JOBS.named),
     "get_job_task_counts": get_task_counts,
     "list_job_preparation_and_release_task_status": list_preparation_and_release,
 }

@@ -11,7 +11,7 @@ from engine.rest.operations.common import Target, action, command_of, created, o
 from engine.rest.operations.pools import pool_named
 from engine.rest.protocol import answers, paging
 from engine.rest.protocol.answers import Answer
-from engine.rules.commands import node_of
+from engine.rules.decisions import lookups
 from engine.rules.service_logs import uploaded
 from engine.specs import commands as c
 from engine.views.rest.nodes import extension_bodies, node_body, remote_desktop_file, remote_login_settings
@@ -30,7 +30,7 @@ _LOGS = "Microsoft.Azure.Batch.Protocol.Entities.UploadBatchServiceLogsResult"
 
 def node_named(call: Call) -> int:
     """Return the row of the node that the path names. Raises BatchError: PoolNotFound or NodeNotFound."""
-    return node_of(call.world, pool_named(call), call.names["nodeId"])
+    return lookups.node_named(call.world, pool_named(call), call.names["nodeId"])
 
 
 def named(call: Call) -> Target | None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.base.errors import BatchError
 from engine.rest.operations.common import (
-    Target,
+    Resources,
     action,
     creation,
     existence,
     one,
-    path_of,
     removal,
 )
 from engine.rest.operations.linked import check_linked
 from engine.rest.protocol import answers, bodies, paging
+from engine.rules.decisions import lookups
 from engine.specs import commands as c
 from engine.views.pages.autoscale import dry_run
 from engine.views.rest.pools import node_counts, pool_body, pool_stats, run_body
@@ -30,30 +29,19 @@ if TYPE_CHECKING:
 _AUTO_SCALE_RUN = "Microsoft.Azure.Batch.Protocol.Entities.AutoScaleRun"
 
 
-def target_of(call: Call, pool_id: str) -> Target | None:
-    """Return the pool with this id, None if there is none."""
-    pool = call.world.pools.find(pool_id)
-    return None if pool is None else Target(path_of("pools", pool.id), pool.modified_ms)
-
-
-def named(call: Call) -> Target | None:
-    """Return the pool that the path names, None if there is none."""
-    return target_of(call, call.names["poolId"])
+POOLS = Resources("pools", "poolId", lambda world: world.pools)
 
 
 def pool_named(call: Call) -> Pool:
     """Return the pool that the path names. Raises BatchError: PoolNotFound."""
-    pool = call.world.pools.find(call.names["poolId"])
-    if pool is None:
-        raise BatchError("PoolNotFound", poolId=call.names["poolId"])
-    return pool
+    return lookups.pool_named(call.world, call.names["poolId"])
 
 
 def get_pool(call: Call) -> Answer:
     """Answer with one pool."""
     pool = pool_named(call)
     stats = pool_stats(call.world, pool, call.now_ms) if paging.wants_stats(call) else None
-    return one(call, "pools", pool_body(call.world, pool), named(call), stats)
+    return one(call, "pools", pool_body(call.world, pool), POOLS.named(call), stats)
 
 
 def list_pools(call: Call) -> Answer:
@@ -104,19 +92,19 @@ def evaluate_auto_scale(call: Call) -> Answer:
 
 
 HANDLERS: dict[str, Handler] = {
-    "create_pool": creation(c.CreatePool, target_of, _new_pool),
+    "create_pool": creation(c.CreatePool, POOLS.target_of, _new_pool),
     "list_pools": list_pools,
     "get_pool": get_pool,
-    "pool_exists": existence(named),
-    "delete_pool": removal(c.DeletePool, named),
-    "update_pool": action(c.UpdatePool, named),
-    "replace_pool_properties": action(c.ReplacePoolProperties, named),
-    "resize_pool": action(c.ResizePool, named, _with_targets),
-    "stop_pool_resize": action(c.StopPoolResize, named),
-    "enable_pool_auto_scale": action(c.EnablePoolAutoScale, named),
-    "disable_pool_auto_scale": action(c.DisablePoolAutoScale, named),
+    "pool_exists": existence(POOLS.named),
+    "delete_pool": removal(c.DeletePool, POOLS.named),
+    "update_pool": action(c.UpdatePool, POOLS.named),
+    "replace_pool_properties": action(c.ReplacePoolProperties, POOLS.named),
+    "resize_pool": action(c.ResizePool, POOLS.named, _with_targets),
+    "stop_pool_resize": action(c.StopPoolResize, POOLS.named),
+    "enable_pool_auto_scale": action(c.EnablePoolAutoScale, POOLS.named),
+    "disable_pool_auto_scale": action(c.DisablePoolAutoScale, POOLS.named),
     "evaluate_pool_auto_scale": evaluate_auto_scale,
-    "remove_nodes": action(c.RemoveNodes, named),
-    "upgrade_pool_os": action(c.UpgradePoolOS, named),
+    "remove_nodes": action(c.RemoveNodes, POOLS.named),
+    "upgrade_pool_os": action(c.UpgradePoolOS, POOLS.named),
     "list_pool_node_counts": list_node_counts,
 }

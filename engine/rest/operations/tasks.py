@@ -9,6 +9,7 @@ from engine.base.errors import BatchError, PartlyRefused
 from engine.rest.operations.common import Target, action, created, one, path_of, removal
 from engine.rest.operations.jobs import job_named
 from engine.rest.protocol import answers, bodies, paging
+from engine.rules.decisions import lookups
 from engine.specs import commands as c
 from engine.specs.refusals.job import COLLECTION_MAX_TASKS
 from engine.specs.task import TaskSpec
@@ -40,10 +41,7 @@ def named(call: Call) -> Target | None:
 
 def task_named(call: Call) -> int:
     """Return the row of the task that the path names. Raises BatchError: JobNotFound or TaskNotFound."""
-    task = call.world.tasks.find(job_named(call).row, call.names["taskId"])
-    if task is None:
-        raise BatchError("TaskNotFound", taskId=call.names["taskId"])
-    return task
+    return lookups.task_named(call.world, job_named(call), call.names["taskId"])
 
 
 def create_task(call: Call) -> Answer:

@@ -45,14 +45,6 @@ _BY_USER = ended("the task was terminated by the user")
 _BY_AGE = ended("the task was added 180 days ago", ErrorCategory.SERVER_ERROR)
 
 
-def find(world: World, job: Job, task_id: str) -> int:
-    """Return the row of a task. Raises BatchError if the job has no such task."""
-    task = world.tasks.find(job.row, task_id)
-    if task is None:
-        raise BatchError("TaskNotFound", taskId=task_id)
-    return task
-
-
 # -- add -------------------------------------------------------------------------------------------------------------
 
 

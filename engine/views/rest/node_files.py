@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from engine.base.errors import BatchError
 from engine.base.paths import name_of
+from engine.rules.decisions.lookups import job_named, node_named, pool_named, task_named
 from engine.rules.processes.directories import (
     OUTPUTS,
     Directory,
@@ -151,13 +152,7 @@ def read_node_file(world: World, pool_id: str, node_id: str, path: str, now_ms: 
     Raises:
         BatchError: PoolNotFound, NodeNotFound or FileNotFound.
     """
-    pool = world.pools.find(pool_id)
-    if pool is None:
-        raise BatchError("PoolNotFound", poolId=pool_id)
-    present = (node for node in pool.nodes if world.nodes.state_of(node) is not None)
-    node = next((node for node in present if world.nodes[node].id.lower() == node_id.lower()), None)
-    if node is None:
-        raise BatchError("NodeNotFound", nodeId=node_id)
+    node = node_named(world, pool_named(world, pool_id), node_id)
     return _text(node_tree(world, node), path, now_ms)
 
 
@@ -168,12 +163,7 @@ def read_task_file(world: World, job_id: str, task_id: str, path: str, now_ms: i
         BatchError: JobNotFound, TaskNotFound, TaskFilesUnavailable (the task never ran, or its node or the node's disk
             is gone), TaskFilesCleanedup (its retention time is over) or FileNotFound.
     """
-    job = world.jobs.find(job_id)
-    if job is None:
-        raise BatchError("JobNotFound", jobId=job_id)
-    task = world.tasks.find(job.row, task_id)
-    if task is None:
-        raise BatchError("TaskNotFound", taskId=task_id)
+    task = task_named(world, job_named(world, job_id), task_id)
     return _text(task_tree(world, task, now_ms), path, now_ms)
 
 
