@@ -70,11 +70,34 @@ def test_html_is_whole_and_needs_nothing_from_elsewhere(session_at):
     assert len(pictures(text)) >= 3  # nodes, tasks, the timeline
 
 
-def test_markdown_has_the_same_tables_and_pictures(session_at):
+def test_markdown_has_the_same_tables_and_its_pictures_are_text(session_at):
     text = report(session_at(LATER_S), is_html=False)
     assert "## Jobs" in text
     assert "| risk | active |" in text
-    assert len(pictures(text)) >= 3
+    assert "data:" not in text  # which GitHub does not show
+    _, curves, _, timeline, _ = text.split("```")
+    assert "running" in curves.splitlines()[1]
+    assert max(map(len, curves.splitlines())) <= 100
+    assert [each.split()[0] for each in timeline.splitlines()[2:8]] == ["n0", "n1", "n2", "n3", "n4", "n5"]
+
+
+def test_what_was_seen_names_only_what_was_expected(session_at):
+    session = session_at(5_400, "spot-night-run")
+    session.simulation.finish()
+    (_, result, seen) = next(row for row in expectations(session) if "preempted: 4" in row[0])
+    assert (result, seen) == ("met", "nodes: {total: 9, preempted: 4}, allocationState: steady, resizeErrors: []")
+
+
+def expectations(session):
+    return next(part.rows for part in sections(session) if part.title == "Expectations")
+
+
+def test_refused_commands_are_no_failures_and_a_fault_says_what_it_hits(session_at):
+    parts = {part.title: part for part in sections(session_at(6_000, "spot-night-run"))}
+    rows = {row[0]: row for row in parts["Failures by cause"].rows}
+    assert not any("refused" in why for why in rows)
+    assert "node 3" in rows["fault: evictNode"][3]
+    assert [row[1] for row in parts["Refused commands"].rows] == ["evictNode"]
 
 
 def test_signs_of_markdown_and_html_stay_text():

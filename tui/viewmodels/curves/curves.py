@@ -12,6 +12,7 @@ from tui.viewmodels.text.styled import Line, Role, Span, cut, fit, squeeze, widt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.views.series.series import Window
     from tui.viewmodels.curves.charts import Chart
     from tui.viewmodels.session.session import Session
 
@@ -36,9 +37,10 @@ class Place(NamedTuple):
 class CurvesModel:
     """The curves of the pool and the job in focus."""
 
-    def __init__(self, session: Session) -> None:
-        """Show the pool and the job in focus."""
+    def __init__(self, session: Session, window: Window | None = None) -> None:
+        """Show the pool and the job in focus, for a ``window`` of time or by default for that of the session."""
         self._session = session
+        self._window = window
         self.has_grounds = True
         self._pictures = _Pictures()
         self._count = _CHARTS  # drawn last
@@ -57,7 +59,11 @@ class CurvesModel:
     @property
     def subtitle(self) -> str:
         """The part of the run that is shown."""
-        return self._session.window.value
+        return self._shown_window.value
+
+    @property
+    def _shown_window(self) -> Window:
+        return self._window or self._session.window
 
     @property
     def is_empty(self) -> bool:
@@ -85,7 +91,7 @@ class CurvesModel:
         session = self._session
         simulation = session.simulation
         moment = simulation.now_ms, len(simulation.log), simulation.jumps, session.series.until_ms
-        view = session.window, session.time_format, session.glyphs.ascii_only, self.has_grounds
+        view = self._shown_window, session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
         if key != self._key:
             self._key, self._lines = key, self._draw(cells, rows)
@@ -98,7 +104,7 @@ class CurvesModel:
         columns = _columns(cells)
         wide = (cells - _GAP * (columns - 1)) // columns
         charts = charts_of(
-            session, session.pool_id, session.job_id, session.window, max(_LEAST_PLOT, wide - _SCALE_CELLS)
+            session, session.pool_id, session.job_id, self._shown_window, max(_LEAST_PLOT, wide - _SCALE_CELLS)
         )
         if not charts:
             return [(Span("There is no pool and no job yet.", Role.DIM),)]

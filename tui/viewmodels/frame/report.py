@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.views.results.document import given_by_hand
 from engine.views.results.report import summary
 from tui.viewmodels.events.command_words import command_words
+from tui.viewmodels.events.event_words import what
 from tui.viewmodels.frame.notices import cause
 from tui.viewmodels.text import format as fmt
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_FAILURES = 5_000  # read, the newest
 _MOST_CAUSES = 20
 _MOST_NAMES = 3
+_REFUSED = "CommandRefused"
 _MOST_BY_HAND = 200
 
 
@@ -114,18 +116,22 @@ def _failures(session: Session) -> Section:
     names: dict[str, list[str]] = {}
     for number in failures[-_MOST_FAILURES:]:
         event = events.row(number)
+        if event.event == _REFUSED:
+            continue  # they have a table of their own
         why = cause(event)
         counts[why] += 1
         first_ms.setdefault(why, events.when_ms(number))
         known = names.setdefault(why, [])
         node = f"n{event.position}" if event.position is not None else None
-        name = event.task_id or node or event.pool_id or event.job_id
+        name = event.task_id or node or event.pool_id or event.job_id or what(event)
         if name and name not in known and len(known) < _MOST_NAMES:
             known.append(name)
     rows = [
         (why, f"{count:,}", session.clock(first_ms[why]), ", ".join(names[why]))
         for why, count in counts.most_common(_MOST_CAUSES)
     ]
+    if not rows:
+        return Section("Failures", ["Nothing failed."])
     said = [f"Of {len(failures):,} failures the newest {_MOST_FAILURES:,}."] if len(failures) > _MOST_FAILURES else []
     return Section("Failures by cause", said, ("Cause", "Number", "First", "For instance"), rows)
 
@@ -135,8 +141,18 @@ def _expectations(session: Session, found: Summary) -> Section:
     said = []
     if not known and session.ahead.expectations:
         known, said = session.ahead.expectations, ["At the simulated end of the run, if nothing more is done by hand."]
-    rows = [(_written(each.written), "met" if each.met else "broken", _written(each.seen)) for each in known]
+    rows = [
+        (_written(each.written), "met" if each.met else "broken", _written(_asked_for(each.seen, each.written)))
+        for each in known
+    ]
     return Section("Expectations", said if rows else (), ("Expected", "Result", "Actual"), rows)
+
+
+def _asked_for(seen: object, wanted: object) -> object:
+    """Return those counts and properties of what was seen that the expectation names."""
+    if not (isinstance(seen, dict) and isinstance(wanted, dict)):
+        return seen
+    return {name: _asked_for(value, wanted[name]) for name, value in seen.items() if name in wanted}
 
 
 def _written(expected: object) -> str:

@@ -1,14 +1,20 @@
-"""The report of a run as the lines of a file, Markdown or HTML, with its pictures inside."""
+"""The report of a run as the lines of one file.
+
+HTML has its pictures inside. Markdown has them as text: many of its viewers, GitHub among them, show no picture that is
+inside a file, and its reader may be an editor.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from engine.views.series.series import Window
+from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.frame.report import sections
 from tui.viewmodels.frame.report_pictures import chart_pictures
-from tui.viewmodels.text.styled import Role
+from tui.viewmodels.text.styled import Role, plain
 from tui.viewmodels.timeline.svg import drawn
 from tui.viewmodels.timeline.timeline import TimelineModel
 
@@ -17,17 +23,12 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.frame.report import Section
     from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import Line
     from tui.viewmodels.timeline.svg import Paint
 
 _MOST_ROWS = 1_000  # nodes in the picture of the timeline
 _TIMELINE_CELLS = 130
-
-
-class _Picture(NamedTuple):
-    """A picture with its name."""
-
-    name: str
-    svg: str
+_TEXT_CELLS = 100
 
 
 def report_lines(session: Session, paint: Paint, *, is_html: bool) -> Iterator[list[str]]:
@@ -36,21 +37,53 @@ def report_lines(session: Session, paint: Paint, *, is_html: bool) -> Iterator[l
     parts = sections(session)
     yield _html_head(title, paint) if is_html else [f"# {_plain(title)}", ""]
     yield _section(parts[0], is_html=is_html)
-    for name, svg in chart_pictures(session, paint):
-        yield _image(_Picture(name, svg), is_html=is_html)
-    model = TimelineModel(session)
-    model.update(_TIMELINE_CELLS)
-    model.fit()
-    if 0 < len(model.keys) <= _MOST_ROWS:
-        lines: list[str] = []
-        for portion in drawn(model, paint):
-            lines += portion
-            yield []
-        yield _image(_Picture("Timeline", "".join(lines)), is_html=is_html)
+    yield from _pictures(session, paint) if is_html else _drawings(session)
     for part in parts[1:]:
         yield _section(part, is_html=is_html)
     if is_html:
         yield ["</body></html>"]
+
+
+def _pictures(session: Session, paint: Paint) -> Iterator[list[str]]:
+    """Yield the curves and the timeline as pictures."""
+    for name, svg in chart_pictures(session, paint):
+        yield [_image(name, svg)]
+    model = _timeline(session)
+    if model is not None:
+        lines: list[str] = []
+        for portion in drawn(model, paint):
+            lines += portion
+            yield []
+        yield [_image("Timeline", "".join(lines))]
+
+
+def _drawings(session: Session) -> Iterator[list[str]]:
+    """Yield the curves and the timeline as text."""
+    session.series.read_all()
+    curves = CurvesModel(session, Window.ALL)
+    curves.has_grounds = False
+    if not curves.is_empty:
+        curves.lines(_TEXT_CELLS, 1)  # counts the charts
+        yield _drawing(curves.title, curves.lines(_TEXT_CELLS, curves.best_rows(_TEXT_CELLS)))
+    model = _timeline(session)
+    if model is not None:
+        lines = [model.axis()]
+        for at in range(len(model.keys)):
+            lines += model.row_lines(at, is_cursor=False)
+            yield []
+        yield _drawing("Timeline", [*lines, (), model.legend(_TEXT_CELLS)])
+
+
+def _drawing(title: str, lines: Sequence[Line]) -> list[str]:
+    return [f"## {_plain(title)}", "", "```text", *(plain(each).rstrip() for each in lines), "```", ""]
+
+
+def _timeline(session: Session) -> TimelineModel | None:
+    """Return the timeline of the whole run; None without nodes or with very many of them."""
+    model = TimelineModel(session)
+    model.update(_TIMELINE_CELLS)
+    model.fit()
+    return model if 0 < len(model.keys) <= _MOST_ROWS else None
 
 
 def _html_head(title: str, paint: Paint) -> list[str]:
@@ -101,10 +134,6 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _image(picture: _Picture, *, is_html: bool) -> list[str]:
-    source = f"data:image/svg+xml;base64,{b64encode(picture.svg.encode()).decode()}"
-    return (
-        [f'<p><img alt="{escape(picture.name)}" src="{source}"></p>']
-        if is_html
-        else [f"![{_plain(picture.name)}]({source})", ""]
-    )
+def _image(name: str, svg: str) -> str:
+    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    return f'<p><img alt="{escape(name)}" src="{source}"></p>'
