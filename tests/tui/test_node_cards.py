@@ -341,7 +341,7 @@ def test_a_card_is_no_higher_than_its_output(session_at):
     session = session_at(200, "output-to-read")
     model = NodeMapModel(session)
     model.update()
-    assert model.output_lines() == 5
+    assert model.output_lines == 5
     assert card(model, 0, lines=model.needs().card_most)[-2].strip("│ ") != ""
 
 

@@ -330,3 +330,16 @@ def test_the_legend_can_be_reached_at_every_size(dashboard_at, size):
     )
     assert seen[0][0] is Legend
     assert seen[0][1] >= 1
+
+
+def test_going_back_to_before_there_were_nodes_reads_nothing_of_nodes_that_are_no_more():
+    app, seen = Dashboard(many(3), plays=False), []
+
+    def go_back(app):
+        app.session.simulation.seek(0)
+        app.session.update()
+        app.screen.view.update()
+        seen.append(len(app.screen.query_one(NodeMap).model.nodes))
+
+    drive(app, go_back)
+    assert seen == [0]

@@ -1,27 +1,31 @@
-"""The introduction: what the run shows, and three keys to go on with."""
+"""The introduction: what the run shows, and the keys to go on with."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.viewmodels.text.styled import Role, Span, fit, line, wrapped
+from tui.viewmodels.text.styled import Line, Role, Span, line, width, wrapped
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
 
     from tui.settings.keymap import Keymap
 
-_CELLS = 54  # it covers the left column of Watch and no readings of the curves
-_LINES = (
-    ("time.play", "lets time go by; the run takes about a minute"),
+_SIDES = 4  # cells of frame and padding
+_GAP = "   "
+_KEYS = (
+    ("time.play", "runs it, in about a minute"),
     ("row.why", "explains what is under the cursor"),
-    ("scenario.open", "opens another scenario; {help} is the help"),
+    ("scenario.open", "opens another scenario"),
+    ("help", "helps"),
 )
 
 
 class Introduction(LinesView):
-    """Covers part of the main screen until a key is pressed, which also does its work."""
+    """Stands below the view until a key is pressed, which also does its work. It covers nothing."""
 
     def __init__(self, keymap: Keymap, about: str) -> None:
         """``about`` says in a sentence what the run shows."""
@@ -32,11 +36,30 @@ class Introduction(LinesView):
     def on_mount(self) -> None:
         self.border_title = "Welcome"
         self.border_subtitle = "any key closes this"
-        keys = ((self._keymap.shown(key), does.format(help=self._keymap.shown("help"))) for key, does in _LINES)
-        about = [line(Span(each, Role.STRONG)) for each in wrapped(self._about, _CELLS)]
-        self.show([*about, *(line(Span(fit(key, 8), Role.KEY), does) for key, does in keys)])
+        self._fill(self.app.size.width)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Break the lines anew."""
+        self._fill(event.size.width + _SIDES)
+
+    def _fill(self, outer_cells: int) -> None:
+        cells = max(1, outer_cells - _SIDES)
+        about = [line(Span(each, Role.STRONG)) for each in wrapped(self._about, cells)] if self._about else []
+        keys = [line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in _KEYS]
+        self.show([*about, *_flowing(keys, cells)])
 
     def on_click(self, event: events.Click) -> None:
         """Close the introduction."""
         event.stop()
         self.remove()
+
+
+def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
+    """Return the parts side by side, in as few lines as they need."""
+    lines: list[Line] = []
+    for part in parts:
+        if lines and width(lines[-1]) + len(_GAP) + width(part) <= cells:
+            lines[-1] = (*lines[-1], Span(_GAP), *part)
+        else:
+            lines.append(part)
+    return lines

@@ -91,7 +91,9 @@ class ViewScreen(Screen[None]):
 
     def introduce(self) -> None:
         """Show the first keys to a new user."""
-        self.mount(Introduction(self.keymap, self.session.simulation.scenario.description))
+        self.mount(
+            Introduction(self.keymap, self.session.simulation.scenario.description), before=self.query_one(Prompt)
+        )
 
     def end_introduction(self) -> None:
         """Remove the introduction, if it is shown."""

@@ -80,11 +80,11 @@ class NodeMap(ResizeFilter, CursorView):
 
     def update(self) -> None:
         """Update the model, and draw the lines that have changed."""
-        key = self.key
+        before = self.model.nodes[self.cursor : self.cursor + 1]
         self.model.update()
-        unit = self.layout_now.nodes
-        if unit == 1 and key is not None and key != self.key and key in self.model.nodes:
-            self.cursor = self.model.nodes.index(key)  # a node before it has left
+        unit, nodes = self.layout_now.nodes, self.model.nodes
+        if unit == 1 and before and before != nodes[self.cursor : self.cursor + 1] and before[0] in nodes:
+            self.cursor = nodes.index(before[0])  # a node before it has left
         self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1)) // unit * unit
         self._draw()
 

@@ -50,5 +50,7 @@ class Regions(Container):
         self.regions = new
         for child in self.children:
             child.display = child.id in new
-        self.refresh(layout=True)
+        for child in self.children[:1]:
+            # Not the container: Textual keeps its last arrangement for a size until a child asks for another one.
+            child.refresh(layout=True)
         return True

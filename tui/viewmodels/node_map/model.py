@@ -46,7 +46,7 @@ class NodeMapModel:
         self._shown: tuple[object, bytes] = (None, b"")
         self._output_of: object = None  # jumps in time and pool for which lines of output have been counted
         self._output_at: object = None  # the moment at which they were counted
-        self._output_lines = 0
+        self.output_lines = 0
         self._count = 0  # of nodes without a zoom
         self._hidden = 0  # nodes that are left out
 
@@ -84,6 +84,7 @@ class NodeMapModel:
         self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
         self._positions, self._states, self.facts = positions, states, facts
         self._code()
+        self._count_output()
 
     def _code(self) -> None:
         """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
@@ -172,24 +173,23 @@ class NodeMapModel:
         told = 1 + tasks + any(phase.is_specified for phase in phases)
         card = told + (len(self.nodes) > 1 or told >= FRAMED_LINES)  # a line of space or frame
         last = self._positions[-1] if self._positions else 0
-        output = self.output_lines()
+        output = self.output_lines
         return Needs(card + min(output, _OUTPUT_LINES), card + output, len(f"n{last}"))
 
-    def output_lines(self) -> int:
-        """Return the most lines of output that a node in view has had since the last jump in time, up to six.
+    def _count_output(self) -> None:
+        """Count the most lines of output that a node in view has had since the last jump in time, up to six.
 
         The number never falls while time goes by: cards that shrink and grow with each new file would be restless.
         """
         simulation = self.session.simulation
         known = simulation.jumps, self.page.pool_id
         if self._output_of != known:
-            self._output_of, self._output_lines, self._output_at = known, 0, None
+            self._output_of, self.output_lines, self._output_at = known, 0, None
         moment = len(simulation.log), self.nodes
-        if self._output_lines < MOST_OUTPUT and len(self.nodes) <= MOST_CARDS and self._output_at != moment:
+        if self.output_lines < MOST_OUTPUT and len(self.nodes) <= MOST_CARDS and self._output_at != moment:
             self._output_at = moment
             found = (last_output(simulation, node, MOST_OUTPUT) for node in self.nodes)
-            self._output_lines = max(self._output_lines, *(len(each.lines) for each in found if each), 0)
-        return self._output_lines
+            self.output_lines = max(self.output_lines, *(len(each.lines) for each in found if each), 0)
 
     def title(self, cells: int, layout: Layout) -> str:
         """Return what is shown: the number of nodes or the part in view, the nodes in a cell, and the lens."""

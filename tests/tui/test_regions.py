@@ -1,0 +1,62 @@
+"""Panes of the Watch view stand where their arrangement says, whatever has changed it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.tui.conftest import SOON_S
+from tui.widgets.regions import Regions
+
+
+def places(app):
+    """Where the panes should be, and where they are, by id."""
+    panes = app.screen.query_one(Regions)
+    wanted = {name: tuple(region.translate(panes.region.offset)) for name, region in panes.regions.items()}
+    return wanted, {child.id: tuple(child.region) for child in panes.children if child.id in wanted}
+
+
+def after_all(app, *steps, size=(120, 40)):
+    """The places of the panes after keys, sizes, and functions of the application."""
+
+    async def run():
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            for step in steps:
+                if isinstance(step, tuple):
+                    await pilot.resize_terminal(*step)
+                elif callable(step):
+                    step(app)
+                else:
+                    await pilot.press(step)
+                await pilot.pause(SOON_S)
+            return places(app)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [[(118, 38)], ["8", "1", (100, 30)], ["8", (100, 30), "1"], ["z", (118, 38), "escape"], ["4", (140, 45), "1"]],
+    ids=["resized", "resized after another view", "resized in another view", "resized while maximised", "grown"],
+)
+def test_panes_follow_a_new_size(dashboard_at, steps):
+    wanted, found = after_all(dashboard_at(100, "spot-evictions"), *steps)
+    assert found == wanted
+
+
+def test_panes_follow_another_arrangement_of_the_same_panes_at_the_same_size(dashboard_at):
+    def move(app):
+        panes = app.screen.query_one(Regions)
+        panes.place({name: (x, y, width, height - 1) for name, (x, y, width, height) in panes.regions.items()})
+
+    wanted, found = after_all(dashboard_at(100, "spot-evictions"), move)
+    assert found == wanted
+
+
+def test_panes_take_the_room_of_the_welcome_when_it_goes(dashboard_at):
+    app = dashboard_at(260, "preparation-fails-on-one-node", introduces=True)
+    wanted, found = after_all(app, "f13", size=(80, 24))
+    assert found == wanted
+    assert max(y + height for _, y, _, height in found.values()) == 23
