@@ -59,6 +59,18 @@ def test_a_pool_that_names_what_cannot_exist_is_refused(account, more, name):
     assert {"key": "PropertyName", "value": name} in refused.json["values"]
 
 
+def test_net_2_the_nil_subscription_is_the_accounts_only_if_the_scenario_says_so(account):
+    nil = SUBSCRIPTION.split("/")[2]
+    body = pool() | {"networkConfiguration": {"subnetId": SUBNET}}
+    assert account(account={"subscriptionId": nil}).post("/pools", body).status == 201
+    other = nil.replace("0", "1")
+    refused = account(account={"subscriptionId": other}).post("/pools", body)
+    assert (refused.status, refused.code) == (400, "InvalidPropertyValue")
+    elsewhere = {"networkConfiguration": {"subnetId": SUBNET.replace(nil, other)}}
+    assert account().post("/pools", pool() | elsewhere).status == 201
+    assert account(account={"subscriptionId": nil}).post("/pools", pool() | elsewhere).status == 400
+
+
 def test_a_pool_may_name_a_subnet_and_an_image_of_a_gallery(account):
     batch = account()
     image = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/galleries/corp/images/risk/versions/1.0.0"

@@ -1,7 +1,7 @@
 """Checks of the resources outside the account that a new pool names: its subnet and its image.
 
 A scenario may name any, since it describes them itself. A client means real ones, of which the service refuses those
-that cannot exist.
+that cannot exist (NET-2, POOL-4).
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from engine.base.errors import BatchError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NOBODYS = "/subscriptions/00000000-0000-0000-0000-000000000000/"
+    from engine.specs.account import Account
+
+_NIL = "00000000-0000-0000-0000-000000000000"  # the UUID that stands for none
 _IMAGE_ID = re.compile(
     r"/subscriptions/[^/\s]+/resourceGroups/[^/\s]+/providers/Microsoft\.Compute"
     r"/(galleries/[^/\s]+/images/[^/\s]+(/versions/[^/\s]+)?|images/[^/\s]+)/?",
@@ -22,18 +24,22 @@ _IMAGE_ID = re.compile(
 )
 
 
-def check_linked(body: Mapping[str, Any]) -> None:
-    """Refuse a new pool with a subnet of no subscription, or an image id of another form than such ids have.
+def check_linked(body: Mapping[str, Any], account: Account) -> None:
+    """Refuse a new pool whose subnet is in no subscription, or whose image has no image's resource id.
+
+    The virtual network must be in the account's subscription (NET-2), which no subscription with the nil id is, unless
+    the scenario says so. An image by its id must be one of a gallery, or a managed one (POOL-4).
 
     Args:
         body: The pool, in the spelling of its class.
+        account: The account.
 
     Raises:
         BatchError: InvalidPropertyValue, naming the property.
     """
     subnet = _text(body, "networkConfiguration", "subnetId")
-    if subnet.lower().startswith(_NOBODYS):
-        _refuse("subnetId", subnet, "its VNet must be in the subscription of the account, and none has this id")
+    if subnet.lower().startswith(f"/subscriptions/{_NIL}/") and account.subscription_id != _NIL:
+        _refuse("subnetId", subnet, "its VNet must be in the account's subscription, which cannot have the nil id")
     image = _text(body, "virtualMachineConfiguration", "imageReference", "virtualMachineImageId")
     if image and not _IMAGE_ID.fullmatch(image):
         _refuse("virtualMachineImageId", image, "is not the resource id of an image in an Azure Compute Gallery")

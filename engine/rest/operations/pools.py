@@ -77,7 +77,7 @@ def _new_pool(call: Call, body: dict[str, Any]) -> dict[str, Any]:
     In a scenario it is a mistake not to say how many nodes a pool has; the service accepts it. Raises BatchError.
     """
     pool = bodies.lenient(c.CreatePool, body)
-    check_linked(pool)
+    check_linked(pool, call.world.account)
     return pool if pool.get("enableAutoScale") else _with_targets(call, pool)
 
 
