@@ -83,8 +83,12 @@ class Terminal:
         deadline_s = time.monotonic() + PATIENCE_S
         while text not in self.text:
             assert time.monotonic() < deadline_s, self.text[-2000:]
-            if select.select([self.master], [], [], 0.1)[0]:
-                self.text += os.read(self.master, 65536)
+            self.read_some()
+
+    def read_some(self):
+        """Read what comes within a tenth of a second."""
+        if select.select([self.master], [], [], 0.1)[0]:
+            self.text += os.read(self.master, 65536)
 
     def press(self, keys):
         """Type this."""

@@ -210,7 +210,7 @@ class Dashboard(App[None]):
         self._serving = asyncio.create_task(host.serve())
         self.set_interval(_PRESENT_S, host.advance)
         self.set_interval(1, self._show_present)
-        say(self.main_screen, f"Clients reach this run at {host.url}. :requests lists what they do.")
+        say(self.main_screen, f"Clients reach this run at {host.url}. :requests shows the key and what they do.")
 
     def _note_request(self, request: ClientRequest) -> None:
         """Keep a request, and show it soon: many requests are shown together."""
@@ -240,7 +240,10 @@ class Dashboard(App[None]):
 
     def action_requests(self) -> None:
         """Show the requests of clients."""
-        self.push_screen(LiveSheet("Requests", lambda cells: request_lines(self.session, self.requests, cells)))
+        exports = () if self._host is None else self._host.exports
+        self.push_screen(
+            LiveSheet("Requests", lambda cells: request_lines(self.session, self.requests, exports, cells))
+        )
 
     async def on_unmount(self) -> None:
         """Let the answers that are under way reach their clients."""

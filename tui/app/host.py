@@ -19,6 +19,10 @@ class Host(Protocol):
         """The endpoint."""
 
     @property
+    def exports(self) -> tuple[str, ...]:
+        """The lines for a shell with which clients find the account."""
+
+    @property
     def save_to(self) -> str | None:
         """The file in which the session is saved at the end."""
 

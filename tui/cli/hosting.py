@@ -9,7 +9,7 @@ from engine.rest.application import application
 from engine.rest.present import Present
 from engine.rest.service import Service
 from engine.rest.session import session_text
-from tui.cli.serving import certificate_of, credentials_of, listen, request_log, url_of
+from tui.cli.serving import certificate_of, credentials_of, exports, listen, request_log, url_of
 from tui.viewmodels.frame.requests import LONGEST, ClientRequest, client_name
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class DashboardHost:
         self._server: http.Server | None = None
         self._on_request: Callable[[ClientRequest], None] = lambda _: None
         self.url = url_of(options, self._listener.getsockname()[1])
+        self.exports = exports(self.url, options, self._files)
         self.save_to = options.save
 
     def attach(

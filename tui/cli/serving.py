@@ -128,6 +128,16 @@ def url_of(options: Options, port: int) -> str:
     return f"{'https' if options.tls else 'http'}://{host}:{port}"
 
 
+def exports(url: str, options: Options, files: Files | None) -> tuple[str, ...]:
+    """Return the lines for a shell with which clients find the account, and trust its certificate."""
+    return (
+        f"export AZURE_BATCH_ACCOUNT={options.account}",
+        f"export AZURE_BATCH_ACCESS_KEY={options.key}",
+        f"export AZURE_BATCH_ENDPOINT={url}",
+        *(() if files is None else (f"export REQUESTS_CA_BUNDLE={files.authority}",)),
+    )
+
+
 def _announce(url: str, options: Options, files: Files | None) -> None:
     """Say that the server accepts connections, and how clients reach it."""
     lines = [f"listening on {url}"]
@@ -138,10 +148,7 @@ def _announce(url: str, options: Options, files: Files | None) -> None:
     if not options.quiet:
         lines += [
             "",
-            f"export AZURE_BATCH_ACCOUNT={options.account}",
-            f"export AZURE_BATCH_ACCESS_KEY={options.key}",
-            f"export AZURE_BATCH_ENDPOINT={url}",
-            *([] if files is None else [f"export REQUESTS_CA_BUNDLE={files.authority}"]),
+            *exports(url, options, files),
             *(["", "Any other key will do as well."] if options.any_key else []),
         ]
     click.echo("\n".join(lines), err=True)

@@ -47,11 +47,14 @@ def client_name(user_agent: str, host: str) -> str:
     return (user_agent.split() or [host])[0][:LONGEST]
 
 
-def request_lines(session: Session, requests: Sequence[ClientRequest], cells: int) -> list[Line]:
-    """Return a line for each request, the newest first."""
+def request_lines(
+    session: Session, requests: Sequence[ClientRequest], exports: Sequence[str], cells: int
+) -> list[Line]:
+    """Return how clients find the account, and a line for each request, the newest first."""
+    head = [*(line(Span(text, Role.DIM)) for text in exports), *([()] if exports else [])]
     if not requests:
-        return [line(Span("No client has asked for anything yet.", Role.DIM))]
-    return [_line(session, request, cells) for request in reversed(requests)]
+        return [*head, line(Span("No client has asked for anything yet.", Role.DIM))]
+    return head + [_line(session, request, cells) for request in reversed(requests)]
 
 
 def _line(session: Session, request: ClientRequest, cells: int) -> Line:
