@@ -101,7 +101,7 @@ def _costs(session: Session, job_id: str, cells: int) -> list[Line]:
     in_all = session.series.usd()
     rest = max(0.0, in_all - sum(costs.values()))
     rows.append((Span("no task on the slot", Role.DIM), rest, fmt.dollars(rest), Role.QUIET))
-    note = f"{fmt.dollars(in_all)} in all; a job pays for the slots of its tasks"
+    note = f"{fmt.dollars(in_all)} in all, by slots in use"
     return _bars("Cost by job", note, rows if in_all else [], "No cost yet.", session.glyphs, cells)
 
 

@@ -29,6 +29,10 @@ HELP_TEXT = (
 )
 
 
+_MOST_LISTED = 60  # entries of a directory
+_SIZE_CELLS = 9
+
+
 class _Memory(NamedTuple):
     """The content of a directory just before it was deleted, by path."""
 
@@ -208,7 +212,24 @@ class FilesModel:
         if not info:
             return self.text.rows()
         cells = max(8, self.text.cells - 1)
-        return [line(" ", span._replace(text=each)) for span in info for each in wrapped(span.text, cells)]
+        told = [line(" ", span._replace(text=each)) for span in info for each in wrapped(span.text, cells)]
+        return [*told, *self._listing(cells)]
+
+    def _listing(self, cells: int) -> list[Line]:
+        """Return the entries of the directory under the cursor: name, size, and how long each is kept."""
+        here, entries = self.tree.path, self.tree.entries
+        known = self._fates(self.tree.item) if self.tree.item is not None else []  # said above, of all of them
+        listed: list[Line] = [()] if entries else []
+        for item in entries[:_MOST_LISTED]:
+            name = item.path[len(here) :].lstrip("/") + ("/" if item.is_directory else "")
+            fates = self._fates(item)
+            fate = retention.short(self.session, fates[0]) if fates and fates != known else ""
+            size = Span(f"{fmt.size(item.size):>{_SIZE_CELLS}}  ", Role.DIM)
+            role = Role.DIM if item.gone is not None else Role.PLAIN
+            whole = line(" ", size, Span(name, role), Span(f"  {fate}" if fate else "", Role.DERIVED))
+            listed.append(cut(whole, cells))
+        rest = len(entries) - _MOST_LISTED
+        return [*listed, line(Span(f" and {rest:,} more", Role.DIM))] if rest > 0 else listed
 
     def heading(self, cells: int) -> Line:
         """Return the path under the cursor, and how long it is kept."""

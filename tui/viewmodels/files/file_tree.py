@@ -86,6 +86,12 @@ class TreeModel:
         return self.rows[self.at].item if self.rows else None
 
     @property
+    def entries(self) -> list[Item]:
+        """The entries of the directory under the cursor; [] of a file."""
+        item = self.item
+        return self._items(item.path) if item is not None and item.is_directory else []
+
+    @property
     def path(self) -> str:
         """The path under the cursor."""
         return self.item.path if self.item is not None else ""
