@@ -16,6 +16,7 @@ from starlette.routing import Mount, Route
 
 from engine.base.errors import BatchError
 from engine.rest.clock import StandingClock
+from engine.rest.connections import BUSY
 from engine.rest.protocol.bodies import LONGEST_BODY
 from engine.rest.protocol.requests import Request
 
@@ -87,6 +88,8 @@ async def _serve(
         except BatchError as error:
             refused = error
         body = b"" if refused else b"".join(reading.parts)
+    if BUSY in scope.get("extensions", ()):
+        refused = BatchError("ServerBusy", "too many connections are open")
     request = _request(wire, scope, body)
     began_s = time.perf_counter()
     answer = service.answer(request, refused)

@@ -36,7 +36,8 @@ def listen(host: str, port: int | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     ports = (DEFAULT_PORT, 0) if port is None else (port,)
     for number in ports:
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        # With the protocol named, asyncio sends head and body of an answer without waiting for the client in between.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, number))

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,15 @@ async def all_of(reader):
     """Everything until the connection is closed."""
     async with asyncio.timeout(IN_TIME_S):
         return await reader.read()
+
+
+async def leave(*connected):
+    """Close connections, of which the server may have closed some already."""
+    for _, writer in connected:
+        writer.close()
+    for _, writer in connected:
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 async def answer_of(reader):
@@ -191,6 +201,27 @@ def test_a_client_that_does_not_take_a_large_file_is_left():
     asyncio.run(play())
 
 
+def test_an_answer_does_not_wait_for_the_client_to_acknowledge_its_head():
+    """Otherwise each request but the first one on a connection takes forty milliseconds longer."""
+    options = []
+
+    async def play():
+        def accepted(_, writer):
+            connection = writer.get_extra_info("socket")
+            options.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = listen("127.0.0.1", 0)
+        async with await asyncio.start_server(accepted, sock=listener):
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            assert await all_of(reader) == b""
+            await leave((reader, writer))
+
+    asyncio.run(play())
+    assert len(options) == 1
+    assert options[0] != 0
+
+
 # -- size ------------------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +297,7 @@ def test_all_half_bodies_together_are_limited(monkeypatch):
 # -- number ----------------------------------------------------------------------------------------------------------
 
 IDLE = 1000
+SILENT = 2500
 MOST_KB = 64 * 1024  # of memory for as many connections
 
 
@@ -297,6 +329,80 @@ def test_a_thousand_idle_connections_take_little_memory_and_others_are_served():
     with serving("--port", "0", "--step", "PT1S") as served:
         list(served.client.list_pools())
         assert asyncio.run(play(served)) < MOST_KB
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads the memory of a process from /proc")
+def test_thousands_of_silent_connections_take_no_more_memory_and_others_are_served():
+    """They take two seconds to open."""
+    allow_connections(SILENT + 512)
+
+    async def play(served):
+        host, _, port = served.address.partition(":")
+        before_kb = memory_kb(served.process.pid)
+        held = [await asyncio.open_connection(host, int(port)) for _ in range(SILENT)]
+        assert list(await asyncio.to_thread(lambda: list(served.client.list_pools()))) == []
+        grown_kb = memory_kb(served.process.pid) - before_kb
+        open_files = len(os.listdir(f"/proc/{served.process.pid}/fd"))
+        await leave(*held)
+        return grown_kb, open_files
+
+    with serving("--port", "0", "--step", "PT1S") as served:
+        list(served.client.list_pools())
+        grown_kb, open_files = asyncio.run(play(served))
+    assert grown_kb < MOST_KB
+    assert open_files < connections.MOST_CONNECTIONS + 100
+
+
+def test_a_connection_too_many_takes_the_place_of_the_one_that_is_silent_for_longest(monkeypatch):
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 20)
+    monkeypatch.setattr(connections, "HEAD_WITHIN_S", IN_TIME_S)
+
+    async def play():
+        async with served() as connect:
+            kept, silent = await connect(), []
+            for number in range(60):  # each time it is heard, others are silent for longer
+                kept[1].write(LIST)
+                assert (await answer_of(kept[0]))[0] == 200
+                silent.append(await connect())
+                silent[-1][1].write(b"GET /po" if number % 2 else b"")
+            closed = 0
+            for reader, _ in silent:
+                with contextlib.suppress(TimeoutError, ConnectionError):
+                    await asyncio.wait_for(reader.read(), 0.001)
+                closed += reader.at_eof() or reader.exception() is not None
+            assert closed == 60 - 19
+            await leave(kept, *silent)
+
+    asyncio.run(play())
+
+
+def test_while_every_connection_has_a_request_under_way_another_is_told_to_come_again(monkeypatch):
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(application_module, "BODY_WITHIN_S", IN_TIME_S)
+
+    async def play():
+        async with served() as connect:
+            held = []
+            for _ in range(5):
+                held.append(await connect())
+                held[-1][1].write(a_post(100) + b"{")
+                await held[-1][1].drain()
+            await asyncio.sleep(SOON_S / 3)
+            reader, writer = await connect()
+            writer.write(LIST)
+            answer = await all_of(reader)
+            assert answer.startswith(b"HTTP/1.1 503")
+            assert b"retry-after: 1" in answer.lower()
+            assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "ServerBusy"
+            writer.close()
+            held[0][1].close()
+            await asyncio.sleep(SOON_S / 3)
+            reader, writer = await connect()
+            writer.write(LIST)
+            assert (await answer_of(reader))[0] == 200
+            await leave(*held, (reader, writer))
+
+    asyncio.run(play())
 
 
 @pytest.mark.parametrize(
