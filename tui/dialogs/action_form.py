@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -12,8 +11,9 @@ from textual.content import Content
 from engine.specs.command import Command
 from tui.dialogs.form_fields import FieldRow
 from tui.dialogs.form_inputs import FormInputs
+from tui.dialogs.form_trial import FormTrial
 from tui.dialogs.modal import Frame, Modal
-from tui.playback.yielding import has_keys_waiting, yielder_of
+from tui.playback.yielding import has_keys_waiting
 from tui.viewmodels.actions.consequences import (
     effect_lines,
     joined,
@@ -34,18 +34,14 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.timer import Timer
     from textual.widgets import Input
-    from textual.worker import Worker
 
-    from tui.viewmodels.actions.trial import Trials
+    from tui.viewmodels.actions.trial import TrialResult, Trials
     from tui.viewmodels.session.session import Session
 
 _FRAME_LINES = 4  # the border, and a line of the main screen above and below it
 _LEAST_FORM, _FORM_REST = 22, 5  # lines of the form of a body, which leaves room for what would happen
 _READ_DELAY_S = 0.01  # after a key: several keys in quick succession are read once
-_TRIAL_DELAY_S = 0.03  # after what was typed is read
-_MOST_TRIAL_DELAY_S = 0.6
 _MOST_PROBLEMS = 8
 _CONFIRM = "confirm"
 
@@ -87,7 +83,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._session = session
         self._action = action
         self._better = better
-        self._trials = trials
+        self._trial = FormTrial(self, trials, self._show_trial)
         self._inputs = FormInputs(session, action)
         asked = Field[Any](_CONFIRM, f"Type {action.to_type}", "then enter")
         self._confirmation = FieldRow(asked, "", (), session.glyphs)
@@ -95,12 +91,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._is_asked = False  # somebody has tried to confirm: what is missing is shown too
         self._is_warned = False  # that what was typed would be lost
         self._result = FormResult(())
-        self._tried: Sequence[Command] = ()
         self._trial_lines: list[Line] = []
-        self._trial_delay_s = _TRIAL_DELAY_S
-        self._timer: Timer | None = None  # until what is typed is read, and then until it is tried out
-        self._worker: Worker[None] | None = None  # that tries out what is typed
-        self.is_behind = True  # what is typed has not been read or tried out yet
 
     def compose(self) -> ComposeResult:
         classes = "" if self._action.document is None else "-document"
@@ -160,51 +151,32 @@ class ActionForm(Modal[list[Command] | Action | None]):
 
     # -- trying out what is typed --------------------------------------------------------------------------------
 
+    @property
+    def is_behind(self) -> bool:
+        """True while what is typed has not been read or tried out yet."""
+        return self._trial.is_behind
+
     def on_form_inputs_changed(self, message: FormInputs.Changed) -> None:
         """Show the consequences of what is typed, once no other key follows at once."""
         message.stop()
         self._is_warned = False
-        self.is_behind = True
-        if self._worker is not None:
-            self._worker.cancel()
-        self._wait(_READ_DELAY_S, self._update)
-
-    def _wait(self, seconds: float, then: Any) -> None:  # noqa: ANN401 - Textual's own type of callbacks
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(seconds, then)
+        self._trial.interrupt()
+        self._trial.wait(_READ_DELAY_S, self._update)
 
     def _update(self) -> None:
         """Read what is typed, show it, and try it out soon."""
         if not self.is_attached:
             return
         if has_keys_waiting(self):
-            self._wait(_READ_DELAY_S, self._update)
+            self._trial.wait(_READ_DELAY_S, self._update)
             return
         self._result = self._inputs.read()
         self._show()
-        self.is_behind = bool(self._result.commands) and self._result.commands != self._tried
-        if self.is_behind:
-            self._wait(self._trial_delay_s, self._begin_trial)
+        self._trial.take(self._result.commands)
 
-    def _begin_trial(self) -> None:
-        if self.is_attached:
-            self._worker = self.run_worker(self._try_out, group="trial", exclusive=True)
-
-    async def _try_out(self) -> None:
-        """Try the commands out. The longer a trial takes, the longer the next one waits for another key."""
-        commands, spent_s = self._result.commands, 0.0
-        begin_s = time.perf_counter()
-        for result in self._trials.steps(commands):
-            spent_s += time.perf_counter() - begin_s
-            await yielder_of(self).pause()
-            if result is not None and self.is_attached:
-                self._tried = commands
-                self._trial_lines = trial_result_lines(self._session, result, self._cells)
-                self._show()
-            begin_s = time.perf_counter()
-        self._trial_delay_s = min(max(_TRIAL_DELAY_S, 2 * spent_s), _MOST_TRIAL_DELAY_S)
-        self.is_behind = False
+    def _show_trial(self, result: TrialResult) -> None:
+        self._trial_lines = trial_result_lines(self._session, result, self._cells)
+        self._show()
 
     # -- drawing -------------------------------------------------------------------------------------------------
 
