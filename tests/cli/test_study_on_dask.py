@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +28,9 @@ class Cluster:
         self._directory = directory
         self._file = directory / "scheduler.json"
         self._processes = []
-        self._begin("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(self._file))
+        self.scheduler = self._begin(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(self._file)
+        )
         self.address = json.loads(wait_for(self._written))["address"]
         self.workers = [self.begin_worker() for _ in range(2)]
 
@@ -125,3 +128,22 @@ def test_an_address_without_a_cluster_is_wrong_input(night, monkeypatch, capsys)
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
     assert main(["study", "night.yaml", "--dask", "nonsense://"]) == 2
     assert "--dask" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_ends_ends_the_study(tmp_path):
+    (tmp_path / "night.yaml").write_text(with_tasks(TASKS) + STUDY)
+    started = Cluster(tmp_path)
+    try:
+        started.wait_for_workers(2)
+        path = tmp_path / "r.jsonl"
+        process = study(tmp_path, "--results", "r.jsonl", "--dask", started.address)
+        wait_for(lambda: path.exists() and path.read_text().count("\n") > 3)
+        started.scheduler.kill()
+        out, err = process.communicate(timeout=60)
+    finally:
+        started.end()
+    assert (out, process.returncode) == ("", 1)
+    assert re.search(
+        r"^Error: the Dask cluster is gone, after \d+ of 160 runs; they are in r.jsonl, ", err, re.MULTILINE
+    )
+    assert "Traceback" not in err

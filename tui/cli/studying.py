@@ -19,8 +19,8 @@ from tui.cli.progress import StudyProgress
 from tui.cli.study_output import csv_text, study_text
 from tui.saving.results_file import ResultsFile
 from tui.saving.targets import FileLines
-from tui.workers.dispatch import Dispatcher, Workers
-from tui.workers.local import LocalWorkers, WorkersLost, processors
+from tui.workers.dispatch import Dispatcher, Workers, WorkersLost
+from tui.workers.local import LocalWorkers, processors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,10 +62,10 @@ def conduct(scenario: Scenario, study: Study, options: Options) -> int:
             if workers is not None:
                 _play(study, missing, workers, lines, file, quiet=options.quiet)
         except KeyboardInterrupt:
-            _say_interrupted(study, lines, options)
+            click.echo(f"\nInterrupted after {_how_far(study, lines)}; {_kept(options)}.", err=True)
             return INTERRUPTED
         except WorkersLost as error:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(f"Error: {error}, after {_how_far(study, lines)}; {_kept(options)}.", err=True)
             return FAILED
         results = [read(lines[run]) for run in study.runs()]
         summary = summarize(study, scenario.name, results, confidence=options.confidence)
@@ -122,13 +122,15 @@ def _play(
             progress.update(played)
 
 
-def _say_interrupted(study: Study, lines: dict[Run, str], options: Options) -> None:
+def _how_far(study: Study, lines: dict[Run, str]) -> str:
     done = sum(run in lines for run in study.runs())
-    total = study.variants * len(study.seeds)
-    kept = "nothing was kept; --results FILE keeps what is done"
-    if options.results is not None:
-        kept = f"they are in {options.results}, and the same command goes on"
-    click.echo(f"\nInterrupted after {done:,} of {total:,} runs; {kept}.", err=True)
+    return f"{done:,} of {study.variants * len(study.seeds):,} runs"
+
+
+def _kept(options: Options) -> str:
+    if options.results is None:
+        return "nothing was kept; --results FILE keeps what is done"
+    return f"they are in {options.results}, and the same command goes on"
 
 
 def _print(scenario: Scenario, study: Study, summary: StudySummary, results: list[Result], options: Options) -> None:

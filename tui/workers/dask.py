@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ from distributed import Client, Worker, WorkerPlugin, get_worker
 
 from engine.studies.plan import installed_version
 from engine.studies.playing import Player
-from tui.workers.dispatch import Played
+from tui.workers.dispatch import Played, WorkersLost
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from engine.studies.plan import Run, Study
 
 _PATIENCE_S = 10
+_COUNTED_S = 1.0  # between two questions to the scheduler
+_GONE = (OSError, TimeoutError, RuntimeError)  # what the client raises when the scheduler does not answer any more
 
 
 class ClusterUnreachable(Exception):
@@ -56,6 +59,7 @@ class DaskWorkers:
             self._client.close()
             raise
         self._executor = self._client.get_executor(pure=False)
+        self._count, self._counted_s = 0, -_COUNTED_S
 
     def _check_versions(self, address: str) -> None:
         try:
@@ -71,12 +75,26 @@ class DaskWorkers:
 
     @property
     def count(self) -> int:
-        """The number of threads that play batches, on all workers."""
-        return sum(self._client.nthreads().values())
+        """The number of threads that play batches, on all workers, as it was a moment ago.
+
+        Raises:
+            WorkersLost: The scheduler does not answer any more.
+        """
+        now_s = time.monotonic()
+        if now_s - self._counted_s >= _COUNTED_S:
+            try:
+                self._count = sum(self._client.nthreads().values())
+            except _GONE:
+                raise WorkersLost("the Dask cluster is gone") from None
+            self._counted_s = now_s
+        return self._count
 
     def submit(self, runs: tuple[Run, ...]) -> Future[Played]:
-        """Send a batch."""
-        played: Future[Played] = self._executor.submit(_play, self._name, runs)
+        """Send a batch. Raises WorkersLost if the scheduler does not answer any more."""
+        try:
+            played: Future[Played] = self._executor.submit(_play, self._name, runs)
+        except _GONE:
+            raise WorkersLost("the Dask cluster is gone") from None
         return played
 
     def renew(self) -> None:
@@ -87,8 +105,10 @@ class DaskWorkers:
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=False)
-        self._client.unregister_worker_plugin(self._name)
-        self._client.close()
+        with suppress(*_GONE):  # of a cluster that is gone there is nothing to clear
+            self._client.unregister_worker_plugin(self._name)
+        with suppress(*_GONE):
+            self._client.close(timeout=_PATIENCE_S)
 
 
 # -- on a worker -------------------------------------------------------------------------------------------------------

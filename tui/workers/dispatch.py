@@ -27,6 +27,10 @@ _TRIES = 2  # so often a batch is sent together with others before it is sent al
 _ENDED = "the process that played this run ended before it, each time"
 
 
+class WorkersLost(Exception):
+    """There are no workers any more, and new ones cannot be had."""
+
+
 class Played(NamedTuple):
     """The lines of a batch, and how long it took, in seconds."""
 
@@ -81,7 +85,7 @@ class Dispatcher:
             done = wait(self._sent, 0 if is_broken else _TICK_S, FIRST_COMPLETED).done
             for future in done:
                 batch = self._sent.pop(future)
-                lost = future.exception()
+                lost = _reason(future)
                 is_broken |= isinstance(lost, BrokenExecutor)
                 yield self._played(batch, future.result()) if lost is None else self._lost(batch, lost)
             if is_broken:
@@ -138,9 +142,11 @@ class Dispatcher:
         self._workers.renew()
         for future, batch in self._sent.items():
             future.cancel()
-            lost = None if future.cancelled() else future.exception()
-            if future.cancelled() or lost is not None:
-                yield self._lost(batch, lost or BrokenExecutor())
-            else:
-                yield self._played(batch, future.result())
+            lost = _reason(future)
+            yield self._played(batch, future.result()) if lost is None else self._lost(batch, lost)
         self._sent.clear()
+
+
+def _reason(future: Future[Played]) -> BaseException | None:
+    """Return why a batch that is over was lost; None if it was played."""
+    return BrokenExecutor() if future.cancelled() else future.exception()

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from engine.studies.playing import Player
-from tui.workers.dispatch import Played
+from tui.workers.dispatch import Played, WorkersLost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +30,6 @@ _MOST = 61  # Windows waits for no more processes than these at a time
 _STARTS = 3  # so often workers may die before they are ready
 
 _PLAYER: ContextVar[Player] = ContextVar("player")  # of a worker process, set once when it begins
-
-
-class WorkersLost(Exception):
-    """Workers die before they have played anything."""
 
 
 def processors() -> int:
