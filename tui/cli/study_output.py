@@ -39,6 +39,7 @@ _HEADINGS = {
     "waitSecondsP95": "waiting p95",
     "preparationSeconds": "preparing",
 }
+_LONGEST_VALUE = 40
 _USUAL = ("makespanSeconds", "costUsd")
 
 
@@ -47,7 +48,8 @@ def study_text(summary: StudySummary, shown: Sequence[str | JobEnd], target: Con
     columns = [*_USUAL, *(one for one in shown if one not in _USUAL)]
     paths = [path for path, _ in summary.factors]
     heads = [">#", *_short_names(paths), ">met", *(f">{_heading(one)}" for one in columns), ""]
-    rows = [_row(one, paths, columns, summary.recommended) for one in summary.variants]
+    words = [_value_words(values) for _, values in summary.factors]
+    rows = [_row(one, words, columns, summary.recommended) for one in summary.variants]
     title = f"{shortened(summary.scenario)}: {len(rows):,} variants, {len(summary.seeds):,} seeds"
     made = table("", heads, rows, target)
     text = parts_text([Text(title), *([made] if made else [])], target)
@@ -70,13 +72,22 @@ def _heading(one: str | JobEnd) -> str:
     return f"end of {shortened(one.job_id, 20)}" if isinstance(one, JobEnd) else _HEADINGS[one]
 
 
+def _value_words(values: Sequence[Plain]) -> dict[str, str]:
+    """Return the cells of the values of a factor by their texts; those that look alike when cut get numbers."""
+    texts = [flow_text(value) for value in values]
+    cut = [shortened(text, _LONGEST_VALUE) for text in texts]
+    if len(set(cut)) < len(cut):
+        cut = [f"{number}: {text}" for number, text in enumerate(cut, start=1)]
+    return dict(zip(texts, cut, strict=True))
+
+
 def _row(
-    one: VariantSummary, paths: Sequence[str], columns: Iterable[str | JobEnd], recommended: int | None
+    one: VariantSummary, words: Sequence[dict[str, str]], columns: Iterable[str | JobEnd], recommended: int | None
 ) -> tuple[Text, ...]:
     marks = [word for word, is_on in (("pareto", one.pareto), ("recommended", one.variant == recommended)) if is_on]
     return (
         Text(f"{one.variant:,}"),
-        *(Text(shortened(flow_text(one.values[path]), 40)) for path in paths),
+        *(Text(known[flow_text(value)]) for known, value in zip(words, one.values.values(), strict=True)),
         _met(one),
         *(Text(_spread_text(one, column)) for column in columns),
         Text("\n".join(marks)),
