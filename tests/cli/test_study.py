@@ -16,8 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.studies.plan import Run
 from tests.studies.conftest import NIGHT
 from tui.cli.commands import main
+from tui.workers.dispatch import WorkersLost
+from tui.workers.local import LocalWorkers
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tui"]
@@ -188,6 +191,40 @@ def test_the_only_variant_needs_no_number(night, capsys):
     assert "rebootNode" not in capsys.readouterr().out
 
 
+# --- the plot
+
+
+@pytest.mark.parametrize(("name", "beginning"), [("night.svg", b"<?xml"), ("night.PNG", b"\x89PNG\r\n")])
+def test_the_plot_of_a_study_is_always_the_same_file(name, beginning, night, capsys, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs batchdeck[plot]")
+    found = []
+    for _ in range(2):
+        study(capsys, night(), "--plot", name, "--results", "r.jsonl", "--confidence", "0")
+        found.append((tmp_path / name).read_bytes())
+    assert found[0].startswith(beginning)
+    assert found[0] == found[1]
+    study(capsys, night(), "--plot", name, "--results", "r.jsonl", "--confidence", "1", status=1)
+    assert (tmp_path / name).read_bytes() != found[0]
+    assert not list(tmp_path.glob(".*partial"))
+
+
+def test_a_plot_of_runs_without_results_is_empty_but_a_plot():
+    pytest.importorskip("matplotlib", reason="needs batchdeck[plot]")
+    from engine.studies.summary import StudySummary
+    from tui.cli.study_plot import drawn
+
+    assert drawn(StudySummary("s", (1,), (), (), 0.95, True, None, None), "svg").startswith(b"<?xml")
+
+
+def test_a_missing_extra_is_named_with_what_installs_it(night, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["study", night(), "--plot", "night.svg"]) == 2
+    assert "matplotlib, which is not installed: pip install 'batchdeck[plot]'" in capsys.readouterr().err
+    assert main(["study", "night.yaml", "--dask", "tcp://127.0.0.1:9"]) == 2
+    assert "distributed, which is not installed: pip install 'batchdeck[dask]'" in capsys.readouterr().err
+
+
 # --- the file of results
 
 
@@ -348,3 +385,14 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(to_group, night, tmp_pat
         assert are_gone(begun.workers)
     done = len(lines_of(begun.results))
     assert err == f"\nInterrupted after {done} of 160 runs; they are in r.jsonl, and the same command goes on.\n"
+
+
+def test_workers_that_cannot_begin_end_the_study(capfd):
+    with LocalWorkers(None, 1) as workers:
+        for _ in range(2):
+            assert workers.submit((Run(1, 1),)).exception(timeout=60) is not None
+            workers.renew()
+        assert workers.submit((Run(1, 1),)).exception(timeout=60) is not None
+        with pytest.raises(WorkersLost, match="3 times in a row"):
+            workers.renew()
+    assert "AttributeError" in capfd.readouterr().err

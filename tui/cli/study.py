@@ -205,8 +205,9 @@ def _plot_file(name: str | None) -> Path | None:
     path = Path(name)
     if path.suffix.lower() not in (".svg", ".png"):
         raise click.BadParameter("must end in .svg or .png.", param_hint="--plot")
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise click.UsageError("--plot needs matplotlib, which is not installed: pip install 'batchdeck[plot]'")
+    try:
+        import matplotlib  # noqa: F401 - it is needed when all has been played
+    except ModuleNotFoundError as error:
+        needed = f"--plot needs {error.name}, which is not installed: pip install 'batchdeck[plot]'"
+        raise click.UsageError(needed) from None
     return path
