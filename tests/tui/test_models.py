@@ -249,7 +249,7 @@ def test_preparation_that_failed_everywhere_is_said_first(session_at):
 def test_the_map_has_exactly_one_cell_for_each_node(session_at, lens):
     model = NodeMapModel(session_at(LATER_S))
     model.look_through(lens)
-    model.update()
+    model.compact()  # show the node that has left, too
     (drawn,) = MapLines(model).row(0, Layout(Form.CELL, 10, 1), None)
     cells = plain(drawn).strip()
     assert len(cells) == len(model.nodes) == 6

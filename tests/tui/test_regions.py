@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.tui.conftest import SOON_S
+from tests.tui.screen_text import text_of
 from tui.widgets.regions import Regions
 
 
@@ -53,6 +54,20 @@ def test_panes_follow_another_arrangement_of_the_same_panes_at_the_same_size(das
 
     wanted, found = after_all(dashboard_at(100, "spot-evictions"), move)
     assert found == wanted
+
+
+def test_every_pane_is_drawn_for_its_new_size(dashboard_at):
+    app, blank = dashboard_at(300, "every-way-to-end-a-job"), []
+
+    def note(app):
+        lines = text_of(app)
+        region = app.screen.query_one("#strip").region
+        rows = [lines[y][region.x + 1 : region.right - 1] for y in range(region.y + 1, region.bottom - 1)]
+        blank.append(sum(not row.strip() for row in rows))
+        assert len(rows) > 3
+
+    after_all(app, (200, 60), note, size=(80, 24))
+    assert blank == [0]
 
 
 def test_panes_take_the_room_of_the_welcome_when_it_goes(dashboard_at):

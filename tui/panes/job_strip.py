@@ -76,6 +76,10 @@ class JobStrip(RowsView):
         set_title(self, self.model.title(height, room), self.model.subtitle(room))
         self._draw()
 
+    def on_resize(self) -> None:
+        """Draw anew for the size that the pane has now."""
+        self.update()
+
     def _draw(self) -> None:
         cells = self.size.width - _POINTER_CELLS
         lines = self.model.lines(max(1, cells), self.size.height, self.top_line)

@@ -50,6 +50,10 @@ class Pinned(Choices):
     def on_show(self) -> None:
         self.update()
 
+    def on_resize(self) -> None:
+        """Draw anew for the size that the pane has now."""
+        self.update()
+
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Open the item."""
         message.stop()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from textual.message import Message
+
 from tui.panes.attention import Attention
 from tui.panes.curves import Curves
 from tui.panes.job_lists import JobLists
@@ -77,6 +79,16 @@ _OPENS = {
 _WITH_SUBJECT = (Table, NodeMap, Legend, Attention, Pinned, JobStrip)
 
 
+class SidePane(LinesView):
+    """Lines that the view draws for the size of the pane."""
+
+    class Resized(Message):
+        """The pane has another size."""
+
+    def on_resize(self) -> None:
+        self.post_message(self.Resized())
+
+
 class Watch(View):
     """The job in focus on its pool."""
 
@@ -107,8 +119,8 @@ class Watch(View):
             yield Pinned(self._session)
             yield self._curves
             yield self._lists
-            yield LinesView(id="recent", classes="panel")
-            yield LinesView(id="about", classes="panel")
+            yield SidePane(id="recent", classes="panel")
+            yield SidePane(id="about", classes="panel")
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
@@ -202,6 +214,11 @@ class Watch(View):
             blocks = [] if key is None else list(model.details(key))
         set_title(about, "Details")
         about.show(block_lines(blocks, max(10, about.size.width - 1)))
+
+    def on_side_pane_resized(self) -> None:
+        """Draw events and details anew for the sizes that their panes have now."""
+        self._update_events()
+        self._update_details()
 
     def on_job_strip_focused(self) -> None:
         """Show the job that is in focus now."""
