@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 _KEY_S = 0.02  # most key presses are handled and drawn within this time
+_SLICE_S = 0.004  # of requests, between two pauses
 _PAUSE_S = 0.001  # a sleep of zero would keep the loop from reading keys
 
 
@@ -36,3 +38,30 @@ class Yielder:
         remaining_s = self._until_s - self._wall_s()
         if remaining_s > 0:
             await self._sleep(remaining_s)
+
+
+class Turns:
+    """Gives pieces of work that come at any time their turns, one by one, with a pause after each slice of time.
+
+    However many requests wait, a key is handled after the present one.
+    """
+
+    def __init__(self, pause: Callable[[], Awaitable[None]], wall_s: Callable[[], float] = time.perf_counter) -> None:
+        """``pause`` lets the event loop do other things, and ``wall_s`` reads the wall clock."""
+        self._pause = pause
+        self._wall_s = wall_s
+        self._one_by_one = asyncio.Lock()
+        self._spent_s = 0.0  # since the last pause
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for the turn of the work in the ``async with`` block."""
+        async with self._one_by_one:
+            if self._spent_s >= _SLICE_S:
+                await self._pause()
+                self._spent_s = 0.0
+            began_s = self._wall_s()
+            try:
+                yield
+            finally:
+                self._spent_s += self._wall_s() - began_s

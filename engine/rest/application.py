@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -23,6 +23,7 @@ from engine.rest.protocol.requests import Request
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from engine.pacing.yielding import Turns
     from engine.rest.clock import Clock
     from engine.rest.protocol.answers import Answer
     from engine.rest.service import Service
@@ -40,13 +41,16 @@ Report = Callable[[Request, "Answer", float], None]
 """Called after each request with its answer and the seconds that the answer took."""
 
 
-def application(service: Service, clock: Clock | None = None, report: Report | None = None) -> Starlette:
+def application(
+    service: Service, clock: Clock | None = None, report: Report | None = None, turns: Turns | None = None
+) -> Starlette:
     """Return the application that serves an account.
 
     Args:
         service: The account.
         clock: Runs while the application does; without one, time stands still between requests.
         report: Is told of each request.
+        turns: Gives requests their turns, where the event loop has more to do than to answer them.
     """
     runs, bodies = clock or StandingClock(), _Bodies()
 
@@ -62,7 +66,7 @@ def application(service: Service, clock: Clock | None = None, report: Report | N
         return PlainTextResponse("ok\n")
 
     async def data_plane(scope: Scope, receive: Receive, send: Send) -> None:
-        await _serve(WireRequest(scope, receive), service, bodies, report, scope, receive, send)
+        await _serve(WireRequest(scope, receive), service, bodies, report, turns, scope, receive, send)
 
     return Starlette(routes=[Route("/healthz", healthz), Mount("/", data_plane)], lifespan=lifespan)
 
@@ -72,6 +76,7 @@ async def _serve(
     service: Service,
     bodies: _Bodies,
     report: Report | None,
+    turns: Turns | None,
     scope: Scope,
     receive: Receive,
     send: Send,
@@ -92,7 +97,8 @@ async def _serve(
         refused = BatchError("ServerBusy", "too many connections are open")
     request = _request(wire, scope, body)
     began_s = time.perf_counter()
-    answer = service.answer(request, refused)
+    async with nullcontext() if turns is None else turns.turn():
+        answer = service.answer(request, refused)
     if answer.delay_s:
         await asyncio.sleep(answer.delay_s)
     if report is not None:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.pacing.yielding import Turns
 from engine.rest.session import begin
 from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.test_keys import arrived
@@ -160,6 +161,25 @@ def test_time_passes_for_clients_and_neither_ends_nor_jumps(served):
     drive(app, now, wait, now, "right_curly_bracket", "space", "G", wait, now)
     assert 3_600_000 <= moments[0] < moments[1] < moments[2] < 3_600_000 + 3_600_000
     assert contains(messages_of(app), "Clients need time to act", "there is no end to go to")
+
+
+def test_between_requests_the_dashboard_gets_its_turn(served, monkeypatch):
+    """Without it, keys would wait for as long as clients send."""
+    pauses = []
+
+    class Counted(Turns):
+        def __init__(self, pause):
+            async def counted():
+                pauses.append(pause)
+                await pause()
+
+            super().__init__(counted)
+
+    monkeypatch.setattr("tui.cli.hosting.Turns", Counted)
+    monkeypatch.setattr("engine.pacing.yielding._SLICE_S", 0)
+    app = served()
+    drive(app, lambda app: asyncio.gather(*(ask("GET", "/pools")(app) for _ in range(8))))
+    assert pauses == [app.yielder.pause] * 8
 
 
 def test_another_run_is_not_opened_while_clients_act_on_this_one(served):

@@ -204,6 +204,7 @@ class Dashboard(App[None]):
             lambda: self.session.newest_ms,
             lambda: (playback.pacer.speed or 0) if playback.goes_on else 0,
             self._note_request,
+            self.yielder.pause,
         )
         playback.rejoin = host.rejoin
         # No worker of Textual: those are cancelled before the last answers have been sent.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from engine import Simulation
     from tui.viewmodels.frame.requests import ClientRequest
@@ -31,6 +31,7 @@ class Host(Protocol):
         newest_ms: Callable[[], int],
         speed: Callable[[], float],
         on_request: Callable[[ClientRequest], None],
+        pause: Callable[[], Awaitable[None]],
     ) -> None:
         """Prepare to serve.
 
@@ -38,6 +39,7 @@ class Host(Protocol):
             newest_ms: Returns the latest moment that the screen has shown.
             speed: Returns how fast time passes in the present, in simulated seconds per real second.
             on_request: Is called after each answer.
+            pause: Lets keys be handled and frames be drawn, between slices of requests.
         """
 
     async def serve(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.pacing.yielding import Turns
 from engine.rest import server as http
 from engine.rest.application import application
 from engine.rest.present import Present
@@ -13,7 +14,7 @@ from tui.cli.serving import certificate_of, credentials_of, exports, listen, req
 from tui.viewmodels.frame.requests import LONGEST, ClientRequest, client_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from contextlib import ExitStack
 
     from engine import Simulation
@@ -43,12 +44,14 @@ class DashboardHost:
         self.url = url_of(options, self._listener.getsockname()[1])
         self.exports = exports(self.url, options, self._files)
         self.save_to = options.save
+        self.answered = 0  # requests so far
 
     def attach(
         self,
         newest_ms: Callable[[], int],
         speed: Callable[[], float],
         on_request: Callable[[ClientRequest], None],
+        pause: Callable[[], Awaitable[None]],
     ) -> None:
         """Prepare to serve, see ``tui.app.host``."""
         self._on_request = on_request
@@ -56,7 +59,7 @@ class DashboardHost:
         options = self._options
         service = Service(self._simulation, credentials_of(options), step_ms=options.step_ms, present=self._present)
         certificate = None if self._files is None else self._files.certificate
-        app = application(service, report=self._report)
+        app = application(service, report=self._report, turns=Turns(pause))
         self._server = http.Server(app, lambda: None, certificate)
 
     async def serve(self) -> None:
@@ -84,6 +87,7 @@ class DashboardHost:
         return session_text(simulation)
 
     def _report(self, request: Request, answer: Answer, seconds: float) -> None:
+        self.answered += 1
         if self._log is not None:
             self._log(request, answer, seconds)
         who = client_name(request.headers.get("user-agent", ""), "a client")
