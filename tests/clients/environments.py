@@ -65,10 +65,10 @@ def install(name: str) -> None:
     place.mkdir(parents=True)
     if client.needs:
         command = [shutil.which(client.needs) or client.needs, "install", "--prefix", str(place)]
-        _run(*command, "--ignore-scripts", "--no-audit", "--no-fund", *client.packages)
+        _run(*command, "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", *client.packages)
     else:
         venv.create(place / "venv", with_pip=True)
-        _run(str(program(name, "python")), "-m", "pip", "install", "--quiet", *client.packages)
+        _run(str(program(name, "python")), "-m", "pip", "install", "--quiet", "--no-compile", *client.packages)
     if client.source:
         _unpack_tests(name, client.source)
     (place / "installed").touch()
