@@ -85,6 +85,14 @@ class Study:
         chosen = self.varied(variant)
         return {factor.path: one.written.plain for factor, one in zip(self.factors, chosen, strict=True)}
 
+    def with_each_value(self) -> list[int]:
+        """Return variants that together have every value of each factor, the others having their first."""
+        found, stride = {1}, 1
+        for factor in reversed(self.factors):
+            found.update(1 + at * stride for at in range(len(factor.values)))
+            stride *= len(factor.values)
+        return sorted(found)
+
     def runs(self) -> Iterator[Run]:
         """Yield every run, variant by variant."""
         for variant in range(1, self.variants + 1):

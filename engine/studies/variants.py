@@ -47,14 +47,14 @@ class Variants:
         text = document_text(tree.plain) if study.factors else study.source.text
         return load_tree(ScenarioSource(study.source.path, text), tree)
 
-    def check(self) -> None:
-        """Read every variant.
+    def check(self, *, each_value_once: bool = False) -> None:
+        """Read every variant, or only as many as it takes to have each value of each factor in one of them.
 
         Raises:
             ScenarioError: Some variants have mistakes. Each mistake is listed once, with the first variant that has it.
         """
         found: dict[tuple[int, int, str, str], Problem] = {}
-        for variant in range(1, self.study.variants + 1):
+        for variant in self.study.with_each_value() if each_value_once else range(1, self.study.variants + 1):
             try:
                 self.scenario(variant)
             except ScenarioError as error:

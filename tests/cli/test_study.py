@@ -160,6 +160,18 @@ def test_wrong_input_is_answered_before_anything_is_run(arguments, message, nigh
     assert message in err
 
 
+def test_check_finds_wrong_values_of_the_study(night, capsys):
+    assert main(["check", night()]) == 0
+    assert capsys.readouterr() == (
+        "night.yaml: ok, 2 pools, 2 jobs, 14 tasks, 2 timeline entries, 2 expectations\n",
+        "",
+    )
+    assert main(["check", night(STUDY.replace("[0, 5]", "[0, 5000, {file: nowhere.txt}]"))]) == 2
+    assert "cannot read nowhere.txt" in capsys.readouterr().out
+    assert main(["check", night(STUDY.replace("[0, 5]", "[0, 5000]"))]) == 2
+    assert "(variant 2: pools.render.targetDedicatedNodes=1 jobs.shot-1.priority=5000)" in capsys.readouterr().out
+
+
 def test_mistakes_of_all_options_are_printed_at_once(night, capsys):
     assert main(["study", night(), "--vary", "a=1", "--vary", "jobs.x.priority=1", "--seeds", "0"]) == 2
     assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == [

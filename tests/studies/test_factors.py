@@ -109,6 +109,14 @@ def test_wrong_seeds_are_refused(text):
         parse_seeds(text)
 
 
+def test_each_value_is_in_one_of_a_few_variants(night):
+    study = night("jobs.shot-1.priority=0..9", "pools.render.targetDedicatedNodes=1..5", "pools.0.taskSlotsPerNode=1,2")
+    few = study.with_each_value()
+    assert len(few) == 10 + 5 + 2 - 2
+    for factor in study.factors:
+        assert {study.values(number)[factor.path] for number in few} == {one.written.plain for one in factor.values}
+
+
 # --- the study of a file, and of the command line
 
 

@@ -33,7 +33,7 @@ from tui.cli.arguments import (
     scenario_mistakes,
 )
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
-from tui.cli.study import VariantChoice, study, variant_options
+from tui.cli.study import VariantChoice, check_study, study, variant_options
 from tui.settings.options import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -312,6 +312,8 @@ def check(scenarios: tuple[str, ...], quiet: bool, strict: bool) -> int:
     for name in scenarios:
         try:
             loaded = load_scenario(name, strict=strict)
+            if loaded.study.factors:
+                check_study(loaded)
         except ScenarioError as error:
             warnings: Sequence[Problem] = error.warnings
             click.echo(str(error))

@@ -86,6 +86,18 @@ def variant_options(command: Callable[..., int]) -> Callable[..., int]:
     return number(_VARY(choosing))
 
 
+def check_study(scenario: Scenario) -> None:
+    """Check the study of a scenario: each value of each factor, but not every combination of them.
+
+    Raises:
+        ScenarioError: A value has a mistake.
+    """
+    from engine.studies.plan import planned
+    from engine.studies.variants import Variants
+
+    Variants(planned(scenario)).check(each_value_once=True)
+
+
 def _planned(scenario: Scenario, vary: Sequence[str], seeds: str | None) -> Study:
     """Return the study of a scenario; print the mistakes of all options and exit with status 2 if there are any."""
     from engine.base.errors import Problem, ScenarioError
