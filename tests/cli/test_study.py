@@ -408,3 +408,16 @@ def test_workers_that_cannot_begin_end_the_study(capfd):
         with pytest.raises(WorkersLost, match="3 times in a row"):
             workers.renew()
     assert "AttributeError" in capfd.readouterr().err
+
+
+def test_the_dashboard_opens_on_the_variant(night, monkeypatch):
+    from tui.app import start
+
+    opened = []
+    monkeypatch.setattr(start, "show_dashboard", lambda simulation, **_: opened.append(simulation) or 0)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert main(["open", night(), "--variant", "3", "--seed", "2"]) == 0
+    assert (opened[0].seed, opened[0].scenario.pools[0].spec.target_dedicated_nodes) == (2, 3)
+    assert main(["open", "night.yaml", "--variant", "3", "--serve"]) == 2
