@@ -203,3 +203,9 @@ def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at,
     asyncio.run(run())
     assert seen == sorted(seen)
     assert seen
+
+
+@pytest.mark.parametrize("cells", [52, 56, 116])
+def test_no_line_of_a_chart_is_wider_than_its_room(session_at, cells):
+    model = CurvesModel(session_at(400, "quota-keeps-the-pool-small"))  # a scale of $0.10, and $0.050 at its middle
+    assert max(width(each) for rows in range(4, 40) for each in model.lines(cells, rows)) <= cells

@@ -125,7 +125,7 @@ class CurvesModel:
         heights = [room // layers + (at < room % layers) for at in range(layers)]
         lines: list[Line] = []
         # The charts of a row share its width; the last row may have fewer of them.
-        label_cells = max(len(chart.label(_top(chart))) for chart in charts)
+        label_cells = max(len(label) for chart in charts for label in _scale(chart))
         for at, height in enumerate(heights):
             row = charts[at * columns : (at + 1) * columns]
             widths = _widths(cells, len(row))
@@ -201,16 +201,23 @@ def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, 
     top = _top(chart)
     plot_cells = max(1, cells - label_cells - 1)
     picture = pictures.of(chart, top, plot_cells, rows - 1, style)
-    labels = {0: chart.label(top), rows - 2: "0"}
+    upper, *half = _scale(chart)
+    labels = {0: upper, rows - 2: "0"}
     middle = (rows - 2) / 2
-    if rows >= _GOOD_ROWS and middle % 1 == 0 and not (chart.is_count and top / 2 % 1):
-        labels[int(middle)] = chart.label(top / 2)
+    if rows >= _GOOD_ROWS and middle % 1 == 0 and half:
+        labels[int(middle)] = half[0]
     tick, rail = ("+", "|") if style.ascii_only else ("┤", "│")
     lines = [_title(chart, cells, style)]
     for at, spans in enumerate(picture):
         label = labels.get(at, "")
         lines.append((Span(f"{label:>{label_cells}}{tick if label else rail}", Role.DIM), *spans))
     return lines
+
+
+def _scale(chart: Chart) -> list[str]:
+    """Return the label of the top, and of half of it if that can be a value; it may be longer: $0.10 and $0.050."""
+    top = _top(chart)
+    return [chart.label(top), *([] if chart.is_count and top / 2 % 1 else [chart.label(top / 2)])]
 
 
 def _title(chart: Chart, cells: int, style: Style) -> Line:
