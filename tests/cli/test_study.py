@@ -231,6 +231,7 @@ def test_a_plot_of_runs_without_results_is_empty_but_a_plot():
 def test_a_missing_extra_is_named_with_what_installs_it(night, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "tui.workers.dask", raising=False)  # another test may have imported it
     assert main(["study", night(), "--plot", "night.svg"]) == 2
     assert "matplotlib, which is not installed: pip install 'batchdeck[plot]'" in capsys.readouterr().err
     assert main(["study", "night.yaml", "--dask", "tcp://127.0.0.1:9"]) == 2
