@@ -29,10 +29,12 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
     """Return the plot as a file of this kind, ``svg`` or ``png``. The same study gives the same bytes."""
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
-    known = [one for one in summary.variants if one.cost_usd is not None and one.end_s is not None]
-    for one in known:
+    points = [
+        (one.cost_usd, one.end_s, one) for one in summary.variants if one.cost_usd is not None and one.end_s is not None
+    ]
+    for _, _, one in points:
         _draw(axes, one, summary)
-    line = sorted((one.cost_usd, one.end_s) for one in known if one.pareto)
+    line = sorted((cost, end) for cost, end, one in points if one.pareto)
     axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
     axes.set_title(f"{shortened(summary.scenario, _TITLE)}, {len(summary.seeds):,} seeds")
     axes.set_xlabel("cost in US dollars")
