@@ -70,7 +70,14 @@ class Speaker:
         try:
             return self.result_of(self.send(name, args, body, options))
         except self.errors as error:
-            raise self.refusal_of(error) from error
+            raise self.closed(error) from error
+
+    def closed(self, error):
+        """Close the response of an error, which the library leaves open where it is a file's; return the refusal."""
+        refusal = self.refusal_of(error)
+        if error.response is not None:
+            error.response.close()
+        return refusal
 
     def result_of(self, result):
         if inspect.isgenerator(result) or type(result).__name__ in ("StreamDownloadGenerator", "_iterator"):
@@ -130,7 +137,7 @@ class Speaker15(Speaker):
         try:
             method(*args, *self._model(self._method(name), body))
         except self.errors as error:
-            raise self.refusal_of(error) from error
+            raise self.closed(error) from error
 
     def page_sizes(self, name, *args, **options):
         """Return the numbers of items on the pages of a list."""
@@ -316,7 +323,7 @@ class Speaker14(Speaker):
         try:
             headers = self.send(name, args, None, {"raw": True}).headers
         except self.errors as error:
-            raise self.refusal_of(error) from error
+            raise self.closed(error) from error
         return int(headers["Content-Length"]), headers["Content-Type"], headers["ocp-batch-file-mode"]
 
     def refusal_of(self, error):
