@@ -54,11 +54,17 @@ class NodeMap(ResizeFilter, CursorView):
         """The map is empty until ``update``."""
         super().__init__(id=id)
         self.model = model
-        self.cursor = 0  # index of a node; of the first one of a cell that stands for several
+        self._index = 0  # of the node that was chosen, which cells of another size do not change
         self._lines = MapLines(model)
         self._drawn: list[Line] = []
         # While the mouse button is down: the first node, and the marks before.
         self._held: tuple[int, dict[ItemRef, None]] | None = None
+
+    @property
+    def cursor(self) -> int:
+        """The index of the node under the cursor; of the first one of a cell that stands for several."""
+        unit = self.layout_now.nodes
+        return self._index // unit * unit
 
     @property
     def key(self) -> int | None:
@@ -80,12 +86,12 @@ class NodeMap(ResizeFilter, CursorView):
 
     def update(self) -> None:
         """Update the model, and draw the lines that have changed."""
-        before = self.model.nodes[self.cursor : self.cursor + 1]
+        before = self.model.nodes[self._index : self._index + 1]
         self.model.update()
         unit, nodes = self.layout_now.nodes, self.model.nodes
-        if unit == 1 and before and before != nodes[self.cursor : self.cursor + 1] and before[0] in nodes:
-            self.cursor = nodes.index(before[0])  # a node before it has left
-        self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1)) // unit * unit
+        if unit == 1 and before and before != nodes[self._index : self._index + 1] and before[0] in nodes:
+            self._index = nodes.index(before[0])  # a node before it has left
+        self._index = min(self._index, max(0, len(nodes) - 1))
         self._draw()
 
     @property
@@ -139,7 +145,7 @@ class NodeMap(ResizeFilter, CursorView):
         if not self.model.nodes:
             return
         layout = self.layout_now
-        self.cursor = max(0, min(index, len(self.model.nodes) - 1)) // layout.nodes * layout.nodes
+        self._index = max(0, min(index, len(self.model.nodes) - 1))
         top = self.cursor // layout.nodes // layout.columns * layout.lines
         self.scroll_into_view(top, top + layout.lines - 1)
         self.redraw_cursor()
@@ -180,7 +186,7 @@ class NodeMap(ResizeFilter, CursorView):
         if not self.model.compact():
             say(self, "No node has left this pool.")
         if key in self.model.nodes:
-            self.cursor = self.model.nodes.index(key)
+            self._index = self.model.nodes.index(key)
         self.post_message(self.Changed())
 
     def action_open(self) -> None:
