@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.shortening import shortened
+from engine.rules.decisions.lookups import existing
 from engine.specs.account import Application
 from engine.world.facts import QuotasChanged
 
@@ -26,10 +27,7 @@ def set_quotas(world: World, command: Quota) -> None:
 
 def find_application(world: World, application_id: str) -> Application:
     """Return the application of this id. Raises BatchError if there is none."""
-    application = world.account.application(application_id)
-    if application is None:
-        raise BatchError("ApplicationNotFound", applicationId=application_id)
-    return application
+    return existing(world.account.application(application_id), "ApplicationNotFound", applicationId=application_id)
 
 
 def _find_version(application: Application, version: str, key: str) -> str:

@@ -335,11 +335,15 @@ class Simulation:
             self._restore(best)
         return when_ms
 
-    def branch(self) -> None:
-        """Make the shown moment the present: discard what was recorded after it, but keep in mind what was undone."""
+    def branch(self) -> tuple[Input, ...]:
+        """Make the shown moment the present: discard what was recorded after it.
+
+        Return the inputs given by hand that this undoes; they are kept in mind in ``undone``.
+        """
         dropped = self._forget_future()
         if dropped:
             self.undone.append(Undone(self.now_ms, dropped))
+        return dropped
 
     def _forget_future(self) -> tuple[Input, ...]:
         """Discard what was recorded after the shown moment; return the inputs given by hand among it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -111,6 +112,16 @@ def parse_values(text: str) -> list[Tree]:
     if not tree.value:
         raise FactorMistake("needs a value after '='")
     return [_without_positions(value) for value in tree.value]
+
+
+def repeats(values: Iterable[Tree]) -> Iterator[int]:
+    """Yield the index of each value that is equal to an earlier one."""
+    known = set[str]()
+    for at, value in enumerate(values):
+        text = json.dumps(value.plain, sort_keys=True)
+        if text in known:
+            yield at
+        known.add(text)
 
 
 def is_range(text: str) -> bool:

@@ -16,6 +16,7 @@ from engine.scenario.acting_processes import Processes
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, DocumentPlace
+from engine.scenario.factors import VARIED
 from engine.scenario.files import read_source
 from engine.scenario.model import (
     DEFAULT_START,
@@ -54,22 +55,7 @@ from engine.specs.subnets import SimulateNetwork
 
 Model = TypeVar("Model", bound=Spec)
 
-KEYS = (
-    "scenario",
-    "description",
-    "seed",
-    "startTime",
-    "until",
-    "account",
-    "options",
-    "simulate",
-    "pools",
-    "jobs",
-    "jobSchedules",
-    "timeline",
-    "expect",
-    "study",
-)
+KEYS = ("scenario", "description", "seed", *VARIED, "study")
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")

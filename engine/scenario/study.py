@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from engine.scenario.factors import (
     locate,
     parse_path,
     parse_range,
+    repeats,
 )
 from engine.scenario.sweep import check_keys
 from engine.scenario.tree import Tree
@@ -35,7 +35,7 @@ MEASURES = (
     "waitSecondsP95",
     "preparationSeconds",
 )
-"""What a study measures of each run."""
+"""The measures of each run of a study."""
 SHORT_NAMES = {"makespan": "makespanSeconds", "cost": "costUsd"}
 """Measures by the names that expectations use."""
 
@@ -145,14 +145,10 @@ def _read_values(place: DocumentPlace) -> list[Tree]:
     if not isinstance(value, list) or not value:
         place.report("must be a list of values such as [10, 20, 40], or a range such as 10..80:10")
         return []
-    before = len(place.document.problems)
-    known = set[str]()
-    for entry in place.entries():
-        text = json.dumps(entry.plain, sort_keys=True)
-        if text in known:
-            entry.report(f"{shown(entry.plain)} is listed twice")
-        known.add(text)
-    return value if len(place.document.problems) == before else []
+    entries, twice = list(place.entries()), list(repeats(value))
+    for at in twice:
+        entries[at].report(f"{shown(entries[at].plain)} is listed twice")
+    return [] if twice else value
 
 
 def _read_shown(place: DocumentPlace) -> tuple[str | JobEnd, ...]:

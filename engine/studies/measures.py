@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from engine.base.percentiles import percentile
 from engine.base.units import SECOND_MS
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from engine.run.simulation import Simulation
 
 Measured = dict[str, object]
+
+_FAILED = {"failedTasks": "tasks", "failedPreparations": "preparationTasks", "failedReleases": "releaseTasks"}
 
 
 def expectations(sim: Simulation) -> list[bool]:
@@ -24,9 +26,7 @@ def summary(sim: Simulation) -> Measured:
     whole = document.summary(sim)
     waits_ms = sorted(totals.task_waits_ms(sim.world))
     return whole | {
-        "failedTasks": totals.task_totals(sim).failed,
-        "failedPreparations": totals.preparation_totals(sim.world).failed,
-        "failedReleases": totals.release_totals(sim.world).failed,
+        **{name: cast("dict[str, int]", whole[part])["failed"] for name, part in _FAILED.items()},
         "waitSecondsMedian": _seconds(percentile(waits_ms, 0.5)),
         "waitSecondsP95": _seconds(percentile(waits_ms, 0.95)),
         "preparationSeconds": totals.preparation_ms(sim.world) / SECOND_MS,

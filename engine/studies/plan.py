@@ -19,6 +19,7 @@ from engine.scenario.factors import (
     locate,
     parse_path,
     parse_values,
+    repeats,
     split_option,
 )
 from engine.scenario.files import decode
@@ -51,7 +52,7 @@ class Run(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What runs must have in common to be runs of one study, beside the seeds: hashes, and the engine's version."""
+    """The properties that all runs of one study share, beside the seeds: hashes, and the version of the engine."""
 
     scenario: str
     factors: str
@@ -149,15 +150,10 @@ def _given(root: Tree, option: str) -> Factor:
     steps = parse_path(path)
     locate(root, steps)
     values = parse_values(text)
-    plain = [json.dumps(value.plain, sort_keys=True) for value in values]
-    twice = next((value for at, value in enumerate(plain) if value in plain[:at]), None) if _repeats(plain) else None
+    twice = next(repeats(values), None)
     if twice is not None:
-        raise FactorMistake(f"{shortened(twice)} is listed twice")
+        raise FactorMistake(f"{shortened(json.dumps(values[twice].plain, sort_keys=True))} is listed twice")
     return Factor(path, steps, tuple(Varied(value, value) for value in values), option=option)
-
-
-def _repeats(values: Sequence[str]) -> bool:
-    return len(set(values)) < len(values)
 
 
 def _repeated(root: Tree, factors: Sequence[Factor], source: ScenarioSource) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from engine.base.errors import Problem
 from engine.studies.plan import Identity, Run
@@ -67,31 +67,28 @@ def kept(content: bytes, study: Study, file: str) -> Kept:
     if not lines[-1]:
         lines.pop()
     for number, raw in enumerate(lines, start=1):
-        run = _run(raw)
-        if run is None and number == len(lines) and _may_be_cut(raw):
+        result = _result(raw)
+        if result is not None:
+            if problem := _foreign(result, study):
+                raise NoResults(Problem(f"{problem}; name another file, or delete this one", "", number, 1, file))
+            found.setdefault(Run(result["variant"], result["seed"]), raw.decode())
+        elif number == len(lines) and _may_be_cut(raw):
             break
-        if raw.strip() and run is None:
+        elif raw.strip():
             raise NoResults(Problem("is not a result of a study", "", number, 1, file))
-        problem = _foreign(raw, run, study) if run is not None else ""
-        if problem:
-            raise NoResults(Problem(f"{problem}; name another file, or delete this one", "", number, 1, file))
-        if run is not None:
-            found.setdefault(run, raw.decode())
         length += len(raw) + 1
     return Kept(found, min(length, len(content)), ends_open=length > len(content))
 
 
-def _run(raw: bytes) -> Run | None:
-    """Return the run of a line; None if it is not a whole result."""
+def _result(raw: bytes) -> dict[str, Any] | None:
+    """Return what is in a line; None if it is not a whole result."""
     try:
         result = json.loads(raw)
     except ValueError:
         return None
     if not isinstance(result, dict) or not Result.__annotations__.keys() <= result.keys():
         return None
-    variant, seed = result["variant"], result["seed"]
-    is_whole = isinstance(variant, int) and isinstance(seed, int)
-    return Run(variant, seed) if is_whole else None
+    return result if isinstance(result["variant"], int) and isinstance(result["seed"], int) else None
 
 
 def _may_be_cut(raw: bytes) -> bool:
@@ -100,9 +97,8 @@ def _may_be_cut(raw: bytes) -> bool:
     return raw.startswith(beginning) or beginning.startswith(raw)
 
 
-def _foreign(raw: bytes, run: Run, study: Study) -> str:
+def _foreign(result: dict[str, Any], study: Study) -> str:
     """Return why a result is none of this study's; empty if it is one."""
-    result = json.loads(raw)
     own, other = study.identity, result.get("study")
     if not isinstance(other, dict) or not set(Identity._fields) <= other.keys():
         return "does not say of which study it is a result"
@@ -110,8 +106,8 @@ def _foreign(raw: bytes, run: Run, study: Study) -> str:
         return f"is a result of version {other['version']} of batchdeck, this is {own.version}"
     if other["scenario"] != own.scenario:
         return "is a result of another scenario text"
-    if other["factors"] != own.factors or not 1 <= run.variant <= study.variants:
+    if other["factors"] != own.factors or not 1 <= result["variant"] <= study.variants:
         return "is a result of other factors"
-    if result["values"] != study.values(run.variant):
+    if result["values"] != study.values(result["variant"]):
         return "is a result of other factors"
     return ""

@@ -59,6 +59,16 @@ jobs:
 """
 
 
+class CountingHost(DashboardHost):
+    """The host of the dashboard, with the number of requests that it has answered."""
+
+    answered = 0
+
+    def _report(self, *answered) -> None:
+        self.answered += 1
+        super()._report(*answered)
+
+
 @contextmanager
 def flooding(port: int, clients: int, kind: str) -> Iterator[None]:
     """So many clients send as fast as they can."""
@@ -72,7 +82,7 @@ def flooding(port: int, clients: int, kind: str) -> Iterator[None]:
             process.wait()
 
 
-async def measure(app: Dashboard, host: DashboardHost, arguments: argparse.Namespace) -> bool:
+async def measure(app: Dashboard, host: CountingHost, arguments: argparse.Namespace) -> bool:
     """Print a line for each kind of request; return whether all keys have shown in time."""
     terminal, screen = app._driver, app.screen_stack[0]
     assert isinstance(terminal, Terminal)
@@ -122,7 +132,7 @@ def main() -> int:
             seed=None, save=None, requests=None, tls=False, quiet=True,
         )  # fmt: skip
         simulation = begin(str(file), None, can_go_back=True)
-        host = DashboardHost(simulation, options, stack)
+        host = CountingHost(simulation, options, stack)
         settings = Settings()
         settings.use("speed", 60.0, Source.COMMAND_LINE)
         app = Dashboard(simulation, settings, plays=False, host=host)

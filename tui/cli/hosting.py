@@ -44,7 +44,6 @@ class DashboardHost:
         self.url = url_of(options, self._listener.getsockname()[1])
         self.exports = exports(self.url, options, self._files)
         self.save_to = options.save
-        self.answered = 0  # requests so far
 
     def attach(
         self,
@@ -87,7 +86,6 @@ class DashboardHost:
         return session_text(simulation)
 
     def _report(self, request: Request, answer: Answer, seconds: float) -> None:
-        self.answered += 1
         if self._log is not None:
             self._log(request, answer, seconds)
         who = client_name(request.headers.get("user-agent", ""), "a client")

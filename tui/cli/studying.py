@@ -50,8 +50,8 @@ def conduct(scenario: Scenario, study: Study, options: Options) -> int:
     """Play a study, print its outcome and return the exit status."""
     with ExitStack() as stack:
         file = None if options.results is None else stack.enter_context(_results(options, study))
-        lines = {} if file is None else dict(file.lines)
-        missing = [run for run in study.runs() if run not in lines]
+        played = {} if file is None else {run: read(line) for run, line in file.lines.items()}
+        missing = [run for run in study.runs() if run not in played]
         workers = stack.enter_context(_workers(study, options, len(missing))) if missing else None
         with scenario_mistakes(quiet=True):
             Variants(study).check()  # while the workers begin
@@ -60,14 +60,14 @@ def conduct(scenario: Scenario, study: Study, options: Options) -> int:
             file.open()
         try:
             if workers is not None:
-                _play(study, missing, workers, lines, file, quiet=options.quiet)
+                _play(study, missing, workers, played, file, quiet=options.quiet)
         except KeyboardInterrupt:
-            click.echo(f"\nInterrupted after {_how_far(study, lines)}; {_kept(options)}.", err=True)
+            click.echo(f"\nInterrupted after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return INTERRUPTED
         except WorkersLost as error:
-            click.echo(f"Error: {error}, after {_how_far(study, lines)}; {_kept(options)}.", err=True)
+            click.echo(f"Error: {error}, after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return FAILED
-        results = [read(lines[run]) for run in study.runs()]
+        results = [played[run] for run in study.runs()]
         summary = summarize(study, scenario.name, results, confidence=options.confidence)
         if plot is not None and options.plot is not None:
             from tui.cli.study_plot import drawn
@@ -107,23 +107,29 @@ def _workers(study: Study, options: Options, runs: int) -> AbstractContextManage
 
 
 def _play(
-    study: Study, missing: list[Run], workers: Workers, lines: dict[Run, str], file: ResultsFile | None, *, quiet: bool
+    study: Study,
+    missing: list[Run],
+    workers: Workers,
+    played: dict[Run, Result],
+    file: ResultsFile | None,
+    *,
+    quiet: bool,
 ) -> None:
-    """Play the missing runs and collect their lines, in the file too."""
-    played = 0
+    """Play the missing runs and collect their results, in the file too."""
+    done = 0
     with StudyProgress(show.console(to_stderr=True), len(missing), hidden=quiet) as progress:
         for new in Dispatcher(study, workers).play(missing):
             if new and file is not None:
                 file.add(new)
             for line in new:
                 result = read(line)
-                lines[Run(result["variant"], result["seed"])] = line
-            played += len(new)
-            progress.update(played)
+                played[Run(result["variant"], result["seed"])] = result
+            done += len(new)
+            progress.update(done)
 
 
-def _how_far(study: Study, lines: dict[Run, str]) -> str:
-    done = sum(run in lines for run in study.runs())
+def _how_far(study: Study, played: dict[Run, Result]) -> str:
+    done = sum(run in played for run in study.runs())
     return f"{done:,} of {study.variants * len(study.seeds):,} runs"
 
 

@@ -317,7 +317,7 @@ def _encoded(lines: Iterable[str]) -> Iterable[bytes]:
 
 
 def reason_of(error: OSError) -> str:
-    """Return why a file cannot be written, in words for people."""
+    """Return why a file cannot be read or written, in words for people."""
     if isinstance(error, FileNotFoundError):
         return "the directory it should be in does not exist"
     return error.strerror or str(error)

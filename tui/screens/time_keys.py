@@ -158,12 +158,9 @@ class TimeKeys(ViewScreen):
             say(self, "This is the present; , goes back.")
             return
         self.bookmarks.keep_run()
-        simulation = self.session.simulation
-        before = len(simulation.undone)
-        simulation.branch()
+        undone = len(self.session.simulation.branch())
         now_ms, crossed = self.session.now_ms, self.session.crossed
         crossed[:] = [stretch for stretch in crossed if stretch[1] <= now_ms]
-        undone = sum(len(each.inputs) for each in simulation.undone[before:])
         loss = f" {fmt.counted(undone, 'later command')} {'is' if undone == 1 else 'are'} undone." if undone else ""
         say(self, f"Branched: time goes on from here.{loss} c compares with the run that was left.")
         self.update()

@@ -42,10 +42,11 @@ def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Str
     segments = [
         Segment(read(span.text), palette.span_style(theme, span, is_cursor=is_cursor)) for span in dim_citations(spans)
     ]
-    rest = cells - width(spans)
+    wide = width(spans)
+    rest = cells - wide
     if rest > 0:
         segments.append(Segment(" " * rest, palette.style(theme, Role.PLAIN, is_cursor=is_cursor)))
-    strip = Strip(segments, max(width(spans), cells))
+    strip = Strip(segments, max(wide, cells))
     return strip if rest >= 0 else strip.crop(0, cells)
 
 

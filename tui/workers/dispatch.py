@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.studies.plan import Run, Study
 
 BATCH_S = 1.0
-"""How long a batch should take: long enough that sending it costs nothing, short enough that losing it costs little."""
+"""The time that a batch should take: sending it then costs next to nothing, and losing it little."""
 
 _AHEAD = 2  # batches for each worker, so that one waits while another is played
 _TICK_S = 1.0  # some systems do not interrupt a wait that has no end
@@ -39,7 +39,7 @@ class Played(NamedTuple):
 
 
 class Workers(Protocol):
-    """What plays batches."""
+    """Anything that plays batches: processes on this machine, or a cluster."""
 
     @property
     def count(self) -> int:

@@ -1,8 +1,8 @@
-"""What a command or a request names, found for reading: each function refuses a name that nothing has (GEN-1)."""
+"""Lookups of what a command or a request names, for reading; a name that nothing has is refused (GEN-1)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from engine.base.errors import BatchError
 
@@ -12,13 +12,19 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.world.world import World
 
+FoundT = TypeVar("FoundT")
+
+
+def existing(found: FoundT | None, code: str, **names: str) -> FoundT:
+    """Return what was found under these names. Raises BatchError with this code if that is nothing."""
+    if found is None:
+        raise BatchError(code, **names)
+    return found
+
 
 def pool_named(world: World, pool_id: str) -> Pool:
     """Return the pool of this id. Raises BatchError: PoolNotFound."""
-    pool = world.pools.find(pool_id)
-    if pool is None:
-        raise BatchError("PoolNotFound", poolId=pool_id)
-    return pool
+    return existing(world.pools.find(pool_id), "PoolNotFound", poolId=pool_id)
 
 
 def node_named(world: World, pool: Pool, name: str | int) -> int:
@@ -39,23 +45,14 @@ def node_named(world: World, pool: Pool, name: str | int) -> int:
 
 def job_named(world: World, job_id: str) -> Job:
     """Return the job of this id. Raises BatchError: JobNotFound."""
-    job = world.jobs.find(job_id)
-    if job is None:
-        raise BatchError("JobNotFound", jobId=job_id)
-    return job
+    return existing(world.jobs.find(job_id), "JobNotFound", jobId=job_id)
 
 
 def task_named(world: World, job: Job, task_id: str) -> int:
     """Return the row of a task. Raises BatchError: TaskNotFound."""
-    task = world.tasks.find(job.row, task_id)
-    if task is None:
-        raise BatchError("TaskNotFound", taskId=task_id)
-    return task
+    return existing(world.tasks.find(job.row, task_id), "TaskNotFound", taskId=task_id)
 
 
 def schedule_named(world: World, schedule_id: str) -> JobSchedule:
     """Return the job schedule of this id. Raises BatchError: JobScheduleNotFound."""
-    schedule = world.job_schedules.find(schedule_id)
-    if schedule is None:
-        raise BatchError("JobScheduleNotFound", jobScheduleId=schedule_id)
-    return schedule
+    return existing(world.job_schedules.find(schedule_id), "JobScheduleNotFound", jobScheduleId=schedule_id)

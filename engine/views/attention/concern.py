@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from engine.base.failures import FailureInfo
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 3  # of the items of a concern
 MOST_APART = 3  # jobs with the same trouble that have a concern each; more of them share one
+
+ItemT = TypeVar("ItemT")
 
 ConcernKind = Literal[
     "preparation", "release", "node", "task", "pool", "job", "job schedule", "command", "certificate", "expectation"
@@ -50,6 +52,11 @@ class Concern(NamedTuple):
     def order(self) -> tuple[int, bool, int]:
         """The sort key: the worst first, then the newest; then what is coming, the next first."""
         return self.severity, self.is_coming, self.since_ms if self.is_coming else -self.since_ms
+
+
+def apart(items: Sequence[ItemT]) -> list[Sequence[ItemT]]:
+    """Return each of a few jobs with the same trouble, or groups of such, by itself; many of them together."""
+    return [[item] for item in items] if len(items) <= MOST_APART else [items]
 
 
 def some(count: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from engine.base.terms import JobState
 from engine.executors.protocol import TIME_LIMIT
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
-from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Severity, cause_of, listed, some
+from engine.views.attention.concern import MOST_NAMED, Concern, Severity, apart, cause_of, listed, some
 from engine.views.pages.instances import OVER, Hook, HookStatus, prep_status, release_status
 from engine.views.pages.option_words import eligible_again
 
@@ -50,8 +50,7 @@ def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
             )
             for job, rows in jobs.items()
         ]
-        apart = [[group] for group in each] if len(each) <= MOST_APART else [each]
-        found += (_concern(simulation, hook, cause, group, names_jobs=names_jobs) for group in apart)
+        found += (_concern(simulation, hook, cause, group, names_jobs=names_jobs) for group in apart(each))
     return found
 
 

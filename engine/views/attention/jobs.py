@@ -9,7 +9,7 @@ from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
-from engine.views.attention.concern import MOST_APART, Concern, Severity, listed, some
+from engine.views.attention.concern import Concern, Severity, apart, listed, some
 from engine.views.pages.bulk import values
 from engine.views.pages.jobs import bad_end
 from engine.views.pages.option_words import eligible_again
@@ -40,8 +40,7 @@ def ended_concerns(simulation: Simulation) -> list[Concern]:
         groups.setdefault((reason, _has_run_nothing(job)), []).append(job)
     found: list[Concern] = []
     for (reason, has_run_nothing), jobs in groups.items():
-        apart = [[job] for job in jobs] if len(jobs) <= MOST_APART else [jobs]
-        found += (_ended(reason, each, has_run_nothing=has_run_nothing) for each in apart)
+        found += (_ended(reason, each, has_run_nothing=has_run_nothing) for each in apart(jobs))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, TaskState
 from engine.state.nodes import GONE
-from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Severity, listed, some
+from engine.views.attention.concern import MOST_NAMED, Concern, Severity, apart, listed, some
 from engine.views.log.reader import LogReader, of_kind
 
 if TYPE_CHECKING:
@@ -34,12 +34,9 @@ class PreparationRetries:
         by_job: dict[int, list[int]] = {}
         for row in rows:
             by_job.setdefault(world.instances.job[row], []).append(row)
-        groups = [[world.jobs[job]] for job in by_job]
-        if len(groups) > MOST_APART:
-            groups = [[job for group in groups for job in group]]
         return [
             self._concern(jobs, [row for job in jobs for row in by_job[job.row]], names_jobs=names_jobs)
-            for jobs in groups
+            for jobs in apart([world.jobs[job] for job in by_job])
         ]
 
     def _rows(self) -> list[int]:
@@ -107,10 +104,9 @@ class TaskRetries:
         for task in sorted(self._failed):
             by_job.setdefault(world.tasks.block_of(task).job, []).append(task)
         jobs = [world.jobs[job] for job in by_job if world.jobs[job].state is not None]
-        groups = [[job] for job in jobs] if len(jobs) <= MOST_APART else [jobs]
         return [
             self._concern(group, [task for job in group for task in by_job[job.row]], names_jobs=names_jobs)
-            for group in groups
+            for group in apart(jobs)
         ]
 
     def _update(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo
 from engine.base.terms import ErrorCategory, JobState, TaskResult
-from engine.views.attention.concern import MOST_APART, MOST_NAMED, Concern, Severity, cause_of, listed, some
+from engine.views.attention.concern import MOST_NAMED, Concern, Severity, apart, cause_of, listed, some
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import LazyRows
 
@@ -75,8 +75,7 @@ class TaskFailures:
         """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated."""
         found: list[Concern] = []
         for cause, each in self._by_cause().items():
-            apart = [[group] for group in each] if len(each) <= MOST_APART else [each]
-            found += (self._concern(cause, groups, names_jobs=names_jobs) for groups in apart)
+            found += (self._concern(cause, groups, names_jobs=names_jobs) for groups in apart(each))
         return found
 
     def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:

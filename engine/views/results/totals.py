@@ -96,8 +96,8 @@ def preparation_ms(world: World) -> int:
     """Return the time that the preparations of present jobs have taken, the last run of each on each node."""
     instances = world.instances
     rows = (row for job in world.jobs.present() if job.has_prep for row in instances.rows_of_job(job.row))
-    ended = (view for row in rows if (view := instances.prep(row)) is not None and view.end_ms is not None)
-    return sum(view.end_ms - view.start_ms for view in ended if view.end_ms is not None)
+    views = map(instances.prep, rows)
+    return sum(view.end_ms - view.start_ms for view in views if view is not None and view.end_ms is not None)
 
 
 def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:
