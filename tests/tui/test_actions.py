@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from engine.base.errors import BrokenInvariant
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.actions.consequences import effect_lines
 from tui.viewmodels.actions.menu import actions_for, script_of
 from tui.viewmodels.actions.trial import Trials, heading, refusal_lines, trial_lines, whose

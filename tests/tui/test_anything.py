@@ -12,7 +12,7 @@ from textual import events
 from engine import Simulation, load_scenario
 from engine.views.results.document import recorded
 from tests.tui.conftest import simulation_at
-from tests.tui.test_keys import arrived
+from tests.tui.driving import arrived
 from tui.app.dashboard import Dashboard
 from tui.panes.list_page import ListPage
 from tui.screens.playback import Playback

@@ -10,8 +10,8 @@ from engine.views.attention.concern import Severity
 from engine.views.explain.questions import explain
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.rules.schedules import a_schedule
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.lists.jobs import JobsModel

@@ -6,8 +6,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.errors import Position
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.autoscale.formula import around, coloured, numbered
 from tui.viewmodels.autoscale.overview import FIRST_FORMULA, autoscale_lines, try_out

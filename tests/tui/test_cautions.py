@@ -6,8 +6,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.actions.documents import new_job, new_schedule, new_tasks
 from tui.viewmodels.actions.form_text import read_form

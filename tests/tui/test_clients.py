@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 from contextlib import ExitStack
 
@@ -12,8 +11,8 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.pacing.yielding import Turns
 from engine.rest.session import begin
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.test_keys import arrived
 from tui.app.dashboard import Dashboard
 from tui.cli.hosting import DashboardHost
 from tui.cli.serving import Options
@@ -58,25 +57,6 @@ def served(tmp_path):
             return Dashboard(simulation, settings, plays=plays, host=host)
 
         yield make
-
-
-def drive(app, *steps, size=(120, 40)):
-    """Press keys, and call or await functions in between."""
-
-    async def run():
-        async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            for step in steps:
-                if callable(step):
-                    result = step(app)
-                    if inspect.isawaitable(result):
-                        await asyncio.wait_for(result, 20)
-                else:
-                    await pilot.press(step)
-                await pilot.pause()
-                await arrived(app)
-
-    asyncio.run(run())
 
 
 def ask(method, path, body=None, wanted=200, agent="tester/1.0 python"):

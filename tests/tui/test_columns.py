@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.columns import Column, layout
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel

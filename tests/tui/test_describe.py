@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.commands import palette_entries
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.watch.screen_reader import describe

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from tests.builders import READY_S, a_job, a_pool, a_task, from_yaml, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.panes.curves import Curves
 from tui.panes.node_map import NodeMapPane

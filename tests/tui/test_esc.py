@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.test_keys import drive
+from tests.tui.driving import drive
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
 from tui.screens.main_screen import MainScreen

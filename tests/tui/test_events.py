@@ -9,8 +9,8 @@ import pytest
 from engine import load_scenario
 from engine.specs import commands as c
 from engine.views.pages.event_folds import EventFolds
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.events.event_words import what
 from tui.viewmodels.text.styled import ItemRef

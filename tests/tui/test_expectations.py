@@ -8,8 +8,8 @@ from engine import Simulation, load_scenario
 from engine.scenario.files import bundled
 from engine.views.pages.expectations import ExpectationState, expectation_rows
 from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.saving.recorder import Recorder, broken_note
 from tui.viewmodels.lists.expectations import ExpectationsModel, expectation_lines

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_pool, do, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.saving.targets import TargetError, write_new
 from tui.settings.values import Settings

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from textual import events
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, text_of
-from tests.tui.test_keys import drive
 from tui.dialogs.files import Files
 from tui.settings.keymap import keys_of
 from tui.viewmodels.text.styled import plain

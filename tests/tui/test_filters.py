@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.filters import (
     Term,

@@ -10,8 +10,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tests.tui.conftest import simulation_at
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.files.locations import FileLocation
 from tui.viewmodels.frame.search import MOST_HITS, Search, WholeList, search_heading, search_lines
 from tui.viewmodels.session.session import Session

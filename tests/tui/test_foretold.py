@@ -6,8 +6,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import ItemRef, Role, plain

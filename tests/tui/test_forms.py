@@ -12,8 +12,8 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from tests.tui.conftest import simulation_at
+from tests.tui.driving import drive, tried_out
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive, tried_out
 from tui.app.dashboard import Dashboard
 from tui.cli.commands import cli
 from tui.dialogs.action_form import ActionForm

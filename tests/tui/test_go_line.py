@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import messages_of, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found
 
 LATER_S = 330

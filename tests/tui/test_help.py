@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.commands import palette_entries
 from tui.app.dashboard import Dashboard
 from tui.dialogs.help import entries_of

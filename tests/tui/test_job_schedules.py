@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
-from tests.tui.test_keys import drive
 from tests.tui.test_models import rows, texts
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.frame.header import tab_line

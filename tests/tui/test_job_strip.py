@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, job_state, run_to, simulation, wait_for
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.panes.job_strip import JobStrip
 from tui.viewmodels.session.session import Session

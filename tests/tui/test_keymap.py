@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.test_keys import drive
 from tui.settings.keymap import Keymap, contexts, key_name, keys_of, meets
 from tui.settings.values import Settings
 from tui.viewmodels.frame.tabs import TABS

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 from textual import events
 from textual.actions import parse
 
 from engine import Simulation, load_scenario
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, text_of
 from tui.app.commands import palette_entries
-from tui.dialogs.action_form import ActionForm
 from tui.viewmodels.frame.tabs import TABS
 from tui.widgets.table import Table
 
 LATER_S = 330
-
-
-async def arrived(app):
-    """Wait until all that was typed is done, and for the end of the way to another moment."""
-    while app.keyboard.is_busy or app.main_screen.playback.pacer.is_seeking:
-        await asyncio.sleep(0.001)
-
-
-async def tried_out(app):
-    """Wait until what is typed into a form has been read and tried out."""
-    while isinstance(app.screen, ActionForm) and app.screen.is_behind:
-        await asyncio.sleep(0.001)
-
-
-def drive(app, *steps, size=(120, 40)):
-    """Press keys, and look with functions in between."""
-
-    async def run():
-        async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            for step in steps:
-                if callable(step):
-                    await tried_out(app)
-                    step(app)
-                else:
-                    await pilot.press(step)
-                await pilot.pause()
-                await arrived(app)
-
-    asyncio.run(run())
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 16), (40, 10)])
@@ -59,75 +28,6 @@ def test_every_view_opens_by_its_key_at_every_size(dashboard_at, size):
         assert tab.title in lines[0] or size[0] < 60
 
 
-def test_a_step_is_one_event_and_back_is_the_moment_before(dashboard_at):
-    app = dashboard_at(LATER_S)
-    simulation = app.session.simulation
-    before = len(simulation.log)
-    moments = []
-    drive(
-        app,
-        "full_stop",
-        lambda _: moments.append(simulation.now_ms),
-        "comma",
-        lambda _: moments.append(simulation.now_ms),
-    )
-    assert moments[0] > LATER_S * 1000 > 0
-    assert moments[1] < moments[0]
-    assert len(simulation.log) <= before + 20
-
-
-def test_the_past_is_said_and_branching_makes_it_the_present(dashboard_at):
-    app = dashboard_at(LATER_S)
-    seen = []
-    drive(
-        app,
-        "comma",
-        "comma",
-        lambda app: seen.append(text_of(app)[0]),
-        "b",
-        lambda app: seen.append(text_of(app)[0]),
-    )
-    assert "PAST" in seen[0]
-    assert "PAUSED" in seen[1]
-    assert not app.session.is_past
-
-
-def test_go_to_a_time_and_back_again(dashboard_at):
-    app = dashboard_at(LATER_S)
-    moments = []
-    drive(app, "t", *"100", "enter", lambda app: moments.append(app.session.now_ms), "t", *"330", "enter")
-    assert moments == [100_000]
-    assert app.session.now_ms == LATER_S * 1000
-    assert not app.session.is_past
-
-
-def test_a_filter_works_while_it_is_typed_and_esc_clears_it(dashboard_at):
-    app = dashboard_at(LATER_S)
-    counts = []
-
-    def count(app):
-        counts.append(app.screen.view.model.count)
-
-    drive(app, "5", count, "slash", *"deal", "minus", "1", count, "escape", count)
-    assert counts == [40, 11, 40]
-
-
-def test_only_failed_and_sorting(dashboard_at):
-    app = dashboard_at(LATER_S)
-    seen = []
-    drive(
-        app,
-        "6",
-        "exclamation_mark",
-        lambda app: seen.append(app.screen.view.model.count),
-        "o",
-        lambda app: seen.append(app.screen.view.model.sort_column),
-        "escape",
-        lambda app: seen.append(app.screen.view.model.count),
-    )
-    assert seen == [1, "Node", 6]
-
-
 def test_enter_drills_down_and_escape_comes_back(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []
@@ -137,38 +37,6 @@ def test_enter_drills_down_and_escape_comes_back(dashboard_at):
 
     drive(app, "2", view, "enter", view, "escape", view, "escape", view)
     assert seen == ["pools", "detail", "pools", "watch"]
-
-
-def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
-    app = dashboard_at(60)
-    keys = []
-
-    def cursor(app):
-        keys.append(app.screen.view.table.key)
-
-    def later(app):
-        app.session.simulation.run_until(LATER_S * 1000)
-        app.screen.update()
-
-    drive(app, "6", "down", "down", cursor, later, cursor)
-    assert keys[0] == keys[1]
-
-
-def test_a_cursor_that_was_not_moved_stays_at_the_top_of_the_list(dashboard_at):
-    app = dashboard_at(150)
-    seen = []
-
-    def cursor(app):
-        table = app.screen.view.table
-        seen.append((table.key == table.model.key(0), table.cursor_row, table.scroll_offset.y, table.key))
-
-    def later(app):
-        app.session.simulation.run_until(LATER_S * 1000)
-        app.screen.update()
-
-    drive(app, "5", "2", "5", cursor, later, cursor, size=(80, 24))
-    assert [each[:3] for each in seen] == [(True, 0, 0)] * 2
-    assert seen[0][3] != seen[1][3]
 
 
 def test_details_help_and_actions_open_and_close(dashboard_at):
@@ -337,37 +205,6 @@ def test_a_disabled_job_is_kept_where_nothing_was_saved(dashboard_at, tmp_path, 
     assert "disableJob" in path.read_text(encoding="utf-8")
 
 
-def test_paused_means_no_work_at_all(dashboard_at):
-    app = dashboard_at(LATER_S)
-    looks = []
-
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            app.screen.view.update = lambda: looks.append(1)
-            await asyncio.sleep(0.3)
-            assert not list(app.workers)
-
-    asyncio.run(run())
-    assert looks == []
-
-
-def test_space_runs_and_pauses(dashboard_at):
-    app = dashboard_at(LATER_S)
-
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.press("right_curly_bracket", "space")
-            await app.workers.wait_for_complete()
-            await pilot.pause()
-            return text_of(app)
-
-    lines = asyncio.run(run())
-    assert "END" in lines[0]
-    assert app.session.is_over
-    assert app.session.now_ms == app.session.simulation.log.last_ms
-
-
 def test_without_colour_nothing_on_the_screen_has_one(dashboard_at):
     app = dashboard_at(LATER_S, theme="no-colour")
     colours = set()
@@ -380,110 +217,6 @@ def test_without_colour_nothing_on_the_screen_has_one(dashboard_at):
 
     drive(app, "6", look)
     assert colours == {"default"}
-
-
-def test_a_long_way_shows_how_far_it_is_and_esc_stays_there(dashboard_at):
-    app = dashboard_at(0, "shared-pool-two-jobs")
-    simulation = app.session.simulation
-    seen = []
-
-    def half_way(until_ms, most, advance=simulation.advance):
-        advance(until_ms // 2, most)
-        return True
-
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            simulation.advance = half_way
-            await pilot.press("t", *"PT5M", "enter")
-            deadline_s = time.monotonic() + 30
-            while "SEEKING 50%" not in text_of(app)[0]:
-                assert time.monotonic() < deadline_s, text_of(app)[0]
-                await asyncio.sleep(0.01)
-            await pilot.press("escape")
-            await app.workers.wait_for_complete()
-            await pilot.pause()
-            seen.append(text_of(app)[0])
-
-    asyncio.run(run())
-    assert "PAUSED" in seen[0]
-    assert app.session.now_ms == 150_000
-
-
-@pytest.mark.parametrize("key", ["space", "ctrl+c"])
-def test_the_way_to_another_moment_is_stopped_without_leaving(dashboard_at, key):
-    app = dashboard_at(LATER_S)
-
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            playback = app.screen.playback
-            playback.pacer.destination_ms = 10**9
-            await pilot.press(key)
-            await pilot.pause()
-            assert not playback.pacer.is_seeking
-            assert not playback.pacer.playing
-
-    asyncio.run(run())
-    assert app.return_code is None or app.return_code == 0
-
-
-def test_a_long_list_is_filtered_in_between_and_shown_when_it_is_done(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.lists.rows.AT_ONCE", 5)
-    monkeypatch.setattr("tui.viewmodels.lists.sorting._PIECE", 3)
-    app = dashboard_at(LATER_S)
-
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.press("5", "slash", *"deal", "minus", "1")
-            await pilot.pause()
-            await app.workers.wait_for_complete()
-            await pilot.pause()
-            return text_of(app)
-
-    lines = asyncio.run(run())
-    assert contains(lines, "Tasks 11", "29 hidden")
-
-
-def test_n_goes_from_one_failed_row_to_the_next_and_round(dashboard_at):
-    app = dashboard_at(530, "forty-nodes")
-    seen = []
-
-    def look(app):
-        table = app.main_screen.view.table
-        seen.append((table._at, app.main_screen.view.model.is_failed(table.key)))
-
-    drive(app, "9", "home", "n", look, "n", look, "N", look, "N", look)
-    failures = app.session.events.failures()
-    assert [at for at, _ in seen] == [failures[0], failures[1], failures[0], failures[-1]]
-    assert all(has_failed for _, has_failed in seen)
-
-
-def test_n_of_only_failed_rows_goes_through_failures_in_time(dashboard_at):
-    app = dashboard_at(530, "forty-nodes")
-    seen = []
-    drive(
-        app,
-        *("6", "exclamation_mark"),
-        *(step for key in ("N", "N", "n") for step in (key, lambda app: seen.append(app.session.now_ms))),
-    )
-    events = app.session.events
-    when_ms = sorted({events.when_ms(index) for index in events.failures()})
-    assert seen[0] > seen[1]
-    assert seen[2] == seen[0]
-    assert set(seen) <= set(when_ms)
-
-
-def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
-    app = dashboard_at(330, "retries-and-exit-conditions")
-    seen = []
-
-    def look(app):
-        view = app.main_screen.view
-        seen.append(view.model.cells(view.table.key)[3].text)
-
-    drive(app, "5", "o", "n", look, "n", look)
-    assert seen == ["failure", "failure"]
 
 
 @pytest.mark.parametrize(("view", "pane"), [("1", "#map"), ("3", "Table"), ("8", "#lanes")])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.frame.messages import MOST_LINES, Message, message_lines
 from tui.viewmodels.text.styled import plain, width
 from tui.widgets.message_line import MessageLine

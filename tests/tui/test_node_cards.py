@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tests.tui.test_node_map import many
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.node_map.cards import Cards

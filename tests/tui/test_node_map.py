@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, do, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.node_map.cells import MapLines
 from tui.viewmodels.node_map.layout import Form, Layout, Needs, layout_for

@@ -9,8 +9,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tests.bench.workloads import Workload
+from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.settings.values import Settings
 from tui.viewmodels.frame.tabs import TABS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.text.styled import ItemRef, plain, width
 from tui.viewmodels.watch.pins import drop_unknown_pins, pin_lines, toggle_pin
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.specs.commands import DisableJobSchedule, RebootNode
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.events.bookmarks import Bookmarks
 from tui.viewmodels.events.command_words import words_of

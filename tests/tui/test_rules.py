@@ -6,9 +6,9 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base import rulebook
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of
 from tests.tui.test_go_line import typed
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.dialogs.rules import RuleSheet, rules_on
 from tui.viewmodels.sheets.rules import rule_lines

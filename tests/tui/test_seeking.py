@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from engine.pacing.pacer import Pacer
+from tests.tui.driving import arrived
 from tests.tui.screen_text import text_of
-from tests.tui.test_keys import arrived
 from tui.panes.view import View
 
 

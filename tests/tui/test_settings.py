@@ -5,8 +5,8 @@ from __future__ import annotations
 import platformdirs
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.app import start as tui_app
 from tui.settings.file import SettingsFile
 from tui.settings.options import OPTIONS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.settings.options import OPTIONS
 from tui.settings.values import Settings, Source
 from tui.viewmodels.sheets.settings import entries, entry_lines, next_value

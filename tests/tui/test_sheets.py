@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.test_keys import drive
+from tests.tui.driving import drive
 from tui.dialogs.sheet import Sheet, SheetText
 from tui.viewmodels.text.styled import line
 

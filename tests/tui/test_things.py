@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tui.viewmodels.detail_pages import DETAIL_MODELS, detail_model_of
 from tui.viewmodels.detail_pages.page import tab_at, tab_bar
 from tui.viewmodels.session.items import focus_on

@@ -14,8 +14,8 @@ from engine.pacing.speeds import CROSSING_S, LONGEST_QUIET_S, SPEEDS
 from engine.scenario.files import bundled
 from engine.views.pages.instances import HookStatus
 from tests.builders import a_job, a_pool, simulation
+from tests.tui.driving import arrived, drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import arrived
 from tests.tui.test_pacer import Wall
 from tui.app.dashboard import Dashboard
 from tui.playback.pace import speed_for
@@ -286,21 +286,6 @@ def test_a_key_goes_to_the_end_and_from_the_past_to_the_newest_moment(dashboard_
 
 
 # -- other runs ------------------------------------------------------------------------------------------------------
-
-
-def drive(app, *steps):
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            for step in steps:
-                if callable(step):
-                    step(app)
-                else:
-                    await pilot.press(step)
-                await arrived(app)
-                await pilot.pause()
-
-    asyncio.run(run())
 
 
 def test_another_seed_is_another_run_from_the_start(dashboard_at):

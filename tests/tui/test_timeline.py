@@ -8,7 +8,7 @@ import pytest
 
 from engine.base.terms import TaskState
 from engine.specs.commands import RemoveNodes
-from tests.tui.test_keys import drive
+from tests.tui.driving import drive
 from tui.viewmodels.text.glyphs import TASK, GlyphSet
 from tui.viewmodels.text.styled import ItemRef, plain, width
 from tui.viewmodels.timeline.bars import Bar, Canvas

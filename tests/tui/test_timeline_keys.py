@@ -6,8 +6,8 @@ import asyncio
 
 from textual import events
 
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.test_keys import drive
 from tests.tui.test_timeline import LATER_S, five_seconds
 from tui.viewmodels.timeline.timeline import LABEL_CELLS
 

@@ -9,8 +9,8 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.errors import BrokenInvariant
 from engine.views.explain.explanation import Next
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
-from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.sheets.why import answers_to, expected_of, next_change, plain_text, why_lines
 from tui.viewmodels.text.styled import plain, width

@@ -1,0 +1,127 @@
+"""Keys on lists: filters, order, the cursor, the next failed row."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.tui.driving import drive
+from tests.tui.screen_text import contains, text_of
+
+LATER_S = 330
+
+
+def test_a_filter_works_while_it_is_typed_and_esc_clears_it(dashboard_at):
+    app = dashboard_at(LATER_S)
+    counts = []
+
+    def count(app):
+        counts.append(app.screen.view.model.count)
+
+    drive(app, "5", count, "slash", *"deal", "minus", "1", count, "escape", count)
+    assert counts == [40, 11, 40]
+
+
+def test_only_failed_and_sorting(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        "6",
+        "exclamation_mark",
+        lambda app: seen.append(app.screen.view.model.count),
+        "o",
+        lambda app: seen.append(app.screen.view.model.sort_column),
+        "escape",
+        lambda app: seen.append(app.screen.view.model.count),
+    )
+    assert seen == [1, "Node", 6]
+
+
+def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
+    app = dashboard_at(60)
+    keys = []
+
+    def cursor(app):
+        keys.append(app.screen.view.table.key)
+
+    def later(app):
+        app.session.simulation.run_until(LATER_S * 1000)
+        app.screen.update()
+
+    drive(app, "6", "down", "down", cursor, later, cursor)
+    assert keys[0] == keys[1]
+
+
+def test_a_cursor_that_was_not_moved_stays_at_the_top_of_the_list(dashboard_at):
+    app = dashboard_at(150)
+    seen = []
+
+    def cursor(app):
+        table = app.screen.view.table
+        seen.append((table.key == table.model.key(0), table.cursor_row, table.scroll_offset.y, table.key))
+
+    def later(app):
+        app.session.simulation.run_until(LATER_S * 1000)
+        app.screen.update()
+
+    drive(app, "5", "2", "5", cursor, later, cursor, size=(80, 24))
+    assert [each[:3] for each in seen] == [(True, 0, 0)] * 2
+    assert seen[0][3] != seen[1][3]
+
+
+def test_a_long_list_is_filtered_in_between_and_shown_when_it_is_done(dashboard_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.lists.rows.AT_ONCE", 5)
+    monkeypatch.setattr("tui.viewmodels.lists.sorting._PIECE", 3)
+    app = dashboard_at(LATER_S)
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("5", "slash", *"deal", "minus", "1")
+            await pilot.pause()
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            return text_of(app)
+
+    lines = asyncio.run(run())
+    assert contains(lines, "Tasks 11", "29 hidden")
+
+
+def test_n_goes_from_one_failed_row_to_the_next_and_round(dashboard_at):
+    app = dashboard_at(530, "forty-nodes")
+    seen = []
+
+    def look(app):
+        table = app.main_screen.view.table
+        seen.append((table._at, app.main_screen.view.model.is_failed(table.key)))
+
+    drive(app, "9", "home", "n", look, "n", look, "N", look, "N", look)
+    failures = app.session.events.failures()
+    assert [at for at, _ in seen] == [failures[0], failures[1], failures[0], failures[-1]]
+    assert all(has_failed for _, has_failed in seen)
+
+
+def test_n_of_only_failed_rows_goes_through_failures_in_time(dashboard_at):
+    app = dashboard_at(530, "forty-nodes")
+    seen = []
+    drive(
+        app,
+        *("6", "exclamation_mark"),
+        *(step for key in ("N", "N", "n") for step in (key, lambda app: seen.append(app.session.now_ms))),
+    )
+    events = app.session.events
+    when_ms = sorted({events.when_ms(index) for index in events.failures()})
+    assert seen[0] > seen[1]
+    assert seen[2] == seen[0]
+    assert set(seen) <= set(when_ms)
+
+
+def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
+    app = dashboard_at(330, "retries-and-exit-conditions")
+    seen = []
+
+    def look(app):
+        view = app.main_screen.view
+        seen.append(view.model.cells(view.table.key)[3].text)
+
+    drive(app, "5", "o", "n", look, "n", look)
+    assert seen == ["failure", "failure"]
