@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 10
 _COUNTED_S = 1.0  # between two questions to the scheduler
+_LOGGERS = ("distributed", "distributed.client")  # those that Dask gives a level of their own
 _GONE = (OSError, TimeoutError, RuntimeError)  # what the client raises when the scheduler does not answer any more
 
 
@@ -47,6 +49,8 @@ class DaskWorkers:
         Raises:
             ClusterUnreachable: Nothing answers there, there are no workers, or they have another version.
         """
+        for name in _LOGGERS:  # a cluster that goes is said in one sentence, not in tracebacks of the client
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             self._client = Client(address, timeout=_PATIENCE_S, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
