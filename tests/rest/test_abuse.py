@@ -19,7 +19,7 @@ from engine.rest.protocol.bodies import LONGEST_BODY
 from engine.rest.server import Server, allow_connections, listen
 from engine.rest.service import Service
 from tests.builders import a_job, a_task, run, simulation
-from tests.rest.test_server import serving
+from tests.rest.test_server import Served, serving
 
 SOON_S = 0.3  # the patience of the server in these tests
 IN_TIME_S = 10.0
@@ -306,49 +306,43 @@ def memory_kb(pid):
     return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1])
 
 
+async def holding(served, count, said=(b"",)):
+    """Hold connections open, on which parts of requests are sent in turn, while another client is served.
+
+    Return by how many KB the memory of the server has grown, and how many files it has open.
+    """
+    host, _, port = served.address.partition(":")
+    before_kb = memory_kb(served.process.pid)
+    held = []
+    try:
+        for number in range(count):
+            held.append(await asyncio.open_connection(host, int(port)))
+            held[-1][1].write(said[number % len(said)])
+        await asyncio.sleep(1)
+        with Served(served.process, served.url).client as another:  # a connection of before may be closed as silent
+            assert list(await asyncio.to_thread(lambda: list(another.list_pools()))) == []
+        return memory_kb(served.process.pid) - before_kb, len(os.listdir(f"/proc/{served.process.pid}/fd"))
+    finally:
+        await leave(*held)
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads the memory of a process from /proc")
 def test_a_thousand_idle_connections_take_little_memory_and_others_are_served():
     allow_connections(IDLE + 512)
-
-    async def play(served):
-        host, _, port = served.address.partition(":")
-        before_kb = memory_kb(served.process.pid)
-        halves = [b"", LIST[:30], a_post(1000) + b"half", LIST]
-        held = []
-        for number in range(IDLE):
-            reader, writer = await asyncio.open_connection(host, int(port))
-            writer.write(halves[number % len(halves)])
-            held.append((reader, writer))
-        await asyncio.sleep(1)
-        assert list(await asyncio.to_thread(lambda: list(served.client.list_pools()))) == []
-        grown_kb = memory_kb(served.process.pid) - before_kb
-        for _, writer in held:
-            writer.close()
-        return grown_kb
-
+    halves = [b"", LIST[:30], a_post(1000) + b"half", LIST]
     with serving("--port", "0", "--step", "PT1S") as served:
         list(served.client.list_pools())
-        assert asyncio.run(play(served)) < MOST_KB
+        grown_kb, _ = asyncio.run(holding(served, IDLE, halves))
+    assert grown_kb < MOST_KB
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads the memory of a process from /proc")
 def test_thousands_of_silent_connections_take_no_more_memory_and_others_are_served():
     """They take two seconds to open."""
     allow_connections(SILENT + 512)
-
-    async def play(served):
-        host, _, port = served.address.partition(":")
-        before_kb = memory_kb(served.process.pid)
-        held = [await asyncio.open_connection(host, int(port)) for _ in range(SILENT)]
-        assert list(await asyncio.to_thread(lambda: list(served.client.list_pools()))) == []
-        grown_kb = memory_kb(served.process.pid) - before_kb
-        open_files = len(os.listdir(f"/proc/{served.process.pid}/fd"))
-        await leave(*held)
-        return grown_kb, open_files
-
     with serving("--port", "0", "--step", "PT1S") as served:
         list(served.client.list_pools())
-        grown_kb, open_files = asyncio.run(play(served))
+        grown_kb, open_files = asyncio.run(holding(served, SILENT))
     assert grown_kb < MOST_KB
     assert open_files < connections.MOST_CONNECTIONS + 100
 
