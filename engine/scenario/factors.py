@@ -1,20 +1,17 @@
-"""Factors of a study: paths into a scenario's document with the values that they take there, one in each variant."""
+"""Factors of a study: paths into a scenario's document with the values that they take there, as they are written."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
 from engine.base.errors import Position
 from engine.base.shortening import quoted
-from engine.scenario.document import Path, format_path
-from engine.scenario.tree import Scalar, Tree, parse
-from engine.scenario.wording import one_of, shown
-from engine.specs.commands import COMMANDS
+from engine.scenario.tree import Tree, parse
 
 VARIED = (
     "startTime",
@@ -34,12 +31,10 @@ VALUE_LIMIT = 1_000_000
 NOWHERE = Position(0, 0)
 """The position of a value that is in no file."""
 
-_LISTS = {"pools": "pool", "jobs": "job", "jobSchedules": "job schedule", "timeline": "entry", "expect": "expectation"}
 _STEP = re.compile(r"\.?(?P<name>[^.\[\]\"\s=]+)|\[(?P<number>\d{1,9})\]|\[\"(?P<text>[^\"]*)\"\]")
 _PATH = re.compile(r"[^.\[\]\"\s=]+(?:\.[^.\[\]\"\s=]+|\[\d{1,9}\]|\[\"[^\"]*\"\])*")
 _NUMBER = r"[-+]?(?:\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?::({_NUMBER}))?", re.ASCII)
-_INDEX = re.compile(r"\d{1,9}", re.ASCII)
 
 
 class Varied(NamedTuple):
@@ -62,13 +57,6 @@ class Factor:
 
 class FactorMistake(ValueError):
     """A mistake in a path or in values, in words for people."""
-
-
-class Location(NamedTuple):
-    """The place in a document to which a path leads: keys and indices; what is taken away by null."""
-
-    at: Path
-    removed: Path
 
 
 def parse_path(text: str) -> tuple[str, ...]:
@@ -159,167 +147,3 @@ def _without_positions(tree: Tree) -> Tree:
         value = {key: _without_positions(inner) for key, inner in tree.value.items()}
         return Tree(NOWHERE, value, dict.fromkeys(value, NOWHERE), size=tree.size)
     return Tree(NOWHERE, tree.value)
-
-
-# -- where a path leads ------------------------------------------------------------------------------------------------
-
-
-def locate(root: Tree, steps: Sequence[str]) -> Location:
-    """Return the place to which a path leads in a document; what is not there yet is named by the rest of the path.
-
-    Ids win over numbers, and numbers count from 0.
-
-    Raises:
-        FactorMistake: It leads nowhere; the nearest right name is given.
-    """
-    if steps[0] not in VARIED:
-        raise FactorMistake(_cannot_be_varied(steps[0]))
-    if len(steps) == 1 and steps[0] in _LISTS:
-        raise FactorMistake(f"must say which of the {steps[0]}, such as {steps[0]}.{_example(root, steps[0])}")
-    at: list[str | int] = []
-    tree: Tree | None = root
-    for step in steps:
-        if tree is None or tree.value is None:
-            if at[0] in _LISTS and len(at) == 1:
-                raise FactorMistake(f"the scenario has no {at[0]}")
-            at.append(step)
-            tree = None
-        elif isinstance(tree.value, dict):
-            at.append(step)
-            tree = tree.value.get(step)
-        elif isinstance(tree.value, list):
-            at.append(_item(tree.value, step, at))
-            tree = tree.value[int(at[-1])]
-        else:
-            raise FactorMistake(f"{format_path(tuple(at))} is {shown(tree.value)}, which has no {shown(step)} in it")
-    where = tuple(at)
-    is_command = len(where) == 3 and where[0] == "timeline" and where[2] in COMMANDS
-    return Location(where, where[:2] if is_command else where)
-
-
-def _cannot_be_varied(step: str) -> str:
-    if step == "seed":
-        return "the seed is not a factor: --seeds and 'seeds' say which seeds each variant has"
-    return f"{shown(step)} cannot be varied" + one_of(step, VARIED)
-
-
-def _example(root: Tree, key: str) -> str:
-    """Return the first item of a section as a path names it."""
-    section = root.value.get(key) if isinstance(root.value, dict) else None
-    items = section.value if section is not None and isinstance(section.value, list) else []
-    return next(filter(None, map(_id_of, items)), "0")
-
-
-def _item(items: list[Tree], step: str, at: Sequence[str | int]) -> int:
-    """Return the index of the item with this id, or with this number."""
-    ids = [_id_of(item) for item in items]
-    if step in ids:
-        return ids.index(step)
-    folded = [name.casefold() if name is not None else None for name in ids]
-    if step.casefold() in folded:
-        return folded.index(step.casefold())
-    if _INDEX.fullmatch(step) and int(step) < len(items):
-        return int(step)
-    noun = _LISTS.get(str(at[-1]), "item") if len(at) == 1 else "item"
-    if _INDEX.fullmatch(step):
-        raise FactorMistake(f"{format_path(tuple(at))} has no {noun} {step}: {_numbers(len(items))}")
-    known = [name for name in ids if name is not None]
-    raise FactorMistake(f"no {noun} {shown(step)} in {format_path(tuple(at))}" + _named(step, known, len(items)))
-
-
-def _named(step: str, known: Iterable[str], count: int) -> str:
-    names = list(known)
-    return one_of(step, names) if names else f": {_numbers(count)}"
-
-
-def _numbers(count: int) -> str:
-    return f"its items are numbered 0 to {count - 1}" if count else "it is empty"
-
-
-def _id_of(item: Tree) -> str | None:
-    """Return the id of a body; a pool as the resource manager has it may have a name in its place."""
-    if not isinstance(item.value, dict):
-        return None
-    named: Iterable[Scalar | list[Tree] | dict[str, Tree]] = (
-        item.value[key].value for key in ("id", "name") if key in item.value
-    )
-    return next((value for value in named if isinstance(value, str)), None)
-
-
-# -- what a variant puts there -----------------------------------------------------------------------------------------
-
-
-class Placed(NamedTuple):
-    """A value and the place where a variant has it. ``position`` is that of its factor."""
-
-    location: Location
-    value: Tree
-    position: Position = NOWHERE
-
-
-def with_values(root: Tree, placed: Iterable[Placed]) -> Tree:
-    """Return the document with these values; null takes away what is there.
-
-    Shorter paths come first, so that a factor inside the value of another one is not lost. Entries are taken away at
-    the end, so that numbers count in the document as written.
-    """
-    in_order = sorted(placed, key=lambda one: len(one.location.at))
-    for one in in_order:
-        if one.value.value is not None:
-            root = _put(root, one.location.at, one)
-    removed = [one.location.removed for one in in_order if one.value.value is None]
-    for path in sorted(removed, key=_order, reverse=True):
-        root = _taken_away(root, path)
-    return root
-
-
-def _order(path: Path) -> list[tuple[int, str]]:
-    return [(step, "") if isinstance(step, int) else (-1, step) for step in path]
-
-
-def _put(tree: Tree | None, path: Path, placed: Placed) -> Tree:
-    """Return a copy of the tree with the value at a path; mappings that are missing on the way are made."""
-    if not path:
-        return placed.value
-    step = path[0]
-    if tree is not None and isinstance(tree.value, list):
-        assert isinstance(step, int)
-        items = list(tree.value)
-        items[step] = _put(items[step], path[1:], placed)
-        return Tree(tree.position, items, size=_size(items))
-    inside, keys = _mapping(tree)
-    inside[str(step)] = _put(inside.get(str(step)), path[1:], placed)
-    keys.setdefault(str(step), placed.position)
-    return Tree(tree.position if tree is not None else placed.position, inside, keys, size=_size(inside.values()))
-
-
-def _taken_away(tree: Tree, path: Path) -> Tree:
-    """Return a copy of the tree without what is at a path; the tree itself if there is nothing."""
-    step = path[0]
-    if isinstance(tree.value, list):
-        assert isinstance(step, int)
-        if step >= len(tree.value):
-            return tree
-        inner = [_taken_away(tree.value[step], path[1:])] if len(path) > 1 else []
-        items = [*tree.value[:step], *inner, *tree.value[step + 1 :]]
-        return Tree(tree.position, items, size=_size(items))
-    inside, keys = _mapping(tree)
-    name = str(step)
-    if name not in inside:
-        return tree
-    if len(path) > 1:
-        inside[name] = _taken_away(inside[name], path[1:])
-    else:
-        del inside[name]
-    return Tree(tree.position, inside, keys, size=_size(inside.values()))
-
-
-def _mapping(tree: Tree | None) -> tuple[dict[str, Tree], dict[str, Position]]:
-    """Return copies of the values and of the positions of the keys of a mapping; empty ones for other values."""
-    if tree is None or not isinstance(tree.value, dict):
-        return {}, {}
-    return dict(tree.value), dict(tree.keys)
-
-
-def _size(inside: Iterable[Tree]) -> int:
-    return 1 + sum(inner.size for inner in inside)

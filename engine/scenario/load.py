@@ -78,17 +78,22 @@ def load(path_or_name: str, *, text: str | None = None, strict: bool = False) ->
     return _loaded(source, _read, strict=strict)
 
 
-def load_tree(source: ScenarioSource, tree: Tree, *, strict: bool = False) -> Scenario:
-    """Return the scenario in a tree that was made from ``source``, for instance with other values.
+def load_tree(source: ScenarioSource, tree: Tree, words: str) -> Scenario:
+    """Return the scenario in a tree that was made from ``source`` with other values.
+
+    Args:
+        source: Where the scenario comes from.
+        tree: The document.
+        words: A text with every key and every text of the document, in any order, and perhaps others.
 
     Raises:
         ScenarioError: The scenario has mistakes; all of them are listed in the order of the file.
     """
-    return _loaded(source, lambda document, _: _read_root(DocumentPlace(document, tree), source), strict=strict)
+    return _loaded(source, lambda document, _: _read_root(DocumentPlace(document, tree), source, words))
 
 
 def _loaded(
-    source: ScenarioSource, read: Callable[[Document, ScenarioSource], Scenario | None], *, strict: bool
+    source: ScenarioSource, read: Callable[[Document, ScenarioSource], Scenario | None], *, strict: bool = False
 ) -> Scenario:
     document = Document(source.path)
     scenario = None
@@ -118,19 +123,20 @@ def _read(document: Document, source: ScenarioSource) -> Scenario | None:
     if tree.value is None:
         root.report("the file is empty: a scenario begins with 'scenario: NAME'")
         return None
-    return _read_root(root, source)
+    return _read_root(root, source, source.text)
 
 
-def _read_root(root: DocumentPlace, source: ScenarioSource) -> Scenario | None:
-    return _ScenarioReader(root, source).read() if check_keys(root, KEYS) else None
+def _read_root(root: DocumentPlace, source: ScenarioSource, words: str) -> Scenario | None:
+    return _ScenarioReader(root, source, words).read() if check_keys(root, KEYS) else None
 
 
 class _ScenarioReader:
     """A reader of one document from top to bottom, which checks references between its parts at the end."""
 
-    def __init__(self, root: DocumentPlace, source: ScenarioSource) -> None:
+    def __init__(self, root: DocumentPlace, source: ScenarioSource, words: str) -> None:
         self._root = root
         self._source = source
+        self._words = words
         self._start = self._read_start()
         self._names = DeclaredIds()
         self._pool_ids = Ids()
@@ -158,7 +164,7 @@ class _ScenarioReader:
         schedules = tuple(self._schedules(jobs_quota))
         timeline = tuple(self._timeline())
         processes = Processes(self._names, self._asked, self._collector)
-        if len(_ACTS.findall(self._source.text)) > (root.get("until") is not None):
+        if len(_ACTS.findall(self._words)) > (root.get("until") is not None):
             processes.read(root)
         expect = tuple(self._expect())
         scenario = Scenario(

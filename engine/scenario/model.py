@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.base.errors import Problem
     from engine.base.terms import Plain
     from engine.scenario.factory import TaskFactory
+    from engine.scenario.tree import Tree
     from engine.specs.account import Account
     from engine.specs.command import Command
     from engine.specs.conditions import Condition
@@ -150,6 +151,23 @@ class ScenarioSource:
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenVariant:
+    """The variant of a study that a scenario is.
+
+    Args:
+        number: Its number, from 1.
+        values: Its values as they were written, by path.
+        options: The factors that the scenario file does not have, each ``PATH=VALUES``.
+        document: The document with these values, without ``study``.
+    """
+
+    number: int
+    values: Mapping[str, Plain]
+    options: tuple[str, ...]
+    document: Tree = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """A scenario that can be run. Without ``until_ms`` it ends when nothing more can happen, at most after P7D."""
 
@@ -168,6 +186,7 @@ class Scenario:
     timeline: tuple[TimelineEntry, ...] = ()
     expect: tuple[Expectation, ...] = ()
     study: StudySection = field(default_factory=StudySection, compare=False)  # a run ignores it
+    variant: ChosenVariant | None = field(default=None, compare=False)  # of ``source``, which has the text of the file
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
     # What processes do: their commands, by the text of each `does`, and whether some of them wait for a condition.
     acts: Mapping[str, tuple[TimelineEntry, ...]] = field(default_factory=dict, compare=False, repr=False)

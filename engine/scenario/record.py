@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from engine.base.shortening import shortened
 from engine.base.terms import Plain
 from engine.base.units import format_duration
 from engine.scenario.model import Scenario
@@ -17,6 +18,7 @@ _BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.
 # Text of several lines that YAML can show as it is: no line begins or ends with a blank.
 _LITERAL = re.compile(r"(?=.*\n)(?:[^\s][ -~]*)?(?:\n+[!-~](?:[ -~]*[!-~])?)*\n?", re.ASCII | re.DOTALL)
 _SHORT_MAPPING, _SHORT_LIST = 48, 72
+_NO_BREAKS = {ord(each): " " for each in "\n\r\x85\u2028\u2029"}
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -37,14 +39,24 @@ def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
     """Return the YAML of a scenario with its seed, and with commands given since as timeline entries.
 
     ``load`` reads it as the same scenario with these additional entries. The text is kept, comments included, if the
-    entries can simply be added; otherwise it is written anew.
+    entries can simply be added; otherwise it is written anew. A variant of a study becomes a scenario of its own, whose
+    first line says which variant it is.
     """
+    variant = scenario.variant
+    if variant is None:
+        return _with_entries(scenario.source.text, scenario.seed, given)
+    text = _with_entries(document_text(variant.document.plain), scenario.seed, given)
+    told = f"# Variant {variant.number} of {scenario.source.path}: {values_text(variant.values)}"
+    return f"{told.translate(_NO_BREAKS).rstrip(': ')}\n{text}"
+
+
+def _with_entries(text: str, seed: int, given: Iterable[GivenCommand]) -> str:
+    """Return the text of a scenario with this seed, and with more entries in its timeline."""
     entries = [_entry(command) for command in given]
-    text = scenario.source.text
     tree = parse(text, lambda *_: None)
     assert tree is not None
     plain = dict(tree.plain) if isinstance(tree.plain, dict) else {}
-    wanted = plain | {"seed": scenario.seed}
+    wanted = plain | {"seed": seed}
     before = plain.get("timeline")
     if entries:
         wanted["timeline"] = [*(before if isinstance(before, list) else ()), *entries]
@@ -60,6 +72,11 @@ def document_text(value: Plain) -> str:
     """Return the YAML of a whole scenario, written anew."""
     assert isinstance(value, dict)
     return "".join(_block(value))
+
+
+def values_text(values: Mapping[str, Plain]) -> str:
+    """Return the values of a variant in a line: ``pools.render.vmSize=standard_d2s_v3 jobs.a.priority=5``."""
+    return " ".join(f"{path}={shortened(flow_text(value))}" for path, value in values.items())
 
 
 def keys_of(text: str) -> frozenset[str]:

@@ -13,11 +13,11 @@ from engine.scenario.factors import (
     FactorMistake,
     Varied,
     is_range,
-    locate,
     parse_path,
     parse_range,
     repeats,
 )
+from engine.scenario.locations import locate
 from engine.scenario.sweep import check_keys
 from engine.scenario.tree import Tree
 from engine.scenario.wording import does_not_exist, shown

@@ -16,14 +16,13 @@ from engine.scenario.factors import (
     Factor,
     FactorMistake,
     Varied,
-    locate,
     parse_path,
     parse_values,
     repeats,
     split_option,
 )
 from engine.scenario.files import decode
-from engine.scenario.record import flow_text
+from engine.scenario.locations import locate
 from engine.scenario.tree import Tree, parse
 
 if TYPE_CHECKING:
@@ -102,11 +101,6 @@ class Study:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def values_text(values: dict[str, Plain]) -> str:
-    """Return the values of a variant in a line: ``pools.render.vmSize=standard_d2s_v3 jobs.a.priority=5``."""
-    return " ".join(f"{path}={shortened(flow_text(value))}" for path, value in values.items())
 
 
 def planned(

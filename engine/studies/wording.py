@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS, format_clock
-from engine.studies.plan import values_text
+from engine.scenario.record import values_text
 
 if TYPE_CHECKING:
     from engine.studies.summary import Share, StudySummary, VariantSummary

@@ -9,6 +9,7 @@ import pytest
 from engine.base.errors import ScenarioError
 from engine.scenario.factors import VARIED, FactorMistake, parse_path, parse_range, parse_values, split_option
 from engine.scenario.load import KEYS, load
+from engine.scenario.record import dump
 from engine.scenario.study import parse_seeds
 from engine.studies.plan import DEFAULT_SEEDS, planned
 from engine.studies.variants import Variants
@@ -262,10 +263,11 @@ def test_what_repeats_a_value_by_an_alias_stays_as_it_is():
     assert [pool.spec.target_dedicated_nodes for pool in Variants(study).scenario(1).pools] == [5, 1]
 
 
-def test_the_source_of_a_variant_is_a_file_with_the_same_scenario(night):
+def test_a_variant_is_written_as_a_file_with_the_same_scenario(night):
     options = "timeline.0.rebootNode=null", "pools.render.targetDedicatedNodes=5"
-    found = scenario_of(night, *options, more=IN_FILE % 3)
-    assert load("night.yaml", text=found.source.text) == found
+    study = night(*options, more=IN_FILE % 3)
+    found = Variants(study).chosen(1, load("night.yaml", text=study.source.text))
+    assert load("night.yaml", text=dump(found)) == found
     assert found.study.factors == ()
 
 

@@ -72,7 +72,7 @@ class VariantChoice:
                 param_hint="--variant",
             )
         with scenario_mistakes(quiet=True):
-            return Variants(study).scenario(self.number or 1)
+            return Variants(study).chosen(self.number or 1, scenario)
 
 
 def variant_options(command: Callable[..., int]) -> Callable[..., int]:

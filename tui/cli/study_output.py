@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from engine.base.shortening import shortened
-from engine.scenario.record import flow_text
+from engine.scenario.record import flow_text, values_text
 from engine.scenario.study import MEASURES, JobEnd
-from engine.studies.plan import values_text
 from engine.studies.summary import Spread
 from engine.studies.wording import cost_text, end_text, interval_text, recommendation
 from tui.cli.output import parts_text, table

@@ -54,7 +54,9 @@ class Recorder:
 
     def proposal(self, directory: Path | None = None) -> Path:
         """Return a file name that is not taken yet."""
-        stem = _UNSAFE.sub("-", self._simulation.scenario.name).strip("-") or "scenario"
+        scenario = self._simulation.scenario
+        stem = _UNSAFE.sub("-", scenario.name).strip("-") or "scenario"
+        stem += f"-variant-{scenario.variant.number}" if scenario.variant is not None else ""
         parent = directory or self._directory or Path()
         candidates = (parent / f"{stem}-session{number or ''}.yaml" for number in range(10_000))
         return next(path for path in candidates if not path.exists())

@@ -22,6 +22,7 @@ from tui.viewmodels.actions.targets import gone_note
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
 from tui.viewmodels.events.event_words import what
+from tui.viewmodels.frame.variant import variant_note
 from tui.viewmodels.text.format import counted
 from tui.viewmodels.text.styled import ItemRef, Kind, Role, Span, line
 from tui.widgets.messages import CreateItem, OfferActions, ShowView, say
@@ -258,7 +259,9 @@ class CommandKeys(TimeKeys):
         self.ask("save the session as", self._save_session, text=str(self.recorder.proposal()))
         given = len(given_by_hand(self.session.simulation))
         said = f"A scenario with the {counted(given, 'command')} given by hand, which replays exactly."
-        about = f" {said if given else 'Nothing was done by hand: it is the scenario as it is.'}  "
+        variant = variant_note(self.session.simulation.scenario)
+        as_is = "Nothing was done by hand: it is the scenario as it is."
+        about = f" {f'As {variant}. ' if variant else ''}{said if given else as_is}  "
         keys = (Span("enter", Role.KEY), Span(" saves  "), Span("esc", Role.KEY), Span(" leaves"))
         self.query_one(Prompt).offer(line(Span(about, Role.STRONG), *keys))
 

@@ -362,14 +362,16 @@ class Playback:
         simulation.seek(failed_ms - 1)
         simulation.branch()
         self._update()
+        chosen = simulation.scenario.variant
+        variant = "" if chosen is None else f", variant {chosen.number},"
         sentences = (
             (f"{type(error).__name__}: {error}", Role.FAILED),
             (f"It happened at {session.clock(failed_ms)}. The run is now just before that moment.", Role.PLAIN),
             ("Earlier moments can still be inspected: , and t go back.", Role.PLAIN),
             (rescued, Role.STRONG),
             (
-                f"This is a defect of batchdeck. Scenario {simulation.scenario.name} with seed {simulation.seed} "
-                "reproduces it.",
+                f"This is a defect of batchdeck. Scenario {simulation.scenario.name}{variant} with seed "
+                f"{simulation.seed} reproduces it.",
                 Role.DIM,
             ),
         )

@@ -9,10 +9,12 @@ from textual.binding import Binding, BindingType
 
 from engine import ScenarioError, Simulation, load_scenario
 from engine.base.shortening import quoted
+from engine.studies.variants import chosen_again
 from tui.dialogs.picker import Pick, Picker
 from tui.dialogs.scenarios import ScenarioPicker
 from tui.dialogs.sheet import Sheet
 from tui.screens.time_keys import TimeKeys
+from tui.viewmodels.frame.variant import reloaded_note
 from tui.viewmodels.sheets.scenarios import EMPTY_TEXT, NEW_EMPTY, problem_lines
 from tui.widgets.messages import OfferRestart, ShowRun, say
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine import Scenario
+    from engine.scenario.model import ChosenVariant
 
 
 class ScenarioKeys(TimeKeys):
@@ -69,11 +72,13 @@ class ScenarioKeys(TimeKeys):
     def action_reload(self) -> None:
         """Read the file of the scenario again, and go to this moment of its run."""
         simulation = self.session.simulation
-        scenario = self._load(simulation.scenario.source.path)
+        before = simulation.scenario.variant
+        scenario = self._load(simulation.scenario.source.path, before)
         if scenario is None:
             return
         at_ms, view = self.session.now_ms, self.view.id or ""
-        again = ShowRun(Simulation(scenario, seed=simulation.seed), at_ms, plays=False, view=view, said="Reloaded.")
+        said = reloaded_note(before, scenario.variant)
+        again = ShowRun(Simulation(scenario, seed=simulation.seed), at_ms, plays=False, view=view, said=said)
         self._leave_for(lambda: self.post_message(again))
 
     # -- another scenario ----------------------------------------------------------------------------------------
@@ -95,10 +100,11 @@ class ScenarioKeys(TimeKeys):
         if scenario is not None:
             self._leave_for(lambda: self.post_message(ShowRun(Simulation(scenario))))
 
-    def _load(self, name: str) -> Scenario | None:
-        """Return a scenario, or show what is wrong with it."""
+    def _load(self, name: str, variant: ChosenVariant | None = None) -> Scenario | None:
+        """Return a scenario, the same variant of it if there was one, or show what is wrong with it."""
         try:
-            return load_scenario(name, text=EMPTY_TEXT if name == NEW_EMPTY else None)
+            scenario = load_scenario(name, text=EMPTY_TEXT if name == NEW_EMPTY else None)
+            return scenario if variant is None else chosen_again(scenario, variant)
         except ScenarioError as error:
             problems = error.problems
             title = f"{len(problems):,} mistakes, nothing has changed" if len(problems) > 1 else "Nothing has changed"

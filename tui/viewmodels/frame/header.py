@@ -42,10 +42,14 @@ def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -
 
 def _path(session: Session, cells: int) -> list[tuple[str, str]]:
     """Return the names in the path, each with the view it leads to."""
+    scenario = session.simulation.scenario
+    variant = "" if scenario.variant is None else f"variant {scenario.variant.number:,}"
     if cells < _WIDE:
         job = session.job(session.job_id)
-        return [(f"{job.job_id} {JOB[job.state].name}", "jobs")] if job is not None else []
-    parts = [(session.simulation.scenario.name, "watch"), (session.pool_id, "pools"), (session.job_id, "jobs")]
+        parts = [(variant, "watch"), ("" if job is None else f"{job.job_id} {JOB[job.state].name}", "jobs")]
+    else:
+        named = f"{scenario.name}, {variant}" if variant else scenario.name
+        parts = [(named, "watch"), (session.pool_id, "pools"), (session.job_id, "jobs")]
     return [(text, view) for text, view in parts if text]
 
 

@@ -10,6 +10,7 @@ from engine.views.results.report import summary
 from tui.viewmodels.events.command_words import command_words
 from tui.viewmodels.events.event_words import what
 from tui.viewmodels.frame.notices import cause
+from tui.viewmodels.frame.variant import variant_note
 from tui.viewmodels.text import format as fmt
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def sections(session: Session) -> list[Section]:
 def _run(session: Session, found: Summary) -> Section:
     tasks, scenario = found.tasks, session.simulation.scenario
     end = "The run is over." if session.simulation.finished else "The run is not over yet."
+    variant = variant_note(scenario)
     sentences = [
+        *([f"This is {variant}."] if variant else []),
         f"{found.scenario} with seed {found.seed}, from {fmt.date_and_clock(found.start, 0)}"
         f" to {fmt.date_and_clock(found.start, found.end_ms)}, {fmt.span(found.end_ms)} in all. {end}",
         f"{tasks.succeeded:,} of {fmt.counted(tasks.total, 'task')} succeeded, {tasks.failed:,} failed,"

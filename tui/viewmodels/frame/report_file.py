@@ -33,7 +33,9 @@ _TEXT_CELLS = 100
 
 def report_lines(session: Session, paint: Paint, *, is_html: bool) -> Iterator[list[str]]:
     """Yield the lines of the file in portions. An empty portion lets the caller yield to the event loop."""
-    title = f"{session.simulation.scenario.name}: report of the run"
+    scenario = session.simulation.scenario
+    variant = "" if scenario.variant is None else f", variant {scenario.variant.number:,}"
+    title = f"{scenario.name}{variant}: report of the run"
     parts = sections(session)
     yield _html_head(title, paint) if is_html else [f"# {_plain(title)}", ""]
     yield _section(parts[0], is_html=is_html)
