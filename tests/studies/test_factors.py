@@ -268,7 +268,6 @@ def test_a_variant_is_written_as_a_file_with_the_same_scenario(night):
     study = night(*options, more=IN_FILE % 3)
     found = Variants(study).chosen(1, load("night.yaml", text=study.source.text))
     assert load("night.yaml", text=dump(found)) == found
-    assert found.study.factors == ()
 
 
 # --- mistakes
