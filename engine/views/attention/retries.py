@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from engine.base.terms import InstanceState, TaskState
 from engine.state.nodes import GONE
+from engine.state.tasks import ACTIVE, COMPLETED
+from engine.state.tasks import GONE as DELETED
 from engine.views.attention.concern import MOST_NAMED, Concern, Severity, apart, listed, some
 from engine.views.log.reader import LogReader, of_kind
 
@@ -89,9 +91,8 @@ class TaskRetries:
     def __init__(self, simulation: Simulation) -> None:
         """Begin with nothing read."""
         self._simulation = simulation
-        self._reader = LogReader(simulation, of_kind(_says_retry))
+        self._reader = LogReader(simulation, of_kind(_begins_again))
         self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
-        self._taken = 0  # how many entries are in it, since the last jump in time
         self._jumps = simulation.jumps
 
     def concerns(self, *, names_jobs: bool) -> list[Concern]:
@@ -101,8 +102,12 @@ class TaskRetries:
             return []
         world = self._simulation.world
         by_job: dict[int, list[int]] = {}
+        after = 0  # the block of the tasks at hand
         for task in sorted(self._failed):
-            by_job.setdefault(world.tasks.block_of(task).job, []).append(task)
+            if task >= after:
+                block = world.tasks.block_of(task)
+                after, of_job = block.first + block.source.count, by_job.setdefault(block.job, [])
+            of_job.append(task)
         jobs = [world.jobs[job] for job in by_job if world.jobs[job].state is not None]
         return [
             self._concern(group, [task for job in group for task in by_job[job.row]], names_jobs=names_jobs)
@@ -111,26 +116,26 @@ class TaskRetries:
 
     def _update(self) -> None:
         """Add the failures since the last call, and forget tasks that are completed; after a jump begin again."""
-        simulation, table = self._simulation, self._simulation.world.tasks
-        if self._jumps != simulation.jumps:
-            self._jumps, self._taken = simulation.jumps, 0
+        simulation = self._simulation
+        log, states = simulation.log, simulation.world.tasks.state
+        is_over, entries = self._reader.news()
+        if is_over or self._jumps != simulation.jumps:
+            self._jumps, entries = simulation.jumps, self._reader.entries()
             self._failed.clear()
-        entries = self._reader.entries()
-        self._failed.update((simulation.log.row_a[at], at) for at in entries[self._taken :])
-        self._taken = len(entries)
-        over = [
-            task
-            for task in self._failed
-            if table.state_of(task) in (TaskState.COMPLETED, None) or not table.extra(task).retry_count
-        ]
-        for task in over:
+        for at in entries:
+            if _is_retry(log.shapes[log.shape_of[at]]):
+                self._failed[log.row_a[at]] = at
+            else:
+                self._failed.pop(log.row_a[at], None)
+        for task in [task for task in self._failed if states[task] in (COMPLETED, DELETED)]:
             del self._failed[task]
 
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
         log, table = self._simulation.log, self._simulation.world.tasks
         named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
         entries = [self._failed[task] for task in tasks]
-        codes = {dict(log.shapes[log.shape_of[at]].fields).get("exitCode") for at in entries}
+        ended = [dict(log.shapes[number].fields) for number in set(map(log.shape_of.__getitem__, entries))]
+        codes = {fields["exitCode"] for fields in ended}
         cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
         who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
         of = f" of {jobs[0].id}" if len(jobs) == 1 else f" of {some(len(jobs), 'job')}"
@@ -140,24 +145,28 @@ class TaskRetries:
             "task",
             Severity.NOTICE,
             f"{who}{of if names_jobs else ''} failed and {are} retried{cause}",
-            max(log.when[at] for at in entries),
-            effect=self._attempt(tasks) if len(jobs) == 1 else listed(names),
+            log.when[max(entries)],
+            effect=self._attempt(tasks, ended) if len(jobs) == 1 else listed(names),
             names=tuple(named) if len(tasks) > 1 else (),
             tasks=tasks,
             jobs=names,
         )
 
-    def _attempt(self, tasks: Sequence[int]) -> str:
-        """Return the number of the latest attempt that waits or runs."""
-        return f"attempt {max(map(self._number, tasks)):,}" + (" is the latest" if len(tasks) > 1 else "")
-
-    def _number(self, task: int) -> int:
-        """Return the number of a task's attempt that waits or runs."""
-        tasks = self._simulation.world.tasks
-        return tasks.extra(task).attempts + (tasks.state_of(task) is TaskState.ACTIVE)
+    def _attempt(self, tasks: Sequence[int], ended: Sequence[dict[str, object]]) -> str:
+        """Return the number of a task's attempt that waits or runs, or of many tasks' last one that has failed."""
+        if len(tasks) > 1:
+            return f"latest failed attempt: {max(cast('int', fields['attempt']) for fields in ended):,}"
+        table = self._simulation.world.tasks
+        return f"attempt {table.extra(tasks[0]).attempts + (table.state[tasks[0]] == ACTIVE):,}"
 
 
-def _says_retry(shape: Shape) -> bool:
+def _begins_again(shape: Shape) -> bool:
+    """Return whether an event says that a task runs again: a failed one is retried, or a completed one reactivated."""
+    fields = dict(shape.fields)
+    return _is_retry(shape) or (shape.event == "TaskStateChanged" and fields.get("from") is TaskState.COMPLETED)
+
+
+def _is_retry(shape: Shape) -> bool:
     """Return whether an event says that a task goes back to the queue because its process has failed."""
     fields = dict(shape.fields)
     return shape.event == "TaskStateChanged" and fields.get("to") is TaskState.ACTIVE and "exitCode" in fields
