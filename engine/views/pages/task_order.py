@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.events.log import Shape
 
 _MOST_CHANGES = 50_000  # with more new log entries it is cheaper to read all tasks
+_FEW_CHANGES = 200  # with more tasks it is cheaper to filter the order than to look for each of them
 
 
 class RunningTasks:
@@ -43,7 +44,7 @@ class RunningTasks:
             self.newest_first = self._sorted(rows[at] for rows, found in zip(ranges, runs, strict=True) for at in found)
             return
         changed = self._changed(since)
-        if not changed:
+        if not changed or (len(changed) <= _FEW_CHANGES and self._put_in_place(since, ranges)):
             return
         is_running = map(RUNNING.__eq__, map(state.__getitem__, changed))
         new = list(_within(ranges, sorted(compress(changed, is_running))))
@@ -58,6 +59,34 @@ class RunningTasks:
         self._is_change.extend(map(_starts_or_stops, log.shapes[len(self._is_change) :]))
         flags = perhaps(self._is_change, log.shape_of[since:])
         return set(compress(log.row_a[since:], flags))
+
+    def _put_in_place(self, since: int, ranges: Sequence[range]) -> bool:
+        """Take out the tasks that have stopped in the entries from a number on, and put in those that run.
+
+        Return False, with nothing changed, if a task that ran at that entry has started again since: its place in the
+        order is that of a start which is no longer known.
+        """
+        log, tasks, order = self._simulation.log, self._simulation.world.tasks, self.newest_first
+        has_run: dict[int, bool] = {}  # before these entries, by changed task
+        for at in range(since, len(log)):
+            if self._is_change[log.shape_of[at]]:
+                before = dict(log.shapes[log.shape_of[at]].fields).get("from")
+                has_run.setdefault(log.row_a[at], before is TaskState.RUNNING)
+        changed = list(_within(ranges, sorted(has_run)))
+        places = {task: self._place(task) for task in changed if has_run[task]}
+        if any(order[at : at + 1] != [task] for task, at in places.items()):
+            return False
+        for at in sorted(places.values(), reverse=True):
+            del order[at]
+        for task in changed:
+            if tasks.state[task] == RUNNING:
+                order.insert(self._place(task), task)
+        return True
+
+    def _place(self, task: int) -> int:
+        """Return the place of a task in the order by its last start."""
+        started = self._simulation.world.tasks.started
+        return bisect_left(self.newest_first, (-started[task], task), key=lambda each: (-started[each], each))
 
     def _sorted(self, found: Iterable[int]) -> list[int]:
         in_order = sorted(found)
