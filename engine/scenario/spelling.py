@@ -130,8 +130,13 @@ def _name_in(model: type[Spec], name: str, *, is_resource: bool) -> str | None:
 
 
 def _duration(tree: Tree) -> Tree:
-    printed = _PRINTED.fullmatch(tree.value) if isinstance(tree.value, str) else None
+    text = iso_duration(tree.value) if isinstance(tree.value, str) else tree.value
+    return tree if text == tree.value else Tree(tree.position, text)
+
+
+def iso_duration(text: str) -> str:
+    """Return the ISO 8601 form of a duration that Python has printed, such as ``7 days, 0:00:00``; else the text."""
+    printed = _PRINTED.fullmatch(text)
     if printed is None:
-        return tree
-    text = f"P{printed['days'] or 0}DT{int(printed['hours'])}H{int(printed['minutes'])}M{printed['seconds']}S"
-    return Tree(tree.position, text)
+        return text
+    return f"P{printed['days'] or 0}DT{int(printed['hours'])}H{int(printed['minutes'])}M{printed['seconds']}S"

@@ -1,0 +1,287 @@
+"""Reading JSON files of exported objects, one object at a time.
+
+A list may be longer than what fits into memory as Python objects: only the text of one object is held.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+from engine.base.errors import Position, Problem, ScenarioError
+from engine.base.shortening import quoted, shortened, with_short_words
+from engine.histories.names import wire_spelling
+from engine.scenario.document import format_path
+
+JsonPath = tuple[str | int, ...]
+
+LISTS = frozenset({"value", "pools", "nodes", "formerNodes", "jobs", "tasks", "jobSchedules"}) | {
+    "jobPreparationAndReleaseTaskStatus"
+}
+"""Lists of objects in an object: an answer's, and those of the state document of a run."""
+
+_LONG_INSIDE = frozenset({"pools", "jobs"})  # lists whose objects hold long lists themselves
+_PIECE = 1 << 20
+_LARGEST = 64 << 20  # characters of one object
+_MOST_NAMES = 10_000  # in one object
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_EDGE = 64  # a mistake so close to the end of a piece may be the end of the piece
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip"}
+_ENCODINGS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),  # what PowerShell makes of `az ... > file`
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class Source(NamedTuple):
+    """The origin of an object: a file, and the path in it."""
+
+    file: str
+    path: JsonPath = ()
+
+    def problem(self, message: str, *below: str | int) -> Problem:
+        """Return a mistake at this object, or at a value below it."""
+        return Problem(with_short_words(message), format_path((*self.path, *below)), file=self.file)
+
+
+class Found(NamedTuple):
+    """An object as a file has it, with the name of the list in which it stands and the object that has the list."""
+
+    body: dict[str, Any]
+    source: Source
+    list_name: str = ""
+    parent: Source | None = None
+
+
+def json_files(path: Path) -> tuple[Path, ...]:
+    """Return the file, or the JSON files in a folder in alphabetical order.
+
+    Raises:
+        ScenarioError: The folder cannot be read or has no such file.
+    """
+    if not path.is_dir():
+        return (path,)
+    try:
+        found = tuple(sorted(inner for inner in path.iterdir() if inner.suffix.lower() == ".json" and inner.is_file()))
+    except OSError as error:
+        raise _failure(str(path), f"cannot be read: {error.strerror}") from None
+    if not found:
+        raise _failure(str(path), "has no JSON file: name a folder with what `az batch ... show` or `list` has printed")
+    return found
+
+
+def objects_in(path: Path) -> Iterator[Found]:
+    """Yield the objects of a file; an object comes after those in its lists.
+
+    Raises:
+        ScenarioError: The file cannot be read, or is not JSON from here on.
+    """
+    file = str(path)
+    try:
+        with path.open("rb") as stream:
+            yield from _Reader(stream, file).objects()
+    except FileNotFoundError:
+        raise _failure(file, "no such file") from None
+    except PermissionError:
+        raise _failure(file, "may not be read: permission denied") from None
+    except (OSError, ValueError) as error:
+        raise _failure(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _failure(file: str, message: str, line: int = 0, column: int = 0) -> ScenarioError:
+    return ScenarioError([Problem(with_short_words(message), "", line, column, with_short_words(file))])
+
+
+class _Text:
+    """The text of a file from the current character on. Only a piece of it is in memory."""
+
+    def __init__(self, stream: BinaryIO, file: str) -> None:
+        self.file = file
+        self._stream = stream
+        self._held = stream.read(4)
+        for mark, name in _COMPRESSED.items():
+            if self._held.startswith(mark):
+                raise _failure(file, f"is compressed ({name}): unpack it first")
+        encoding = next((name for mark, name in _ENCODINGS if self._held.startswith(mark)), "utf-8")
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._start = Position(1, 1)  # of the piece
+        self.piece = ""
+        self.at = 0
+        self.is_whole = False  # the piece ends where the file ends
+
+    def grow(self) -> None:
+        """Add at least as much as there is left of the piece, and drop what has been read."""
+        done, self.piece = self.piece[: self.at], self.piece[self.at :]
+        self._start, self.at = _moved(self._start, done), 0
+        content = self._held + self._stream.read(max(_PIECE, len(self.piece)))
+        self._held = b""
+        try:
+            more = self._decoder.decode(content, final=not content)
+        except UnicodeDecodeError as error:
+            good = error.object[: error.start].decode(error.encoding, "replace")
+            position = _moved(_moved(self._start, self.piece), good)
+            byte = error.object[error.start]
+            message = f"is not {error.encoding.upper()}: the byte 0x{byte:02x} fits no character"
+            raise _failure(self.file, message, *position) from None
+        if "\0" in more:
+            self.piece += more
+            self.fail(
+                "is a binary file, not JSON: it contains a zero byte", len(self.piece) - len(more) + more.index("\0")
+            )
+        self.piece += more
+        self.is_whole = not content
+
+    def next_character(self) -> str:
+        """Return the next character that is not blank, or nothing at the end of the file. It is not consumed."""
+        while True:
+            blanks = _BLANKS.match(self.piece, self.at)
+            self.at = blanks.end() if blanks else self.at
+            if self.at < len(self.piece) or self.is_whole:
+                return self.piece[self.at : self.at + 1]
+            self.grow()
+
+    def fail(self, message: str, index: int | None = None) -> NoReturn:
+        """Report a mistake at a character of the piece, by default the current one."""
+        done = self.piece[: self.at if index is None else index]
+        raise _failure(self.file, message, *_moved(self._start, done))
+
+
+def _moved(position: Position, text: str) -> Position:
+    """Return the position behind ``text``, which begins at ``position``."""
+    lines = text.count("\n")
+    return Position(position.line + lines, len(text) - text.rfind("\n") if lines else position.column + len(text))
+
+
+class _Reader:
+    """A reader of the objects of one file."""
+
+    def __init__(self, stream: BinaryIO, file: str) -> None:
+        self._text = _Text(stream, file)
+        self._file = file
+        self._decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
+
+    def objects(self) -> Iterator[Found]:
+        first = self._text.next_character()
+        if not first:
+            self._text.fail("the file is empty: an export has one JSON object or a list of them")
+        if first == "[":
+            yield from self._list((), "", None, has_long_lists=False)
+        elif first == "{":
+            yield from self._object(Found({}, Source(self._file)))
+        else:
+            word = self._text.piece[self._text.at :][:40].split("\n")[0]
+            self._text.fail(f"this is not JSON: it begins with {quoted(word)}; export with `--output json`")
+        if self._text.next_character():
+            self._text.fail("there is more after the end of the JSON: write each export into a file of its own")
+
+    def _list(self, path: JsonPath, name: str, parent: Source | None, *, has_long_lists: bool) -> Iterator[Found]:
+        """Yield the objects of a list that begins here."""
+        text = self._text
+        text.at += 1
+        if text.next_character() == "]":
+            text.at += 1
+            return
+        index = 0
+        while True:
+            begin = text.next_character()
+            source = Source(self._file, (*path, index))
+            if begin != "{":
+                text.fail("an object in braces was expected here" if begin else _CUT)
+            if has_long_lists:
+                yield from self._object(Found({}, source, name, parent))
+            else:
+                yield from _parts(Found(self._value(), source, name, parent))
+            index += 1
+            if self._ends("]"):
+                return
+
+    def _object(self, found: Found) -> Iterator[Found]:
+        """Yield the objects in the lists of an object that begins here, and then the object without them."""
+        text = self._text
+        text.at += 1
+        if text.next_character() == "}":
+            text.at += 1
+            yield found
+            return
+        for _ in range(_MOST_NAMES):
+            if text.next_character() != '"':
+                text.fail("a name in double quotes was expected here" if text.next_character() else _CUT)
+            name = self._value()
+            if text.next_character() != ":":
+                text.fail(f"a colon was expected after {quoted(name)}" if text.next_character() else _CUT)
+            text.at += 1
+            begin = text.next_character()
+            spelling = wire_spelling(name)
+            if spelling in LISTS and begin == "[":
+                path = (*found.source.path, name)
+                inside = spelling in _LONG_INSIDE
+                yield from self._list(path, spelling, found.source, has_long_lists=inside)
+            else:
+                found.body[name] = self._value()
+            if self._ends("}"):
+                yield found
+                return
+        text.fail(f"an object with more than {_MOST_NAMES:,} names, which no export has")
+
+    def _ends(self, end: str) -> bool:
+        """Return whether a list or object ends here, and consume its end or the comma."""
+        text = self._text
+        character = text.next_character()
+        if character not in (end, ","):
+            text.fail(f"a comma or {end!r} was expected here" if character else _CUT)
+        text.at += 1
+        return character == end
+
+    def _value(self) -> Any:  # noqa: ANN401 - any JSON
+        """Return the value that begins here."""
+        text = self._text
+        while True:
+            text.next_character()
+            try:
+                value, end = self._decode(text.piece, text.at)
+            except json.JSONDecodeError as error:
+                is_cut = len(text.piece) - error.pos < _EDGE or error.msg.startswith("Unterminated")
+                if text.is_whole or not is_cut:
+                    text.fail(self._mistake(error), error.pos)
+            except RecursionError:
+                text.fail("nested too deeply to be an export")
+            except ValueError as error:
+                text.fail(shortened(str(error), 160))
+            else:
+                if end < len(text.piece) or text.is_whole:
+                    text.at = end
+                    return value
+            if len(text.piece) - text.at > _LARGEST:
+                text.fail(f"one value of more than {_LARGEST >> 20} MB, which no export has")
+            text.grow()
+
+    def _mistake(self, error: json.JSONDecodeError) -> str:
+        if error.pos >= len(self._text.piece.rstrip()) or error.msg.startswith("Unterminated"):
+            return _CUT
+        return f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
+
+
+_CUT = "the file ends in the middle of a value: it was cut off"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _parts(found: Found) -> Iterator[Found]:
+    """Yield the objects in the lists of an object, and then the object without them."""
+    body = found.body
+    for name in [name for name, value in body.items() if wire_spelling(name) in LISTS and isinstance(value, list)]:
+        for index, inner in enumerate(body.pop(name)):
+            source = Source(found.source.file, (*found.source.path, name, index))
+            if not isinstance(inner, dict):
+                raise ScenarioError([source.problem("an object in braces was expected here")])
+            yield from _parts(Found(inner, source, wire_spelling(name), found.source))
+    yield found
