@@ -68,11 +68,17 @@ def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
     return 0
 
 
-def _imported(kind: str, files: tuple[str, ...], shape: PoolShape) -> Imported:  # noqa: ARG001 - kinds follow
+def _imported(kind: str, files: tuple[str, ...], shape: PoolShape) -> Imported:
     """Return what the files hold.
 
     Raises:
         ScenarioError: The files have mistakes.
         click.UsageError: This kind cannot be imported.
     """
+    from engine.histories import swf
+
+    if kind == SWF:
+        if len(files) > 1:
+            raise click.UsageError("--swf takes one log at a time.")
+        return swf.imported(files[0], shape)
     raise click.UsageError(f"files of the kind {kind} cannot be imported yet.")

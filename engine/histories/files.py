@@ -1,0 +1,76 @@
+"""Reading the files of an import, plain or packed with gzip, with what is wrong at its place."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn, cast
+
+from engine.base.errors import Problem, ScenarioError
+from engine.base.shortening import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STDIN = "-"
+LINE_LIMIT = 4_096
+"""The most bytes of a line. Longer ones are no log, and could fill the memory."""
+
+_GZIP = b"\x1f\x8b"
+
+
+class Line(NamedTuple):
+    """A line of a file, counted from 1, without its end."""
+
+    number: int
+    content: bytes
+
+
+def name_of(path: str) -> str:
+    """Return the name of a file in messages."""
+    return "standard input" if path == STDIN else shortened(path, 200)
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """Open a file for reading, unpacked if it is packed with gzip; ``-`` is standard input.
+
+    Raises:
+        ScenarioError: It cannot be read, or its packed content is damaged.
+    """
+    try:
+        with open(0 if path == STDIN else path, "rb", closefd=path != STDIN) as stream:
+            if stream.peek(2)[:2] == _GZIP:
+                with gzip.GzipFile(fileobj=stream) as unpacked:
+                    yield cast("BinaryIO", unpacked)
+            else:
+                yield stream
+    except EOFError:
+        _fail(path, "ends in the middle of its packed content: get the file again")
+    except (gzip.BadGzipFile, zlib.error):
+        _fail(path, "its packed content is damaged: get the file again")
+    except FileNotFoundError:
+        _fail(path, "there is no such file")
+    except IsADirectoryError:
+        _fail(path, "is a directory: name a file")
+    except PermissionError:
+        _fail(path, "may not be read: permission denied")
+    except (OSError, ValueError) as error:
+        _fail(path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def numbered_lines(stream: BinaryIO, path: str) -> Iterator[Line]:
+    """Yield the lines of a file. Raises ScenarioError for one that no log has."""
+    number = 0
+    while content := stream.readline(LINE_LIMIT + 1):
+        number += 1
+        if len(content) > LINE_LIMIT:
+            _fail(path, f"has more than {LINE_LIMIT:,} bytes: this is no log", number)
+        if b"\0" in content:
+            _fail(path, "has a zero byte: this is a binary file", number)
+        yield Line(number, content.rstrip(b"\r\n"))
+
+
+def _fail(path: str, message: str, line: int = 0) -> NoReturn:
+    raise ScenarioError([Problem(message, "", line, 1 if line else 0, name_of(path))]) from None
