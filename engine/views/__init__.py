@@ -10,6 +10,7 @@ lanes       the activity of each node over time
 estimates   expected ends and usual durations
 explain     answers to "why?": conditions, reasons, and the next event that can change them
 results     the outcome of a run: totals, report, state as JSON, scenario file with what was done by hand
+exports     what a run leaves for other programs: its trace, and its tasks as a table
 =========== ======================================================================================================
 
 Errors of direct look-ups are ``BatchError``. A few answers are there for an HTTP endpoint alone:

@@ -56,6 +56,8 @@ class _GivenToRun(TypedDict):
     until: str | None
     seed: int | None
     events: str | None
+    trace: str | None
+    tasks: str | None
     files: str | None
     output: str
     variant: VariantChoice
@@ -133,6 +135,8 @@ def cli(context: click.Context) -> None:
 @click.option("--until", metavar="TIME", help="Stop there: PT5M or 300 (seconds) from the start, or a UTC time.")
 @click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
 @click.option("--events", metavar="FILE", help="Write the event log as JSON Lines; - is stdout.")
+@click.option("--trace", metavar="FILE", help="Write a trace of all nodes for Perfetto or a browser; - is stdout.")
+@click.option("--tasks", metavar="FILE", help="Write a line for each task, with all its times, as CSV; - is stdout.")
 @click.option("--files", metavar="DIR", help="Write the files on every node and in storage at the end.")
 @click.option(
     "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
@@ -144,8 +148,9 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     """Replay SCENARIO, a file or the name of a bundled one, as fast as possible.
 
     Prints a table of jobs, pools and expectations. With --events - stdout holds only the events, and the table goes
-    to stderr, as warnings about the scenario do. Files appear under their names when the run is over, complete: those
-    on nodes with --files as DIR/<pool>/<node>/..., the blobs in storage as DIR/storage/<account>/<container>/<blob>.
+    to stderr, as warnings about the scenario do; likewise --trace - and --tasks -. Files appear under their names when
+    the run is over, complete: those on nodes with --files as DIR/<pool>/<node>/..., the blobs in storage as
+    DIR/storage/<account>/<container>/<blob>. ui.perfetto.dev and chrome://tracing open a trace.
 
     \b
     Examples:
@@ -153,45 +158,38 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
       batchdeck run my.yaml --until PT2H --seed 42
       batchdeck run my.yaml --events - | jq -r 'select(.event == "TaskScheduleFail")'
       batchdeck run my.yaml --output json --files nodes > state.json
+      batchdeck run my.yaml --trace trace.json --tasks tasks.csv
       batchdeck run my.yaml --variant 17 --seed 4            one run of `batchdeck study my.yaml`
     """
     from engine import Simulation
-    from engine.views.pages import storage
-    from engine.views.rest import node_files
     from engine.views.results import report
     from tui.cli import output as show
     from tui.cli.progress import RunProgress
     from tui.cli.replay import replay
-    from tui.saving.blob_paths import BlobText
-    from tui.saving.targets import STDOUT, TreeTarget, lines_target
+    from tui.cli.run_files import RunFiles, WantedFiles
 
-    events, files, output, quiet = given["events"], given["files"], given["output"], given["quiet"]
-    if events == STDOUT and output == "json":
-        raise click.UsageError("--events - and --output json both write to stdout; give --events a file.")
+    output, quiet = given["output"], given["quiet"]
+    wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["files"])
+    wanted.check(output)
     loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet))
     if given["until"] is not None:
         loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))
     with ExitStack() as stack:
-        lines = None if events is None else stack.enter_context(lines_target(events))
-        tree = None if files is None else stack.enter_context(TreeTarget(files))
+        files = RunFiles(wanted, stack)
         simulation = Simulation(loaded, seed=given["seed"], can_go_back=False)
         try:
             with RunProgress(show.console(to_stderr=True), hidden=quiet) as progress:
-                replay(simulation, lines, progress)
-            if tree is not None:
-                tree.write(node_files.tree(simulation))
-                tree.write_blobs(BlobText(*blob.place, blob.text or "") for blob in storage.stored_blobs(simulation))
+                replay(simulation, files.events, progress)
+                files.write(simulation, progress)
         except KeyboardInterrupt:
             click.echo(f"\nInterrupted {show.how_far(simulation)}; no file was written.", err=True)
             return INTERRUPTED
-        for target in (lines, tree):
-            if target is not None:
-                target.keep()
+        files.keep()
     summary = report.summary(simulation)
     if output == "json":
         show.write_state(simulation, sys.stdout.buffer)
     elif not quiet:
-        to_stderr = events == STDOUT
+        to_stderr = wanted.uses_stdout
         click.echo(show.summary_text(summary, show.console(to_stderr=to_stderr)), err=to_stderr)
     return DONE if summary.as_expected else FAILED
 

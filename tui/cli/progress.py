@@ -43,7 +43,7 @@ class _Bar:
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._began_s
 
-    def _show(self, description: str, completed: int, total: int, rate: str) -> None:
+    def _show(self, description: str, completed: int, total: int | None, rate: str) -> None:
         if self._bar is None:
             self._bar = self._started()
         self._bar.update(self._bar.task_ids[0], description=description, completed=completed, total=total, rate=rate)
@@ -75,6 +75,11 @@ class RunProgress(_Bar):
         tasks = task_totals(simulation)
         rate = f"tasks  {simulation.log.count / elapsed_s:,.0f} events/s"
         self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
+
+    def writing(self, name: str, lines: int) -> None:
+        """Show that so many lines of a file are written."""
+        if self._visible and self._elapsed_s >= PATIENCE_S:
+            self._show(f"Writing {name}", lines, None, "lines")
 
 
 class StudyProgress(_Bar):

@@ -1,0 +1,94 @@
+"""The files that ``batchdeck run`` writes: event log, trace, table of tasks, and the files on nodes and in storage."""
+
+from __future__ import annotations
+
+import os
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from engine.views.exports.task_table import task_table_lines
+from engine.views.exports.trace import trace_lines
+from engine.views.pages import storage
+from engine.views.rest import node_files
+from tui.saving.blob_paths import BlobText
+from tui.saving.targets import STDOUT, TreeTarget, lines_target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import ExitStack
+
+    from engine import Simulation
+    from tui.cli.progress import RunProgress
+    from tui.saving.targets import LinesTarget
+
+_CHUNK = 10_000  # lines
+
+
+class WantedFiles(NamedTuple):
+    """The files that were asked for; ``-`` is standard output."""
+
+    events: str | None
+    trace: str | None
+    tasks: str | None
+    files: str | None  # a directory
+
+    def check(self, output: str) -> None:
+        """Check that no two results go to the same place.
+
+        Raises:
+            click.UsageError: Two do.
+        """
+        named = {f"--{field}": name for field, name in self._asdict().items() if name is not None}
+        places = {option: "stdout" if name == STDOUT else os.path.realpath(name) for option, name in named.items()}
+        if output == "json":
+            places["--output json"] = "stdout"
+        for one, other in combinations(places, 2):
+            if places[one] != places[other]:
+                continue
+            if places[one] != "stdout":
+                raise click.UsageError(f"{one} and {other} both write to {named[one]}; give each a file of its own.")
+            said = [f"{option} -" if option in named else option for option in (one, other)]
+            raise click.UsageError(f"{said[0]} and {said[1]} both write to stdout; give {one} a file.")
+
+    @property
+    def uses_stdout(self) -> bool:
+        """True if one of them is standard output."""
+        return STDOUT in (self.events, self.trace, self.tasks)
+
+
+class RunFiles:
+    """The files of one run. They are opened before it, and get their names at its end."""
+
+    def __init__(self, wanted: WantedFiles, stack: ExitStack) -> None:
+        """Open all files; what is not kept disappears with ``stack``. Raises TargetError."""
+        self.events, self._trace, self._tasks = (
+            None if name is None else stack.enter_context(lines_target(name))
+            for name in (wanted.events, wanted.trace, wanted.tasks)
+        )
+        self._tree = None if wanted.files is None else stack.enter_context(TreeTarget(wanted.files))
+
+    def write(self, simulation: Simulation, progress: RunProgress) -> None:
+        """Write what is known when the run is over. Raises TargetError."""
+        if self._trace is not None:
+            _write(self._trace, trace_lines(simulation), progress, "trace")
+        if self._tasks is not None:
+            _write(self._tasks, task_table_lines(simulation), progress, "tasks")
+        if self._tree is not None:
+            self._tree.write(node_files.tree(simulation))
+            self._tree.write_blobs(BlobText(*blob.place, blob.text or "") for blob in storage.stored_blobs(simulation))
+
+    def keep(self) -> None:
+        """Move all files to their names. Raises TargetError."""
+        for target in (self.events, self._trace, self._tasks, self._tree):
+            if target is not None:
+                target.keep()
+
+
+def _write(target: LinesTarget, lines: Iterator[str], progress: RunProgress, name: str) -> None:
+    written = 0
+    while chunk := list(islice(lines, _CHUNK)):
+        target.write(chunk)
+        written += len(chunk)
+        progress.writing(name, written)
