@@ -67,8 +67,11 @@ class Journal:
 
     def add(self, new: Input) -> None:
         """Add an input that has not taken effect yet."""
-        at = bisect_right(self.inputs, new.order, key=lambda one: one.order)
-        self.inputs.insert(max(at, self.done), new)
+        if not self.inputs or self.inputs[-1].order <= new.order:  # a scenario is in order, mostly
+            self.inputs.append(new)
+        else:
+            at = bisect_right(self.inputs, new.order, key=lambda one: one.order)
+            self.inputs.insert(max(at, self.done), new)
         self.changes += new.origin is Origin.HAND
 
     def take_due(self, now_ms: int, kind: DueKind) -> list[Input]:

@@ -31,10 +31,10 @@ def observe(world: World, subject: ConditionSubject, wanted: Mapping[str, object
             facts = _run(world, wanted, now_ms)
         case SubjectKind.POOL:
             pool = world.pools.latest(subject.pool_id or "")
-            facts = _pool(world, pool, now_ms) if pool is not None else _ABSENT
+            facts = _pool(world, pool, wanted, now_ms) if pool is not None else _ABSENT
         case SubjectKind.JOB:
             job = world.jobs.latest(subject.job_id or "")
-            facts = _job(world, job) if job is not None else _ABSENT
+            facts = _job(world, job, wanted) if job is not None else _ABSENT
         case SubjectKind.JOB_SCHEDULE:
             facts = _job_schedule(world, subject.job_schedule_id)
         case SubjectKind.TASK:
@@ -94,37 +94,49 @@ def node_counts(world: World, pool: Pool) -> dict[str, object]:
     return dict(counts)
 
 
-def _pool(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
-    return {
+def _pool(world: World, pool: Pool, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
+    facts: dict[str, object] = {
         "state": pool.state.wire if pool.state is not None else None,
         "allocationState": pool.allocation.wire if pool.allocation is not None and pool.state is not None else None,
-        "nodes": node_counts(world, pool),
-        "cost": round(pool_cost_usd(world, pool, now_ms), 6),
         "resizeErrors": [error.code for error in pool.resize_errors],
     }
+    if "nodes" in wanted:
+        facts["nodes"] = node_counts(world, pool)
+    if "cost" in wanted:
+        facts["cost"] = round(pool_cost_usd(world, pool, now_ms), 6)
+    return facts
 
 
-def _job(world: World, job: Job) -> dict[str, object]:
+def _job(world: World, job: Job, wanted: Mapping[str, object]) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "state": job.state.wire if job.state is not None else None,
+        "terminateReason": job.terminate_reason,
+    }
     instances = world.instances
-    rows = instances.rows_of_job(job.row)
+    if "tasks" in wanted:
+        facts["tasks"] = _task_counts(job)
+    if "preparationTasks" in wanted:
+        rows = instances.rows_of_job(job.row)
+        facts["preparationTasks"] = _instance_counts([view for row in rows if (view := instances.prep(row))])
+    if "releaseTasks" in wanted:
+        rows = instances.rows_of_job(job.row)
+        facts["releaseTasks"] = _instance_counts([view for row in rows if (view := instances.release(row))])
+    return facts
+
+
+def _task_counts(job: Job) -> dict[str, int]:
     # Tasks are deleted with their job (JOB-16); a deleted job keeps the results of its tasks.
     deleted = job.deleted if job.state is None else {}
     succeeded = job.counts[COMPLETED] - job.failed + deleted.get(TaskResult.SUCCESS, 0)
     failed = job.failed + deleted.get(TaskResult.FAILURE, 0)
     return {
-        "state": job.state.wire if job.state is not None else None,
-        "terminateReason": job.terminate_reason,
-        "tasks": {
-            "active": job.counts[ACTIVE] + deleted.get(None, 0),
-            "preparing": job.counts[PREPARING],
-            "running": job.counts[RUNNING],
-            "completed": succeeded + failed,
-            "succeeded": succeeded,
-            "failed": failed,
-            "total": job.total + sum(deleted.values()),
-        },
-        "preparationTasks": _instance_counts([view for row in rows if (view := instances.prep(row))]),
-        "releaseTasks": _instance_counts([view for row in rows if (view := instances.release(row))]),
+        "active": job.counts[ACTIVE] + deleted.get(None, 0),
+        "preparing": job.counts[PREPARING],
+        "running": job.counts[RUNNING],
+        "completed": succeeded + failed,
+        "succeeded": succeeded,
+        "failed": failed,
+        "total": job.total + sum(deleted.values()),
     }
 
 

@@ -72,7 +72,8 @@ class Simulation:
         self._acts_wait = scenario.acts_wait  # processes may wait for conditions
         self._checked_length = 0  # length of the log when conditions were last checked
         self._enter_rules()
-        self._enter_scenario()
+        with gc_pause.paused():
+            self._enter_scenario()
         self._can_go_back = can_go_back
         self.checkpoints = Checkpoints()
         self.checkpoints.add(self._checkpoint())
