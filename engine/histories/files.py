@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.shortening import shortened
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 STDIN = "-"
 LINE_LIMIT = 4_096
 """The most bytes of a line. Longer ones are no log, and could fill the memory."""
+
+JSON_LIMIT = 512 << 20
+"""The most bytes of a file that is read as a whole."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -72,5 +76,33 @@ def numbered_lines(stream: BinaryIO, path: str) -> Iterator[Line]:
         yield Line(number, content.rstrip(b"\r\n"))
 
 
-def _fail(path: str, message: str, line: int = 0) -> NoReturn:
-    raise ScenarioError([Problem(message, "", line, 1 if line else 0, name_of(path))]) from None
+def json_document(path: str) -> Any:  # noqa: ANN401 - whatever JSON has
+    """Return the JSON of a whole file, plain or packed with gzip. Raises ScenarioError if it is none."""
+    with opened(path) as stream:
+        content = stream.read(JSON_LIMIT + 1)
+    if len(content) > JSON_LIMIT:
+        _fail(path, f"has more than {JSON_LIMIT >> 20} MB")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        column = error.start - before.rfind(b"\n")
+        _fail(
+            path,
+            f"is not UTF-8: the byte 0x{content[error.start]:02x} fits no character",
+            before.count(b"\n") + 1,
+            column,
+        )
+    del content
+    if not text.strip():
+        _fail(path, "the file is empty")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        _fail(path, f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}", error.lineno, error.colno)
+    except (RecursionError, ValueError):  # a number of too many digits
+        _fail(path, "this JSON is nested too deep, or has a number of too many digits")
+
+
+def _fail(path: str, message: str, line: int = 0, column: int = 1) -> NoReturn:
+    raise ScenarioError([Problem(message, "", line, column if line else 0, name_of(path))]) from None

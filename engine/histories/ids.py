@@ -7,10 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 LONGEST = 64
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
+_LONGEST_SUFFIX = 8
 _DIGITS = 8  # of the hash that tells shortened names apart
 
 
@@ -23,10 +24,20 @@ def batch_id(name: str) -> str:
     return f"{text[: LONGEST - _DIGITS - 1]}-{digest}"
 
 
-def batch_ids(names: Iterable[str]) -> dict[str, str]:
-    """Return a different id for each name. A name that is an id already keeps it, unless another differs by case."""
+def file_name(name: str) -> str:
+    """Return a name for a file that is as similar as a file, a blob and a pattern allow."""
+    stem, dot, suffix = name.rpartition(".")
+    is_suffix = bool(stem) and len(suffix) <= _LONGEST_SUFFIX and not _NOT_ALLOWED.search(suffix)
+    return f"{batch_id(stem)}{dot}{suffix}" if is_suffix else batch_id(name)
+
+
+def batch_ids(names: Iterable[str], make: Callable[[str], str] = batch_id) -> dict[str, str]:
+    """Return a different id for each name. A name that is an id already keeps it, unless another differs by case.
+
+    ``make`` makes the id of one name.
+    """
     every = list(dict.fromkeys(names))
-    wanted = {name: batch_id(name) for name in every}
+    wanted = {name: make(name) for name in every}
     found: dict[str, str] = {}
     taken: set[str] = set()
     numbers: dict[str, int] = {}  # the last one that an id of this beginning has got

@@ -50,6 +50,7 @@ _FIELD_NAMES = (
 _FAILED, _CANCELLED = 0, 5
 _PARTS = (2, 3, 4)  # of a job that was checkpointed, which has a line of its own
 _MISTAKE_LIMIT = 100
+_WRONG_FIELDS = 4  # a line with more of them is something else
 _LATEST_S = 90 * 366 * 86_400
 _MOST_PROCESSORS = 2**31 - 1
 _HEADER = re.compile(r";+\s*([A-Za-z]+)\s*:\s*(\S.*)")
@@ -134,10 +135,17 @@ class _Reader:
         try:
             values: list[float] = [*map(int, fields[:_FIELDS])]
         except ValueError:
-            parsed = [self._number(line.number, at, text) for at, text in enumerate(fields[:_FIELDS])]
-            if None in parsed:
+            parsed = [*map(_number, fields[:_FIELDS])]
+            wrong = [at for at, value in enumerate(parsed) if value is None]
+            if len(wrong) > _WRONG_FIELDS:
+                self._report(line.number, f"{len(wrong)} of its fields are no numbers: this is no job")
                 return
+            for at in wrong:
+                shown = quoted(fields[at].decode("utf-8", "replace"))
+                self._report(line.number, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
             values = [value for value in parsed if value is not None]
+            if wrong:
+                return
         self._take_job(line.number, values)
 
     def finished(self) -> Log:
@@ -212,21 +220,19 @@ class _Reader:
             self._report(line, f"has more than {JOB_LIMIT:,} jobs {kind} before: this is no log")
             raise ScenarioError(self._problems, self._log.warnings)
 
-    def _number(self, line: int, at: int, field: bytes) -> float | None:
-        text = field.decode("utf-8", "replace")
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if isfinite(value) and "_" not in text:
-            return value
-        self._report(line, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {quoted(text)}")
-        return None
-
     def _report(self, line: int, message: str) -> None:
         self._problems.append(Problem(shortened(message, 400), "", line, 1, name_of(self._log.file)))
         if len(self._problems) >= _MISTAKE_LIMIT:
             raise ScenarioError(self._problems, self._log.warnings)
+
+
+def _number(field: bytes) -> float | None:
+    text = field.decode("utf-8", "replace")
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) and "_" not in text else None
 
 
 def no_job(log: Log) -> ScenarioError:

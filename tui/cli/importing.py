@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
@@ -10,8 +11,10 @@ from tui.cli.arguments import print_warnings, scenario_mistakes
 
 if TYPE_CHECKING:
     from engine.histories.imported import Imported, PoolShape
+    from engine.histories.kinds import FileKind
 
-SWF, WFFORMAT, AZURE = "swf", "wfformat", "azure"
+_MOST_SLOTS = 256  # of a node of any size (ACC-5)
+_MOST_NODES = 100_000
 
 
 class _Given(TypedDict):
@@ -26,59 +29,80 @@ class _Given(TypedDict):
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
-@click.option("--swf", is_flag=True, help="FILE is the log of a cluster in the Standard Workload Format.")
-@click.option("--wfformat", is_flag=True, help="FILE is a workflow in the WfFormat of WfCommons.")
-@click.option("--nodes", type=click.IntRange(1), metavar="N", help="Give the pool N nodes.")
-@click.option("--slots", type=click.IntRange(1, 256), metavar="N", help="Give each node N task slots.")
-@click.option("--fit", is_flag=True, help="Replace single durations by the distribution that fits best.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
+@click.option("--swf", is_flag=True, help="FILE is a log of a cluster in the Standard Workload Format.")
+@click.option("--wfformat", is_flag=True, help="FILE is a workflow in the WfFormat of WfCommons, 1.4 or 1.5.")
+@click.option("--nodes", type=click.IntRange(1, _MOST_NODES), metavar="N", help="Assume a pool of N nodes.")
+@click.option("--slots", type=click.IntRange(1, _MOST_SLOTS), metavar="N", help="Assume N task slots on each node.")
 @click.option(
     "-o",
     "--output",
     "target",
     metavar="FILE",
-    type=click.Path(),
+    type=click.Path(allow_dash=True),
     default="-",
     help="Write the scenario to FILE.  [default: stdout]",
 )
 def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
-    """Write a scenario of what really happened, as the files FILE... tell it.
+    """Write a scenario of what really happened, as FILE... has it.
 
-    Each assumption that had to be made is a comment line of the scenario.
+    A log in the Standard Workload Format, plain or packed with gzip, becomes a job to which each line adds a task
+    when it was submitted. A workflow becomes a job of tasks with dependencies and files. Whatever had to be assumed is
+    a comment line of the scenario, and what was left out is a warning. `batchdeck check` and `batchdeck run` take the
+    scenario as any other.
 
     \b
     Examples:
-      batchdeck import --swf NASA-iPSC-1993-3.1-cln.swf.gz --nodes 128 > nasa.yaml
-      batchdeck import --wfformat montage.json -o montage.yaml
+      batchdeck import --swf NASA-iPSC-1993-3.1-cln.swf.gz --nodes 1 --slots 128 > nasa.yaml
+      batchdeck import --swf theta.swf -o theta.yaml         the pool is that of the log's header
+      batchdeck import --wfformat montage.json > montage.yaml
     """
     from engine.histories.imported import PoolShape
     from engine.histories.writing import scenario_lines
+    from tui.cli.output import console
+    from tui.cli.progress import ImportProgress
     from tui.saving.targets import lines_target
 
     if given["swf"] and given["wfformat"]:
         raise click.UsageError("--swf and --wfformat exclude each other.")
     shape = PoolShape(given["nodes"], given["slots"])
-    kind = SWF if given["swf"] else WFFORMAT if given["wfformat"] else AZURE
-    with scenario_mistakes():
-        imported = _imported(kind, files, shape)
-    print_warnings(imported.warnings)
-    with lines_target(given["target"]) as target:
-        target.write(scenario_lines(imported))
+    with lines_target(given["target"]) as target, scenario_mistakes():
+        imported = _imported(_kind(files, given), files, shape)
+        print_warnings(imported.warnings)
+        with ImportProgress(console(to_stderr=True), hidden=False) as progress:
+            target.write(progress.counted(scenario_lines(imported)))
         target.keep()
     return 0
 
 
-def _imported(kind: str, files: tuple[str, ...], shape: PoolShape) -> Imported:
+def _kind(files: tuple[str, ...], given: _Given) -> FileKind | None:
+    """Return the kind that an option names or that the only file tells; None is a history of Azure Batch."""
+    from engine.histories.kinds import FileKind, kind_of
+
+    if given["swf"] or given["wfformat"]:
+        return FileKind.SWF if given["swf"] else FileKind.WFFORMAT
+    if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once
+        return None
+    kind = kind_of(files[0])
+    if kind is not None:
+        option, words = kind.value
+        click.echo(f"{files[0]}: this is {words}, read as with {option}", err=True)
+    return kind
+
+
+def _imported(kind: FileKind | None, files: tuple[str, ...], shape: PoolShape) -> Imported:
     """Return what the files hold.
 
     Raises:
         ScenarioError: The files have mistakes.
-        click.UsageError: This kind cannot be imported.
+        click.UsageError: There is more than one file of a kind that is read alone.
     """
-    from engine.histories import swf
+    from engine.histories import swf, wfformat
+    from engine.histories.kinds import FileKind
 
-    if kind == SWF:
-        if len(files) > 1:
-            raise click.UsageError("--swf takes one log at a time.")
-        return swf.imported(files[0], shape)
-    raise click.UsageError(f"files of the kind {kind} cannot be imported yet.")
+    if kind is None:
+        raise click.UsageError("name the kind of the files with --swf or --wfformat.")
+    if len(files) > 1:
+        raise click.UsageError(f"{kind.value[0]} takes one FILE at a time.")
+    make = swf.imported if kind is FileKind.SWF else wfformat.imported
+    return make(files[0], shape)

@@ -1,4 +1,4 @@
-"""The progress bars of ``batchdeck run`` and ``batchdeck study``."""
+"""The progress bars of ``batchdeck run``, ``batchdeck study`` and ``batchdeck import``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from engine.base.units import SECOND_MS, format_clock
 from engine.views.results.totals import task_totals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
 
     from rich.console import Console
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from engine import Simulation
 
 PATIENCE_S = 1.0
+_LINES_SHOWN = 1_000  # so many lines take a few milliseconds
 _REPORT_S = 30.0  # between two lines on a stream that is not a terminal
 
 
@@ -80,6 +82,17 @@ class RunProgress(_Bar):
         """Show that so many lines of a file are written."""
         if self._visible and self._elapsed_s >= PATIENCE_S:
             self._show(f"Writing {name}", lines, None, "lines")
+
+
+class ImportProgress(_Bar):
+    """Shows how many lines have been written; their number is not known before."""
+
+    def counted(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines, and show now and then how many they are."""
+        for count, line in enumerate(lines):
+            if count % _LINES_SHOWN == 0 and self._visible and self._elapsed_s >= PATIENCE_S:
+                self._show("Import", count, None, "lines")
+            yield line
 
 
 class StudyProgress(_Bar):

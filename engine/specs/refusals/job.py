@@ -50,7 +50,7 @@ from engine.specs.task import (
 COLLECTION_MAX_TASKS = 100
 _COLLECTION_MAX_BYTES = 1024 * 1024
 # The numbers of all ranges together may be as long as a list of ids (DEP-2, decided here).
-_DEPENDENCIES_MAX = 64_000
+DEPENDENCIES_MAX = 64_000
 
 
 def job_refusals(spec: JobSpecification) -> list[Refusal]:
@@ -274,12 +274,12 @@ def _dependencies(dependencies: TaskDependencies | None, job: JobSpecification) 
         reason = "the job needs usesTaskDependencies: true"
         yield Refusal("TaskDependenciesNotSpecifiedOnJob", path, reason)
     length = sum(map(len, dependencies.task_ids))
-    if length > _DEPENDENCIES_MAX:
-        reason = f"has {length} characters, {_DEPENDENCIES_MAX} are allowed; ranges take less"
+    if length > DEPENDENCIES_MAX:
+        reason = f"has {length} characters, {DEPENDENCIES_MAX} are allowed; ranges take less"
         yield Refusal("TaskDependencyListTooLong", (*path, "taskIds"), reason)
     length = sum(len(f"{ids.start}{ids.end}") for ids in dependencies.task_id_ranges)
-    if length > _DEPENDENCIES_MAX:
-        reason = f"has {length} digits, {_DEPENDENCIES_MAX} are allowed"
+    if length > DEPENDENCIES_MAX:
+        reason = f"has {length} digits, {DEPENDENCIES_MAX} are allowed"
         yield Refusal("TaskDependencyRangesTooLong", (*path, "taskIdRanges"), reason)
     for index, ids in enumerate(dependencies.task_id_ranges):
         if ids.start > ids.end:
