@@ -1,4 +1,4 @@
-"""The event log: an append-only list of packed entries, written out as JSON Lines.
+"""The event log: an append-only list of packed entries (``log_json`` writes them out).
 
 Its events are state changes, which cover everything in the service's own log (EVT-1).
 
@@ -13,11 +13,9 @@ import json
 from array import array
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import IntEnum
-from typing import NamedTuple, Protocol
-
-from engine.base.units import SECOND_MS
+from typing import NamedTuple
 
 
 class LogSubject(IntEnum):
@@ -48,17 +46,6 @@ class Shape(NamedTuple):
     fields: tuple[tuple[str, Hashable], ...]
     head: str
     tail: str
-
-
-class SubjectIds(Protocol):
-    """A lookup of the ids of an entry's subject, as JSON members with a leading comma."""
-
-    def pool_ids(self, pool: int) -> str: ...  # noqa: D102
-    def node_ids(self, node: int) -> str: ...  # noqa: D102
-    def job_ids(self, job: int) -> str: ...  # noqa: D102
-    def task_ids(self, task: int) -> str: ...  # noqa: D102
-    def schedule_ids(self, schedule: int) -> str: ...  # noqa: D102
-    def upload_ids(self, upload: int) -> str: ...  # noqa: D102
 
 
 class LogEntry(NamedTuple):
@@ -179,20 +166,6 @@ class EventLog:
                 yield LogEntry(seq, when, shape, row_a, row_b)
                 seq += 1
 
-    def json_lines(self, names: SubjectIds, start: int = 0, stop: int | None = None) -> Iterator[str]:
-        """Yield the events as JSON objects without line ends."""
-        second = -1
-        clock = ""
-        for seq, when, shape, row_a, row_b in self.entries(start, stop):
-            if when // SECOND_MS != second:
-                second = when // SECOND_MS
-                moment = self.start + timedelta(seconds=second)
-                clock = moment.strftime("%Y-%m-%dT%H:%M:%S")
-            ms = when % SECOND_MS
-            fraction = f".{ms:03d}".rstrip("0") if ms else ""
-            ids = _ids(names, shape.subject, row_a, row_b)
-            yield (f'{{"seq":{seq},"t":{second}{fraction},"time":"{clock}{fraction}Z",{shape.head}{ids}{shape.tail}}}')
-
     def tally(self) -> Mapping[str, int]:
         """Return the number of events by name, in alphabetical order."""
         by_shape = [0] * len(self.shapes)
@@ -290,23 +263,3 @@ class _Future(NamedTuple):
     @property
     def length(self) -> int:
         return self.start + len(self.columns[0])
-
-
-def _ids(names: SubjectIds, subject: LogSubject, row_a: int, row_b: int) -> str:
-    match subject:
-        case LogSubject.TASK | LogSubject.TASKS_ADDED:
-            return (names.node_ids(row_b) if row_b >= 0 else "") + names.task_ids(row_a)
-        case LogSubject.INSTANCE:
-            return names.node_ids(row_b) + (names.job_ids(row_a) if row_a >= 0 else "")
-        case LogSubject.UPLOAD:
-            return names.node_ids(row_b) + names.upload_ids(row_a)
-        case LogSubject.NODE:
-            return names.node_ids(row_b)
-        case LogSubject.JOB:
-            return names.job_ids(row_a)
-        case LogSubject.POOL:
-            return names.pool_ids(row_a)
-        case LogSubject.SCHEDULE:
-            return names.schedule_ids(row_a)
-        case LogSubject.RUN:
-            return ""

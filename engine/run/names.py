@@ -1,22 +1,21 @@
-"""The names of a log entry's subject: its ids as cached JSON members (see ``engine.events.log``), and as words."""
+"""The names of a log entry's subject: its ids as cached JSON members (see ``engine.events.log_json``), and as words."""
 
 from __future__ import annotations
 
-import json
+from bisect import bisect_left
+from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING
 
 from engine.state.blobs import NO_TASK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.world.world import World
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 class RowNames:
-    """Ids by row, for ``EventLog.json_lines``, and names by row, for ``engine.events.log_text``."""
+    """Ids by row, for ``engine.events.log_json``, and names by row, for ``engine.events.log_text``."""
 
     def __init__(self, world: World) -> None:
         """Create the names of this world's rows."""
@@ -44,11 +43,20 @@ class RowNames:
             text = self._jobs[job] = f',"jobId":{_quoted(self._world.jobs[job].id)}'
         return text
 
-    def task_ids(self, task: int) -> str:
-        """Return the ids of a task and its job."""
-        tasks = self._world.tasks
-        block = tasks.block_of(task)
-        return f'{self.job_ids(block.job)},"taskId":{_quoted(block.source.task_id(task - block.first))}'
+    def tasks_ids(self, tasks: Sequence[int]) -> list[str]:
+        """Return the ids of each of these tasks and its job."""
+        table, rows = self._world.tasks, sorted(set(tasks))
+        found: dict[int, str] = {}
+        at = 0
+        while at < len(rows):
+            block = table.block_of(rows[at])
+            after = bisect_left(rows, block.first + block.source.count, at)
+            of_block = rows[at:after]
+            head = f'{self.job_ids(block.job)},"taskId":'
+            ids = block.source.task_ids([row - block.first for row in of_block])
+            found.update(zip(of_block, [head + _quoted(task_id) for task_id in ids], strict=True))
+            at = after
+        return list(map(found.__getitem__, tasks))
 
     def schedule_ids(self, schedule: int) -> str:
         """Return the id of a job schedule."""
@@ -57,7 +65,7 @@ class RowNames:
     def upload_ids(self, upload: int) -> str:
         """Return the ids of the task that has uploaded a blob, the blob's URL and its bytes."""
         blob = self._world.blobs[upload]
-        task = "" if blob.task == NO_TASK else self.task_ids(blob.task)
+        task = "" if blob.task == NO_TASK else self.tasks_ids([blob.task])[0]
         return f'{task},"url":{_quoted(blob.url)},"bytes":{blob.content.size}'
 
     # -- for people (see ``engine.events.log_text``) --------------------------------------------------------------

@@ -12,6 +12,7 @@ from engine.base import gc_pause
 from engine.base.errors import BatchError
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
+from engine.events.log_json import json_lines
 from engine.rules import acts, commands, reactions
 from engine.rules.commands import Extras
 from engine.run.checkpoints import Checkpoint, Checkpoints
@@ -381,7 +382,7 @@ class Simulation:
 
     def json_lines(self) -> Iterator[str]:
         """Yield the event log so far as JSON Lines, without line ends."""
-        return self.log.json_lines(self.names)
+        return json_lines(self.log, self.names)
 
     def _enter_rules(self) -> None:
         reactions.install(self.world)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base import gc_pause
+from engine.events.log_json import json_lines
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -24,6 +25,6 @@ def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgr
             if not more:
                 simulation.finish()
             if lines is not None:
-                lines.write(simulation.log.json_lines(simulation.names, start=written))
+                lines.write(json_lines(simulation.log, simulation.names, start=written))
                 written = len(simulation.log)
             progress.update(simulation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from engine.events.log_json import json_lines
 from engine.views.log.node_history import NodeHistory
 from engine.views.log.transitions import last_transitions
 from engine.views.rest.account import account_body
@@ -80,6 +81,6 @@ def hook_wire(simulation: Simulation, job_id: str, node: int) -> Body | None:
 
 def event_wire(simulation: Simulation, index: int) -> Body:
     """Return an entry of the log; of tasks that were added together, the first one's."""
-    lines = simulation.log.json_lines(simulation.names, index, index + 1)
+    lines = json_lines(simulation.log, simulation.names, index, index + 1)
     body: Body = json.loads(next(lines))
     return body
