@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -12,7 +13,6 @@ import yaml
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.shortening import quoted, with_short_words
-from engine.scenario.model import ScenarioSource
 from engine.scenario.wording import nearest
 
 BYTE_LIMIT = 64 * 1024 * 1024
@@ -25,6 +25,14 @@ _OTHER_ENCODINGS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioSource:
+    """The source of a scenario: a path or bundled name, and the text."""
+
+    path: str
+    text: str = field(repr=False)
 
 
 def bundled() -> dict[str, Traversable]:

@@ -17,7 +17,7 @@ from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.factors import VARIED
-from engine.scenario.files import read_source
+from engine.scenario.files import ScenarioSource, read_source
 from engine.scenario.model import (
     DEFAULT_START,
     Expectation,
@@ -26,7 +26,6 @@ from engine.scenario.model import (
     Options,
     PoolEntry,
     Scenario,
-    ScenarioSource,
     TimelineEntry,
     WorldSimulation,
     pool_setting,

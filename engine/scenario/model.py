@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.base.errors import Problem
     from engine.base.terms import Plain
     from engine.scenario.factory import TaskFactory
+    from engine.scenario.files import ScenarioSource
     from engine.scenario.tree import Tree
     from engine.specs.account import Account
     from engine.specs.command import Command
@@ -140,14 +141,6 @@ class TimelineEntry:
     tasks: tuple[TaskSpec, ...] = ()
     factory: TaskFactory | None = None
     line: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioSource:
-    """The source of a scenario: a path or bundled name, and the text."""
-
-    path: str
-    text: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

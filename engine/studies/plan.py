@@ -21,7 +21,7 @@ from engine.scenario.factors import (
     repeats,
     split_option,
 )
-from engine.scenario.files import decode
+from engine.scenario.files import ScenarioSource, decode
 from engine.scenario.locations import locate
 from engine.scenario.tree import Tree, parse
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.base.terms import Plain
-    from engine.scenario.model import Scenario, ScenarioSource
+    from engine.scenario.model import Scenario
 
 DEFAULT_SEEDS = tuple(range(1, 21))
 """The seeds of a study that names none: 19 of 20 is the usual question."""

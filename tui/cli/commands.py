@@ -333,15 +333,14 @@ def scenarios() -> int:
 
     Their names can be given wherever a SCENARIO is asked for.
     """
-    from engine import load_scenario
-    from engine.scenario.files import bundled
+    from engine.scenario.files import bundled, headline
 
-    names = bundled()
-    width = max(map(len, names)) + 2
+    shipped = bundled()
+    width = max(map(len, shipped)) + 2
     # A terminal breaks long lines in the middle of words; a pipe gets a line for each scenario.
     columns = max(shutil.get_terminal_size().columns, width + 30) if sys.stdout.isatty() else sys.maxsize
-    for name in names:
-        line = f"{name:<{width}}{load_scenario(name).description}"
+    for name, path in shipped.items():
+        line = f"{name:<{width}}{headline(path.read_text(encoding='utf-8'))[0]}"
         click.echo(textwrap.fill(line, columns, subsequent_indent=" " * width))
     return DONE
 
@@ -447,9 +446,10 @@ cli.add_command(study)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; without ``arguments``, those of the process."""
+    from engine.base import gc_pause
     from tui.saving.targets import standard_streams
 
-    with standard_streams():
+    with standard_streams(), gc_pause.relaxed():  # the imports of a command keep all that they create
         return _status(arguments)
 
 
