@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Enough digits for any currency or share.
 _DIGITS = 6
+_LEVELS = 3  # of a section that are indented: its list, its objects, and the lists in them
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 def document(sim: Simulation) -> dict[str, object]:
@@ -47,7 +49,10 @@ def document(sim: Simulation) -> dict[str, object]:
 
 
 def json_text(sim: Simulation) -> Iterator[str]:
-    """Yield the document as JSON text in pieces, one line for each task: a million tasks need no more memory."""
+    """Yield the document as JSON text in pieces, a line for each task, node and preparation.
+
+    A million tasks need no more memory. Python's encoder writes a line in C, and indented text twenty times as slowly.
+    """
     transitions = TaskTransitions(sim.world)
     opening = "{"
     for name, value in _members(sim, transitions, None).items():
@@ -61,23 +66,31 @@ def json_text(sim: Simulation) -> Iterator[str]:
 
 
 def _jobs_text(sim: Simulation, transitions: TaskTransitions) -> Iterator[str]:
-    encode = json.JSONEncoder(ensure_ascii=False).encode
     opening = "["
     for job in sim.world.jobs.present():
-        body = _indented(_job(sim, job, transitions), "    ")
+        body = _indented(_job(sim, job, transitions), "    ", _LEVELS - 1)
         yield f'{opening}\n    {body.removesuffix("}").rstrip()},\n      "tasks": ['
         separator = ""
         for task in _tasks(sim.world, job, transitions):
-            yield f"{separator}\n        {encode(task)}"
+            yield f"{separator}\n        {_encode(task)}"
             separator = ","
         yield "\n      ]\n    }" if separator else "]\n    }"
         opening = ","
     yield "[]" if opening == "[" else "\n  ]"
 
 
-def _indented(value: object, margin: str) -> str:
-    """Return the JSON text of a value that follows a name in this margin."""
-    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{margin}")
+def _indented(value: object, margin: str, levels: int = _LEVELS) -> str:
+    """Return the JSON text of a value that follows a name in this margin, with so many ``levels`` indented."""
+    if not levels or not value or not isinstance(value, dict | list):
+        return _encode(value)
+    inner = f"{margin}  "
+    if isinstance(value, dict):
+        brackets = "{}"
+        members = [f"{_encode(name)}: {_indented(member, inner, levels - 1)}" for name, member in value.items()]
+    else:
+        brackets = "[]"
+        members = [_indented(member, inner, levels - 1) for member in value]
+    return f"{brackets[0]}\n{inner}" + f",\n{inner}".join(members) + f"\n{margin}{brackets[1]}"
 
 
 def _members(sim: Simulation, transitions: TaskTransitions, jobs: object) -> dict[str, object]:
