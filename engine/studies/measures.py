@@ -9,6 +9,8 @@ from engine.base.units import SECOND_MS
 from engine.views.results import document, totals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from engine.run.simulation import Simulation
 
 Measured = dict[str, object]
@@ -23,20 +25,32 @@ def expectations(sim: Simulation) -> list[bool]:
 
 def summary(sim: Simulation) -> Measured:
     """Return the ``summary`` of the state of a run as JSON, and every measure of a study by its name."""
-    whole = document.summary(sim)
-    waits_ms = sorted(totals.task_waits_ms(sim.world))
-    return whole | {
+    return with_derived(document.summary(sim), totals.task_waits_ms(sim.world), totals.preparation_ms(sim.world))
+
+
+def with_derived(whole: Mapping[str, object], waits_ms: Iterable[int], preparation_ms: int) -> Measured:
+    """Return the ``summary`` of the state of a run with the measures that follow from it and from times.
+
+    Args:
+        whole: The summary.
+        waits_ms: The time from creation to start of each task that has started.
+        preparation_ms: For how long preparations have run on all nodes.
+    """
+    in_order = sorted(waits_ms)
+    return {
+        **whole,
         **{name: cast("dict[str, int]", whole[part])["failed"] for name, part in _FAILED.items()},
-        "waitSecondsMedian": _seconds(percentile(waits_ms, 0.5)),
-        "waitSecondsP95": _seconds(percentile(waits_ms, 0.95)),
-        "preparationSeconds": totals.preparation_ms(sim.world) / SECOND_MS,
+        "waitSecondsMedian": seconds(percentile(in_order, 0.5)),
+        "waitSecondsP95": seconds(percentile(in_order, 0.95)),
+        "preparationSeconds": preparation_ms / SECOND_MS,
     }
 
 
-def _seconds(ms: float | None) -> float | None:
+def seconds(ms: float | None) -> float | None:
+    """Return seconds; None for None."""
     return None if ms is None else ms / SECOND_MS
 
 
 def job_ends(sim: Simulation) -> dict[str, dict[str, float | None]]:
     """Return when each job that is not deleted has ended, in seconds from the start of the run; None if it has not."""
-    return {job.id: {"endSeconds": _seconds(job.end_ms)} for job in sim.world.jobs.present()}
+    return {job.id: {"endSeconds": seconds(job.end_ms)} for job in sim.world.jobs.present()}

@@ -31,17 +31,20 @@ def test_the_example_does_what_it_says(capsys):
 
 
 @pytest.mark.usefixtures("example")
-def test_the_commands_of_the_tour_work():
+def test_the_commands_of_the_tour_work(capsys):
     blocks = re.findall(r"```sh\n(.*?)```", README.read_text(), re.DOTALL)
     lines = re.findall(r"^batchdeck (.+)$", "\n".join(blocks), re.MULTILINE)
     assert len(lines) > 5
     for line in lines:
         call, _, _ = line.partition(" | ")
-        call, _, _ = call.partition(" > ")
+        call, _, file = call.partition(" > ")
         words = call.split()
         if words[0] == "open":  # needs a terminal; that there is such a scenario can be seen without one
             words[0] = "check"
         assert main([*words, "--yes"] if call == "sample" else words) == 0, line
+        printed = capsys.readouterr().out
+        if file:
+            Path(file).write_text(printed)
 
 
 def test_two_commands_stand_alone_on_a_line():

@@ -32,6 +32,7 @@ from tui.cli.arguments import (
     print_warnings,
     scenario_mistakes,
 )
+from tui.cli.comparing import compare
 from tui.cli.importing import import_history
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
 from tui.cli.study import VariantChoice, check_study, study, variant_options
@@ -106,6 +107,7 @@ def cli(context: click.Context) -> None:
       batchdeck sample --yes                    the JobPrepRelease console sample
       batchdeck study my.yaml --seeds 20        which variant to take: many runs, measured
       batchdeck import pool.json job.json ...   what really happened, as a scenario
+      batchdeck compare my.yaml export/         predicted against observed, or two runs
       batchdeck serve my.yaml                   let clients of Azure Batch act on a simulation
       batchdeck rules PREP-16                   a rule of the service that the simulation follows
 
@@ -439,6 +441,7 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
     return DONE
 
 
+cli.add_command(compare)
 cli.add_command(import_history)
 cli.add_command(serve)
 cli.add_command(study)

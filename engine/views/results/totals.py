@@ -11,12 +11,13 @@ from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, RUNNING
 from engine.views.log.transitions import ready_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from engine.run.simulation import Simulation
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.state.pools import Pool
+    from engine.state.task_records import TaskBlock
     from engine.world.world import World
 
 
@@ -80,23 +81,53 @@ def _instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
 def task_waits_ms(world: World) -> list[int]:
     """Return the times from creation to the latest start of the tasks that have started, without deleted ones."""
     tasks, found = world.tasks, list[int]()
+    for block, rows in _present_blocks(world):
+        found += [
+            started_ms - block.created_ms
+            for state, started_ms in zip(tasks.state[rows], tasks.started[rows], strict=True)
+            if state in (RUNNING, COMPLETED) and started_ms != NEVER_MS
+        ]
+    return found
+
+
+def task_runs_ms(world: World) -> list[int]:
+    """Return the times from the latest start to the end of the tasks that have run and ended, without deleted ones."""
+    tasks, found = world.tasks, list[int]()
+    for _, rows in _present_blocks(world):
+        found += [
+            ended_ms - started_ms
+            for state, started_ms, ended_ms in zip(
+                tasks.state[rows], tasks.started[rows], tasks.ended[rows], strict=True
+            )
+            if state == COMPLETED and started_ms != NEVER_MS
+        ]
+    return found
+
+
+def _present_blocks(world: World) -> Iterator[tuple[TaskBlock, slice]]:
+    """Yield the blocks of tasks of jobs that are not deleted, with their rows."""
     for job in world.jobs.present():
         for number in job.blocks:
-            block = tasks.blocks[number]
-            rows = slice(block.first, block.first + block.source.count)
-            found += [
-                started_ms - block.created_ms
-                for state, started_ms in zip(tasks.state[rows], tasks.started[rows], strict=True)
-                if state in (RUNNING, COMPLETED) and started_ms != NEVER_MS
-            ]
-    return found
+            block = world.tasks.blocks[number]
+            yield block, slice(block.first, block.first + block.source.count)
 
 
 def preparation_ms(world: World) -> int:
     """Return the time that the preparations of present jobs have taken, the last run of each on each node."""
-    instances = world.instances
-    rows = (row for job in world.jobs.present() if job.has_prep for row in instances.rows_of_job(job.row))
-    views = map(instances.prep, rows)
+    return _run_ms(map(world.instances.prep, _present_instances(world)))
+
+
+def release_ms(world: World) -> int:
+    """Return the time that the releases of present jobs have taken, the last run of each on each node."""
+    return _run_ms(map(world.instances.release, _present_instances(world)))
+
+
+def _present_instances(world: World) -> Iterator[int]:
+    jobs = (job for job in world.jobs.present() if job.has_prep)
+    return (row for job in jobs for row in world.instances.rows_of_job(job.row))
+
+
+def _run_ms(views: Iterable[InstanceView | None]) -> int:
     return sum(view.end_ms - view.start_ms for view in views if view is not None and view.end_ms is not None)
 
 

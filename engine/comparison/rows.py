@@ -1,0 +1,78 @@
+"""The rows of a comparison: each figure of both sides, with their difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.comparison.figures import MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from engine.comparison.figures import Figures
+
+_DECIMALS, _PERCENT_DECIMALS = 9, 6  # beyond these there is only the error of binary fractions
+
+
+class Change(NamedTuple):
+    """The difference of two numbers, B minus A, and its percent of A; None where there is none."""
+
+    difference: float | None
+    percent: float | None
+
+
+class Row(NamedTuple):
+    """A figure of both sides, its difference, B minus A, and the percent of A. A job's end has its id as ``job_id``."""
+
+    what: str
+    a: float | None
+    b: float | None
+    difference: float | None
+    percent: float | None
+    job_id: str | None = None
+
+    @property
+    def weight(self) -> float:
+        """The size of the difference as a share of the larger value, 0 to 1, by which differences are ranked."""
+        if self.a is None or self.b is None or not self.difference:
+            return 0.0
+        return abs(self.difference) / max(abs(self.a), abs(self.b))
+
+
+def change(a: float | None, b: float | None) -> Change:
+    """Return the change from ``a`` to ``b``."""
+    if a is None or b is None:
+        return Change(None, None)
+    difference = round(b - a, _DECIMALS)
+    return Change(difference, round(100 * difference / a, _PERCENT_DECIMALS) if a else None)
+
+
+def compared(a: Figures, b: Figures) -> list[Row]:
+    """Return a row for each measure, and one for the end of each job of either side, in the order of A, then of B.
+
+    Ids of jobs are compared without regard to case (GEN-1).
+    """
+    rows = [_row(name, a.measures[name], b.measures[name]) for name in MEASURES]
+    there = {job_id.casefold(): end for job_id, end in b.job_ends.items()}
+    here = {job_id.casefold() for job_id in a.job_ends}
+    ends = [(job_id, end, there.get(job_id.casefold())) for job_id, end in a.job_ends.items()]
+    ends += [(job_id, None, end) for job_id, end in b.job_ends.items() if job_id.casefold() not in here]
+    return rows + [_row(f"jobs.{job_id}.endSeconds", one, other, job_id) for job_id, one, other in ends]
+
+
+def _row(what: str, a: float | None, b: float | None, job_id: str | None = None) -> Row:
+    return Row(what, a, b, *change(a, b), job_id)
+
+
+def largest(rows: Iterable[Row], count: int) -> list[Row]:
+    """Return the rows with the largest differences, the largest first; equal ones in their order."""
+    return sorted((row for row in rows if row.weight), key=lambda row: -row.weight)[:count]
+
+
+def as_json(a: str, b: str, rows: Sequence[Row]) -> Mapping[str, object]:
+    """Return a comparison as ``batchdeck compare --output json`` prints it; ``a`` and ``b`` name the sides."""
+    return {
+        "a": a,
+        "b": b,
+        "rows": [{name: getattr(row, name) for name in ("what", "a", "b", "difference", "percent")} for row in rows],
+    }

@@ -1,0 +1,96 @@
+"""A comparison in words: the names of figures, their values, and the largest errors of a prediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.shortening import shortened
+from engine.base.units import SECOND_MS, format_clock
+from engine.comparison.rows import largest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine.comparison.rows import Row
+    from engine.comparison.sides import Side
+
+LABELS = {
+    "makespanSeconds": "end",
+    "costUsd": "cost in USD",
+    "nodeHours": "node hours",
+    "slotUtilization": "slots used",
+    "totalTasks": "tasks",
+    "succeededTasks": "tasks succeeded",
+    "failedTasks": "tasks failed",
+    "failedPreparations": "preparations failed",
+    "failedReleases": "releases failed",
+    "waitSecondsMedian": "waiting, median",
+    "waitSecondsP95": "waiting, p95",
+    "runSecondsMedian": "running, median",
+    "runSecondsP95": "running, p95",
+    "preparationSeconds": "preparation in all",
+    "releaseSeconds": "release in all",
+}
+"""The names of measures for people."""
+
+NAMED_ERRORS = 3
+_MINUTE_S = 60
+_LONGEST_ID = 40
+
+
+def label(row: Row) -> str:
+    """Return the name of a figure for people."""
+    return LABELS[row.what] if row.job_id is None else f"end of {shortened(row.job_id, _LONGEST_ID)}"
+
+
+def value_text(row: Row, value: float | None) -> str:
+    """Return a value of a row; what is not known is a dash."""
+    return "-" if value is None else _amount(row, value)
+
+
+def change_text(row: Row, difference: float) -> str:
+    """Return the difference of a row with its sign; 0 if there is none."""
+    if not difference:
+        return "0"
+    points = "points" if row.what == "slotUtilization" else ""
+    text = f"{100 * abs(difference):.1f} {points}" if points else _amount(row, abs(difference))
+    return f"{'-' if difference < 0 else '+'}{text}"
+
+
+def _amount(row: Row, value: float) -> str:
+    if row.job_id is not None or "Seconds" in row.what:
+        return f"{value:.3g} s" if value < _MINUTE_S else format_clock(round(value * SECOND_MS)).removeprefix("+")
+    if row.what == "slotUtilization":
+        return f"{value:.1%}".replace("%", " %")
+    if row.what == "costUsd":
+        return f"{value:,.2f}" if value >= 1 else f"{value:.4f}"
+    return f"{value:,.2f}" if row.what == "nodeHours" else f"{value:,}"
+
+
+def percent_text(row: Row) -> str:
+    """Return the percent of a row with its sign, ``+12.5 %``; empty if there is no difference, or none in percent."""
+    return f"{row.percent:+,.1f} %" if row.percent else ""
+
+
+def report_card(a: Side, b: Side, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield sentences about the largest errors, if one side predicts what the other has observed."""
+    if a.is_observed == b.is_observed:
+        return
+    errors = largest(rows, NAMED_ERRORS)
+    if not errors:
+        yield "The prediction agrees with the history in every figure that both have."
+        return
+    yield "Predicted against observed, the largest errors:"
+    for number, row in enumerate(errors, start=1):
+        predicted, seen = (row.b, row.a) if a.is_observed else (row.a, row.b)
+        assert predicted is not None
+        assert seen is not None
+        texts = f"predicted {value_text(row, predicted)}, observed {value_text(row, seen)}"
+        yield f"{number}. {label(row)}: {texts}{_too_much(predicted, seen)}."
+
+
+def _too_much(predicted: float, seen: float) -> str:
+    if not seen:
+        return ""
+    share = 100 * (predicted - seen) / seen
+    return f", {abs(share):,.1f} % too {'high' if share > 0 else 'low'}"
