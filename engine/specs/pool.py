@@ -24,6 +24,7 @@ from engine.specs.machine import (
     VirtualMachineConfiguration,
 )
 from engine.specs.network import NetworkConfiguration
+from engine.specs.simulate import OptionalSimulatePool
 
 LoginMode = Annotated[Literal["batch", "interactive"], AnyCase]
 IdentityType = Annotated[Literal["UserAssigned", "None"], AnyCase]
@@ -127,6 +128,7 @@ class PoolSpecification(Spec):
     target_node_communication_mode: NodeCommunicationMode | None = None
     resource_tags: Annotated[dict[str, Text] | None, NO_EFFECT] = None
     application_licenses: Annotated[tuple[Text, ...], NO_EFFECT] = ()
+    simulate: OptionalSimulatePool = None
 
     @property
     def os_family(self) -> OsFamily:

@@ -142,11 +142,8 @@ Rate = Annotated[Number, Field(ge=0, le=MOST_RATE)]
 """A number of events per node and hour (NODE-18, SPOT-10)."""
 
 
-class SimulateNodes(Spec):
-    """The durations of steps in a node's life (TIME-2 to TIME-7), and how often nodes fail (NODE-18).
-
-    A duration of None leaves it to the defaults.
-    """
+class NodeSteps(Spec):
+    """The durations of steps in a node's life (TIME-2 to TIME-7). None leaves a duration to the defaults."""
 
     allocation: Distribution | None = None
     starting: Distribution | None = None
@@ -154,7 +151,24 @@ class SimulateNodes(Spec):
     reboot: Distribution | None = None
     reimage: Distribution | None = None
     removal: Distribution | None = None
+
+
+class SimulateNodes(NodeSteps):
+    """The durations of steps in the life of all nodes, and how often nodes fail (NODE-18)."""
+
     failure_rate: Rate = 0
+
+
+class SimulatePool(NodeSteps):
+    """The durations of steps in the life of one pool's nodes; ``on_node`` has those of a node by its index."""
+
+    on_node: dict[Annotated[int, Field(ge=0)], NodeSteps] = Field(default_factory=dict)
+
+    def duration(self, step: str, node: str | int) -> Distribution | None:
+        """Return how long a step of a node takes, None if nothing is said of it."""
+        own = getattr(self.on_node.get(node), step, None) if isinstance(node, int) else None
+        found: Distribution | None = own if own is not None else getattr(self, step, None)
+        return found
 
 
 class SimulateSpot(Spec):
@@ -199,9 +213,11 @@ class SimulateAutoScale(Spec):
     sample_loss_probability: Annotated[Number, Field(ge=0, le=1)] = 0
 
 
-def _when_written(value: Simulate | None, info: SerializationInfo) -> dict[str, Any] | None:
+def _when_written(value: Spec | None, info: SerializationInfo) -> dict[str, Any] | None:
     return value.written() if value is not None and info.exclude_unset else None
 
 
 # Beside a command line; not part of the service's body.
 OptionalSimulate = Annotated[Simulate | None, PlainSerializer(_when_written)]
+# Beside the settings of a pool; not part of the service's body either.
+OptionalSimulatePool = Annotated[SimulatePool | None, PlainSerializer(_when_written)]

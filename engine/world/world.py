@@ -140,8 +140,14 @@ class World:
         return end_ms < self.latest_ms
 
     def node_ms(self, node_pool: Pool, step: str, *key: str | int) -> int:
-        """Return how long a step in a node's life takes, drawn for this key (TIME); ``simulate.nodes`` wins."""
-        said = getattr(self.scenario.simulate.nodes, step, None)
+        """Return how long a step in a node's life takes, drawn for this key, which begins with the node's index (TIME).
+
+        The pool's ``simulate`` wins, then ``simulate.nodes``.
+        """
+        own = node_pool.spec.simulate
+        said = own.duration(step, key[0]) if own is not None else None
+        if said is None:
+            said = getattr(self.scenario.simulate.nodes, step, None)
         distribution = said if said is not None else getattr(NODE_TIMINGS[node_pool.os], step)
         return draws.draw_ms(distribution, draws.uniform(self.seed, step, node_pool.id.lower(), *key))
 

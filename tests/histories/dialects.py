@@ -84,7 +84,7 @@ def written(state: dict[str, Any], folder: Path, dialect: str) -> list[Path]:
 def _exports(state: dict[str, Any]) -> Iterator[Any]:
     for pool in state["pools"]:
         yield {key: value for key, value in pool.items() if key not in ("nodes", "formerNodes")}
-        yield {"value": pool["nodes"]}
+        yield {"value": pool["nodes"] + pool["formerNodes"]}
     for job in state["jobs"]:
         yield {key: value for key, value in job.items() if key not in ("tasks", "jobPreparationAndReleaseTaskStatus")}
         yield job["tasks"]

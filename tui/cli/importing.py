@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
@@ -46,13 +47,16 @@ class _Given(TypedDict):
 def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
     """Write a scenario of what really happened, as FILE... has it.
 
-    A log in the Standard Workload Format, plain or packed with gzip, becomes a job to which each line adds a task
+    JSON of Azure Batch, as `az batch ... show` and `list` print it, becomes the pools and jobs that it tells of, in
+    which everything happens when it really did: pools, jobs, tasks, nodes, and the preparation and release status of
+    jobs, in any number of files or folders. A log in the Standard Workload Format, plain or packed with gzip, becomes a job to which each line adds a task
     when it was submitted. A workflow becomes a job of tasks with dependencies and files. Whatever had to be assumed is
     a comment line of the scenario, and what was left out is a warning. `batchdeck check` and `batchdeck run` take the
     scenario as any other.
 
     \b
     Examples:
+      batchdeck import pool.json job.json tasks.json prep.json nodes.json -o risk.yaml
       batchdeck import --swf NASA-iPSC-1993-3.1-cln.swf.gz --nodes 1 --slots 128 > nasa.yaml
       batchdeck import --swf theta.swf -o theta.yaml         the pool is that of the log's header
       batchdeck import --wfformat montage.json > montage.yaml
@@ -97,11 +101,12 @@ def _imported(kind: FileKind | None, files: tuple[str, ...], shape: PoolShape) -
         ScenarioError: The files have mistakes.
         click.UsageError: There is more than one file of a kind that is read alone.
     """
-    from engine.histories import swf, wfformat
+    from engine.histories import azure, swf, wfformat
+    from engine.histories.history import read_history
     from engine.histories.kinds import FileKind
 
     if kind is None:
-        raise click.UsageError("name the kind of the files with --swf or --wfformat.")
+        return azure.imported(read_history(map(Path, files)), shape)
     if len(files) > 1:
         raise click.UsageError(f"{kind.value[0]} takes one FILE at a time.")
     make = swf.imported if kind is FileKind.SWF else wfformat.imported

@@ -1,0 +1,310 @@
+"""A history of Azure Batch as a scenario: the same pools, jobs and tasks, which do what they really did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.base.errors import ScenarioError
+from engine.base.units import format_duration, format_utc
+from engine.histories.history import History, Record
+from engine.histories.ids import batch_ids
+from engine.histories.imported import Imported, PoolShape
+from engine.histories.jobs import JobStory, created_ms, job_story
+from engine.histories.nodes import NodeLife, lives
+from engine.histories.occupancy import Occupancy
+from engine.histories.pools import Event, PoolStory, count, fitted, pool_story
+from engine.histories.reading import Source
+from engine.histories.repair import acceptable
+from engine.specs.account import Quotas
+from engine.specs.catalogue import vm_size
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_VM_SIZE = "standard_d2s_v3"
+"""Of nodes of which the history does not tell the size."""
+
+
+def imported(history: History, shape: PoolShape | None = None) -> Imported:
+    """Return the scenario of a history.
+
+    Times count from the creation of the first job. ``shape`` overrides the nodes and task slots of all pools.
+
+    Raises:
+        ScenarioError: There is no job, or no time of any.
+    """
+    begins = {str(job.body["id"]): created_ms(job, history.tasks.get(str(job.body["id"]), ())) for job in history.jobs}
+    known = [moment for moment in begins.values() if moment is not None]
+    if not known:
+        first = history.jobs[0].source if history.jobs else _any(history)
+        what = (
+            "nothing tells when the jobs were created" if history.jobs else "there is no job and no task in the files"
+        )
+        raise ScenarioError([first.problem(f"{what}: a scenario begins with the first job")])
+    return _Importer(history, shape or PoolShape(), min(known)).imported()
+
+
+def _any(history: History) -> Source:
+    groups = (*history.nodes.values(), *history.tasks.values(), *history.instances.values())
+    return next(record.source for records in (history.pools, history.schedules, *groups) for record in records)
+
+
+class _Importer:
+    """The making of one scenario."""
+
+    def __init__(self, history: History, shape: PoolShape, zero_ms: int) -> None:
+        self._history = history
+        self._shape = shape
+        self._zero_ms = zero_ms
+        self._sentences: list[str] = []
+        self._lives = lives(history)
+        self._ids = batch_ids(str(job.body["id"]) for job in history.jobs)
+
+    def imported(self) -> Imported:
+        """Return the scenario."""
+        bodies, automatic = self._pool_bodies()
+        stories = {key: self._pool_story(body) for key, body in (bodies | automatic).items()}
+        jobs = self._job_stories(bodies | automatic)
+        document = self._document(
+            [stories[key] for key in bodies], jobs, {key: stories[key] for key in automatic}, list(stories.values())
+        )
+        events = sorted(
+            (event for part in ([stories[key] for key in bodies], jobs) for story in part for event in story.events),
+            key=lambda event: event.at_ms,
+        )
+        self._accept(document, events)
+        if events:
+            document["timeline"] = [self._entry(event) for event in events]
+        return Imported(document, self._assumptions(document), self._history.warnings)
+
+    # --- pools
+
+    def _pool_bodies(self) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+        """Return the bodies of pools by their ids in lower case, those of auto pools apart."""
+        bodies = {str(pool.body["id"]).casefold(): dict(pool.body) for pool in self._history.pools}
+        automatic: dict[str, dict[str, Any]] = {}
+        for job in self._history.jobs:
+            settings = job.body.get("poolInfo", {}).get("autoPoolSpecification")
+            pool_id = _pool_id(job)
+            key = pool_id.casefold()
+            if isinstance(settings, dict):
+                pool = settings.get("pool")
+                made = bodies.pop(key, {"creationTime": job.body.get("creationTime")})
+                automatic[key] = (pool if isinstance(pool, dict) else {}) | {
+                    "id": pool_id,
+                    "creationTime": made.get("creationTime"),
+                }
+            elif key not in bodies and key not in automatic:
+                bodies[key] = self._assumed_pool(pool_id, self._lives.get(key, []))
+        return bodies, automatic
+
+    def _assumed_pool(self, pool_id: str, nodes: Sequence[NodeLife]) -> dict[str, Any]:
+        """Return a pool of which there is no body."""
+        listed = self._history.nodes.get(pool_id, ())
+        size = next((str(node.body["vmSize"]) for node in listed if node.body.get("vmSize")), _VM_SIZE)
+        count = max(1, len(nodes))
+        slots = _most_at_once(nodes)
+        self._sentences.append(
+            f"Assumed: the pool {pool_id}, of which there is no body, has {count:,} nodes of size {size} with "
+            f"{slots:,} task slots each."
+        )
+        return {"id": pool_id, "vmSize": size, "targetDedicatedNodes": count, "taskSlotsPerNode": slots}
+
+    def _pool_story(self, body: dict[str, Any]) -> PoolStory:
+        nodes = self._lives.get(str(body["id"]).casefold(), [])
+        story = pool_story(body, nodes, self._zero_ms)
+        if self._shape.slots is not None:
+            story.body["taskSlotsPerNode"] = self._shape.slots
+        if self._shape.nodes is not None and "enableAutoScale" not in story.body:
+            story.body["targetDedicatedNodes"] = self._shape.nodes
+            story.body.pop("targetLowPriorityNodes", None)
+            story = story._replace(events=())
+        return story
+
+    # --- jobs
+
+    def _job_stories(self, bodies: Mapping[str, Mapping[str, Any]]) -> list[JobStory]:
+        history = self._history
+        slots = {key: int(body.get("taskSlotsPerNode") or 1) for key, body in bodies.items()}
+        occupancy = Occupancy(history, self._lives, slots)
+        found: list[JobStory] = []
+        for job in history.jobs:
+            job_id = str(job.body["id"])
+            nodes = self._lives.get(_pool_id(job).casefold(), [])
+            indexes = {life.node_id: index for index, life in enumerate(nodes)}
+            tasks, instances = history.tasks.get(job_id, ()), history.instances.get(job_id, ())
+            found.append(job_story(job, tasks, instances, indexes, occupancy))
+        return sorted(found, key=lambda story: story.created_ms)
+
+    def _job_body(self, story: JobStory, automatic: Mapping[str, PoolStory]) -> dict[str, Any]:
+        """Return an entry of ``jobs``: with a valid id, its pool, and when it is added."""
+        body = dict(story.body)
+        tasks = body.pop("tasks")
+        entry: dict[str, Any] = {"id": self._ids[story.job_id]}
+        if story.created_ms > self._zero_ms:
+            entry["at"] = format_duration(story.created_ms - self._zero_ms)
+        entry |= {name: value for name, value in body.items() if name != "id"}
+        pool_info = dict(entry.get("poolInfo", {}))
+        settings = pool_info.get("autoPoolSpecification")
+        job = next(job for job in self._history.jobs if job.body["id"] == story.job_id)
+        if settings is not None:
+            own = automatic[_pool_id(job).casefold()].body
+            pool = {name: value for name, value in own.items() if name not in ("id", "at")}
+            pool_info["autoPoolSpecification"] = settings | {"pool": pool}
+        elif not pool_info.get("poolId"):
+            pool_info["poolId"] = _pool_id(job)
+        entry["poolInfo"] = pool_info
+        return entry | {"tasks": tasks}
+
+    # --- the document
+
+    def _document(
+        self,
+        pools: Sequence[PoolStory],
+        jobs: Sequence[JobStory],
+        automatic: Mapping[str, PoolStory],
+        stories: Sequence[PoolStory],
+    ) -> dict[str, Any]:
+        ids = list(self._ids.values())
+        document: dict[str, Any] = {
+            "scenario": ids[0],
+            "description": f"What {'the job' if len(ids) == 1 else f'{len(ids):,} jobs'} really did.",
+            "startTime": format_utc(_EPOCH, self._zero_ms),
+        }
+        job_bodies = [self._job_body(story, automatic) for story in jobs]
+        account = _account(stories, job_bodies, jobs)
+        if account:
+            document["account"] = account
+        steps = fitted([story.steps for story in stories])
+        if steps:
+            document["simulate"] = {"nodes": steps}
+        document["pools"] = [story.body for story in pools]
+        document["jobs"] = job_bodies
+        return document
+
+    def _entry(self, event: Event) -> dict[str, Any]:
+        body = event.body
+        if "jobId" in body:
+            body = body | {"jobId": self._ids[body["jobId"]]}
+        return {"at": format_duration(max(0, event.at_ms - self._zero_ms)), event.command: body}
+
+    def _accept(self, document: dict[str, Any], events: Iterable[Event]) -> None:
+        """Take out what a scenario cannot have. Of tasks that are alike one is tried, for all of them."""
+        samples: dict[str, list[dict[str, Any]]] = {}
+        lists = [job["tasks"] for job in document["jobs"]]
+        lists += [event.body["tasks"] for event in events if event.command == "addTasks"]
+        for tasks in lists:
+            for task in tasks:
+                rest = {name: value for name, value in task.items() if name not in _PLAIN}
+                if rest:
+                    samples.setdefault(str(rest), []).append(task)
+        trial = [dict(alike[0], id=f"sample-{number}") for number, alike in enumerate(samples.values(), start=1)]
+        jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
+        jobs.append({"id": "samples", "poolInfo": dict(jobs[0]["poolInfo"]), "usesTaskDependencies": True})
+        jobs[-1]["tasks"] = trial
+        self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": _VM_SIZE})
+        document["jobs"] = [
+            tried | {"tasks": tasks} for tried, tasks in zip(jobs, lists[: len(document["jobs"])], strict=False)
+        ]
+        for alike, tried in zip(samples.values(), trial, strict=True):
+            for task in alike:
+                for name in [name for name in task if name not in _PLAIN]:
+                    if name not in tried:
+                        del task[name]
+                    else:
+                        task[name] = tried[name]
+
+    def _assumptions(self, document: Mapping[str, Any]) -> tuple[str, ...]:
+        sentences = [
+            f"Made of a history: times count from the creation of the first job, {document['startTime']}.",
+            "A process takes a second to start (TIME-10), which is left out of its duration.",
+        ]
+        retried = any("attempts" in task["simulate"] for job in document["jobs"] for task in job["tasks"])
+        if retried:
+            sentences.append(
+                "Assumed: failed attempts had exit code 1 and the time between the last task on the node and the last "
+                "attempt, which is the only one that the service tells of."
+            )
+        changed = [f"{old} is {new}" for old, new in self._ids.items() if old != new]
+        if changed:
+            sentences.append(f"Ids that Batch does not allow for new jobs are changed: {', '.join(changed)}.")
+        if self._history.schedules:
+            sentences.append("Job schedules are left out: each of their jobs is a job of its own.")
+        return (*sentences, *self._sentences)
+
+
+_PLAIN = frozenset({"id", "commandLine", "simulate", "dependsOn", "displayName", "requiredSlots"})
+
+
+def _pool_id(job: Record) -> str:
+    """Return the id of a job's pool, which a history need not tell."""
+    for part in ("executionInfo", "poolInfo"):
+        value = job.body.get(part, {}).get("poolId")
+        if isinstance(value, str) and value:
+            return value
+    return "pool"
+
+
+def _most_at_once(nodes: Iterable[NodeLife]) -> int:
+    """Return the most processes that ran on a node at a time."""
+    most = 1
+    for life in nodes:
+        changes = sorted((moment, step) for start, end in life.work for moment, step in ((start, 1), (end, -1)))
+        running = 0
+        for _, step in changes:
+            running += step
+            most = max(most, running)
+    return min(most, 256)
+
+
+def _account(
+    pools: Sequence[PoolStory], jobs: Sequence[Mapping[str, Any]], stories: Sequence[JobStory]
+) -> dict[str, Any]:
+    """Return the account: quotas, applications and certificates that pools, jobs and tasks ask for."""
+    quotas = Quotas()
+    account: dict[str, Any] = {}
+    needed = {"dedicatedCores": 0, "lowPriorityCores": 0}
+    for pool in pools:
+        size = vm_size(str(pool.body.get("vmSize")))
+        cores = size.cores if size is not None else 2
+        needed["dedicatedCores"] += cores * max(
+            count(pool.nodes, dedicated=True), int(pool.body.get("targetDedicatedNodes") or 0)
+        )
+        needed["lowPriorityCores"] += cores * max(
+            count(pool.nodes, dedicated=False), int(pool.body.get("targetLowPriorityNodes") or 0)
+        )
+    needed |= {"pools": len(pools), "activeJobsAndSchedules": len(jobs)}
+    enough = {"dedicatedCores": quotas.dedicated_cores, "lowPriorityCores": quotas.low_priority_cores}
+    enough |= {"pools": quotas.pools, "activeJobsAndSchedules": quotas.active_jobs_and_schedules}
+    more = {name: count for name, count in needed.items() if count > enough[name]}
+    if more:
+        account["quotas"] = more
+    added = [event.body["tasks"] for story in stories for event in story.events if event.command == "addTasks"]
+    everything = ([pool.body for pool in pools], jobs, added)
+    applications: dict[str, set[str]] = {}
+    for reference in _found("applicationPackageReferences", everything):
+        applications.setdefault(str(reference.get("applicationId")), set()).add(str(reference.get("version") or "1"))
+    if applications:
+        account["applications"] = [
+            {"id": name, "versions": sorted(versions), "defaultVersion": max(versions)}
+            for name, versions in sorted(applications.items())
+        ]
+    thumbprints = {str(reference.get("thumbprint")) for reference in _found("certificateReferences", everything)}
+    if thumbprints:
+        account["certificates"] = [{"thumbprint": thumbprint} for thumbprint in sorted(thumbprints)]
+    if any(True for _ in _found("autoStorageContainerName", everything)):
+        account["storageAccount"] = "history"
+    return account
+
+
+def _found(name: str, value: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the mappings in each list of this name, however deep; for any other value an empty one."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == name:
+                yield from (each for each in inner) if isinstance(inner, list) else ({},)
+            elif key != "simulate":
+                yield from _found(name, inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _found(name, inner)

@@ -1,0 +1,187 @@
+"""The lives of nodes, as a history tells them: when each came, was ready for work, was rebooted, and left."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from engine.histories.checks import epoch_ms
+
+if TYPE_CHECKING:
+    from engine.histories.history import History
+    from engine.histories.objects import Body
+
+_ALLOCATED_IN_ID = re.compile(r"-(\d{8})t(\d{6})z$")
+_INSTANCE_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
+_AT_WORK = frozenset({"idle", "running"})
+
+
+@dataclass(slots=True)
+class NodeLife:
+    """The life of a node, in milliseconds since 1970; None is what the history does not tell.
+
+    ``is_listed`` is true if there is a body of the node, ``left_ms`` the moment at which it began to leave its pool.
+    ``work`` are the times of its processes, in order.
+    """
+
+    node_id: str
+    dedicated: bool
+    is_listed: bool = False
+    reboot_asked_ms: int | None = None
+    allocated_ms: int | None = None
+    booted_ms: int | None = None
+    ready_ms: int | None = None
+    rebooted_ms: int | None = None
+    usable_again_ms: int | None = None
+    left_ms: int | None = None
+    start_info: Body | None = None
+    work: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def came_ms(self) -> int:
+        """The first moment at which the node is known to be there."""
+        known = (self.allocated_ms, self.booted_ms, self.ready_ms, self.work[0][0] if self.work else None)
+        return next((moment for moment in known if moment is not None), 0)
+
+    @property
+    def last_ms(self) -> int | None:
+        """The end of its last process."""
+        return max((end for _, end in self.work), default=None)
+
+    def last_work(self, before_ms: int) -> tuple[int, int] | None:
+        """Return the process that started last before a moment."""
+        found = bisect_right(self.work, (before_ms, 0)) - 1
+        return self.work[found] if found >= 0 else None
+
+    def first_work(self, from_ms: int) -> int | None:
+        """Return the start of the first process from a moment on."""
+        return next((start for start, _ in self.work if start >= from_ms), None)
+
+
+def lives(history: History) -> dict[str, list[NodeLife]]:
+    """Return the nodes of each pool, by its id in lower case, in the order in which they came."""
+    found: dict[str, dict[str, NodeLife]] = {}
+    for pool_id, node_id, start, end in _work(history):
+        pool = found.setdefault(pool_id.casefold(), {})
+        life = pool.get(node_id)
+        if life is None:
+            life = pool[node_id] = NodeLife(node_id, not node_id.endswith("_p"))
+        life.work.append((start, end))
+    for pool_id, records in history.nodes.items():
+        pool = found.setdefault(pool_id.casefold(), {})
+        for record in records:
+            node_id = str(record.body["id"])
+            life = pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
+            _read(life, record.body, is_former=record.is_former)
+    requeued = _requeues(history)
+    for pool_id, pool in found.items():
+        has_list = any(life.is_listed for life in pool.values())
+        for life in pool.values():
+            life.work.sort()
+            _complete(life, has_list=has_list)
+            _find_reboot(life, requeued.get(pool_id, ()))
+        found[pool_id] = dict(sorted(pool.items(), key=lambda item: item[1].came_ms))
+    return {pool_id: list(pool.values()) for pool_id, pool in found.items()}
+
+
+def _work(history: History) -> Iterator[tuple[str, str, int, int]]:
+    """Yield pool, node, start and end of each process of a job; one that has no end ends at its start."""
+    pools = {str(job.body["id"]): _pool_of(job.body) for job in history.jobs}
+    for job_id, tasks in history.tasks.items():
+        for record in tasks:
+            where, info = record.body.get("nodeInfo", {}), record.body.get("executionInfo", {})
+            pool_id = where.get("poolId") or pools[job_id]
+            for each in (info, *_subtasks(record.body)):
+                at = each.get("nodeInfo", where)
+                yield from _process(pool_id, at.get("nodeId"), each)
+    for job_id, instances in history.instances.items():
+        for record in instances:
+            for name in _INSTANCE_INFOS:
+                pool_id = record.body.get("poolId") or pools[job_id]
+                yield from _process(pool_id, record.body["nodeId"], record.body.get(name, {}))
+
+
+def _requeues(history: History) -> dict[str, list[int]]:
+    """Return the moments at which tasks were requeued, by the pool of their job in lower case."""
+    found: dict[str, list[int]] = {}
+    for job in history.jobs:
+        for record in history.tasks.get(str(job.body["id"]), ()):
+            moment = epoch_ms(record.body.get("executionInfo", {}).get("lastRequeueTime"))
+            if moment is not None:
+                found.setdefault(str(_pool_of(job.body)).casefold(), []).append(moment)
+    return found
+
+
+def _find_reboot(life: NodeLife, requeued: Iterable[int]) -> None:
+    """Find out when a reboot was asked for: when a task was requeued, else after the last process before it."""
+    if life.rebooted_ms is None:
+        return
+    before = life.last_work(life.rebooted_ms)
+    earliest = before[0] if before is not None else life.came_ms
+    asked = [moment for moment in requeued if earliest < moment <= life.rebooted_ms]
+    ended = before[1] if before is not None else earliest
+    life.reboot_asked_ms = min(asked, default=min(ended, life.rebooted_ms))
+
+
+def _subtasks(body: Body) -> Iterable[Mapping[str, object]]:
+    subtasks = body.get("subtasks")
+    return [each for each in subtasks if isinstance(each, dict)] if isinstance(subtasks, list) else ()
+
+
+def _process(pool_id: object, node_id: object, info: Mapping[str, object]) -> Iterator[tuple[str, str, int, int]]:
+    start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+    if isinstance(pool_id, str) and isinstance(node_id, str) and start is not None:
+        yield pool_id, node_id, start, max(start, end if end is not None else start)
+
+
+def _pool_of(job: Body) -> object:
+    return job.get("executionInfo", {}).get("poolId") or job.get("poolInfo", {}).get("poolId")
+
+
+def _read(life: NodeLife, body: Body, *, is_former: bool) -> None:
+    """Take what the body of a node tells."""
+    life.is_listed = True
+    if isinstance(body.get("isDedicated"), bool):
+        life.dedicated = body["isDedicated"]
+    life.allocated_ms = epoch_ms(body.get("allocationTime"))
+    life.booted_ms = epoch_ms(body.get("lastBootTime"))
+    life.start_info = body.get("startTaskInfo")
+    changed = epoch_ms(body.get("stateTransitionTime"))
+    if is_former or body.get("state") == "leavingpool":
+        life.left_ms = changed
+    elif body.get("state") in _AT_WORK:
+        life.ready_ms = changed
+
+
+def _complete(life: NodeLife, *, has_list: bool) -> None:
+    """Find out when the node was ready: at the latest when its first process started."""
+    if life.allocated_ms is None:
+        life.allocated_ms = _allocated_in(life.node_id)
+    first = life.work[0][0] if life.work else None
+    if first is not None and life.booted_ms is not None and life.booted_ms > first:
+        life.rebooted_ms, life.booted_ms = life.booted_ms, None
+        life.usable_again_ms = life.first_work(life.rebooted_ms) or life.ready_ms
+        life.ready_ms = None
+    started = epoch_ms(life.start_info.get("startTime")) if life.start_info else None
+    if life.rebooted_ms is None and started is not None:
+        life.ready_ms = started
+    elif first is not None:
+        life.ready_ms = first if life.ready_ms is None else min(life.ready_ms, first)
+    if not life.is_listed and has_list:
+        life.left_ms = life.last_ms
+
+
+def _allocated_in(node_id: str) -> int | None:
+    """Return the moment of allocation that the id of a node has in it where it does."""
+    found = _ALLOCATED_IN_ID.search(node_id.lower())
+    if found is None:
+        return None
+    try:
+        moment = datetime.strptime(found[1] + found[2], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return round(moment.timestamp() * 1000)

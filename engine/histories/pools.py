@@ -1,0 +1,266 @@
+"""Pools of a history: their nodes come, are ready, rebooted and gone when they really were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean, median, pstdev
+from typing import Any, NamedTuple
+
+from engine.base.units import MINUTE_MS, SECOND_MS, format_duration, parse_duration
+from engine.histories.bodies import created
+from engine.histories.checks import epoch_ms
+from engine.histories.nodes import NodeLife
+from engine.histories.processes import on_nodes, outcome
+from engine.specs.catalogue import PREP_RELEASE_DURATION_MS
+from engine.specs.pool import PoolSpec
+
+_LATEST_FIRST_MS = 5 * MINUTE_MS  # a node that comes later after the creation of its pool comes with a resize
+_APART_MS = 2 * MINUTE_MS  # nodes that come so long after the one before come with another resize
+_ALLOCATION_MS = 45 * SECOND_MS  # of a node of a later resize, unless earlier ones tell otherwise (TIME-2)
+_REBOOT_SHARE = 3  # a node is ready after a reboot in this part of the time that it took at first (TIME-5)
+_AT_ONCE_MS = SECOND_MS
+
+
+class Event(NamedTuple):
+    """An entry of the timeline, with its time in milliseconds since 1970."""
+
+    at_ms: int
+    command: str
+    body: dict[str, Any]
+
+
+class PoolStory(NamedTuple):
+    """The story of a pool: its nodes, its body, and the commands that change its nodes.
+
+    ``steps`` are the durations of the first steps in the lives of its nodes, as far as the history tells them.
+    """
+
+    pool_id: str
+    nodes: tuple[NodeLife, ...]
+    body: dict[str, Any]
+    events: tuple[Event, ...]
+    steps: dict[str, list[int]]
+
+
+class _Cohort(NamedTuple):
+    """Nodes that came together, and when they were requested."""
+
+    asked_ms: int
+    nodes: list[NodeLife]
+
+
+def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) -> PoolStory:
+    """Return the story of a pool; a scenario begins at ``zero_ms``, and with the nodes that were there by then."""
+    new = created(body, PoolSpec)
+    created_ms = epoch_ms(body.get("creationTime"))
+    begin_ms = max(zero_ms, created_ms if created_ms is not None else zero_ms)
+    if begin_ms > zero_ms:
+        new["at"] = format_duration(begin_ms - zero_ms)
+    scales_itself = body.get("enableAutoScale") is True
+    steps = _steps(nodes, created_ms)
+    events: list[Event] = []
+    asked: dict[str, int] = {}
+    if scales_itself:
+        for name in ("targetDedicatedNodes", "targetLowPriorityNodes"):
+            new.pop(name, None)
+        interval = _interval_ms(body)
+        asked = {life.node_id: _evaluated_before(life, begin_ms, interval) for life in nodes}
+    elif nodes:
+        cohorts = _cohorts(nodes, begin_ms, steps["allocation"])
+        asked = {life.node_id: cohort.asked_ms for cohort in cohorts for life in cohort.nodes}
+        first = cohorts[0].nodes
+        if not any(life.is_listed for life in nodes):
+            new["targetDedicatedNodes"] = max(_target(body, "targetDedicatedNodes"), count(first, dedicated=True))
+            new["targetLowPriorityNodes"] = max(_target(body, "targetLowPriorityNodes"), count(first, dedicated=False))
+        else:
+            new["targetDedicatedNodes"] = count(first, dedicated=True)
+            new["targetLowPriorityNodes"] = count(first, dedicated=False)
+        if not new["targetLowPriorityNodes"]:
+            del new["targetLowPriorityNodes"]
+        events += _changes(new["id"], nodes, cohorts)
+    if not scales_itself and "targetLowPriorityNodes" not in new:
+        new.setdefault("targetDedicatedNodes", 0)
+    own = {
+        index: steps_of
+        for index, life in enumerate(nodes)
+        if (steps_of := _own_steps(life, asked.get(life.node_id, begin_ms), begin_ms))
+    }
+    events += _reboots(new["id"], nodes, own, begin_ms)
+    if own:
+        new["simulate"] = {"onNode": {index: _written(each) for index, each in own.items()}}
+    _start_task(new, nodes, begin_ms)
+    return PoolStory(str(body["id"]), tuple(nodes), new, tuple(events), steps)
+
+
+def _target(body: dict[str, Any], name: str) -> int:
+    value = body.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def count(nodes: Sequence[NodeLife], *, dedicated: bool) -> int:
+    """Return the number of dedicated or of Spot nodes."""
+    return sum(life.dedicated is dedicated for life in nodes)
+
+
+def _interval_ms(body: dict[str, Any]) -> int:
+    given = body.get("autoScaleEvaluationInterval")
+    try:
+        ms = parse_duration(given) if isinstance(given, str) else None
+    except ValueError:
+        ms = None
+    return ms or 15 * MINUTE_MS
+
+
+def _evaluated_before(life: NodeLife, begin_ms: int, interval_ms: int) -> int:
+    """Return the evaluation of a formula that asked for the node: the last one before the node came."""
+    return begin_ms + max(0, life.came_ms - begin_ms) // interval_ms * interval_ms
+
+
+def _steps(nodes: Sequence[NodeLife], created_ms: int | None) -> dict[str, list[int]]:
+    """Return how long the first steps in the lives of nodes took, where both ends of a step are known."""
+    steps: dict[str, list[int]] = {"allocation": [], "starting": [], "ready": []}
+    for life in nodes:
+        came, boot, ready = life.allocated_ms, life.booted_ms, life.ready_ms
+        if came is not None and created_ms is not None and 0 <= came - created_ms <= _LATEST_FIRST_MS:
+            steps["allocation"].append(came - created_ms)
+        if came is not None and boot is not None and boot >= came:
+            steps["starting"].append(boot - came)
+        if boot is not None and ready is not None and ready >= boot:
+            steps["ready"].append(ready - boot)
+    return steps
+
+
+def _cohorts(nodes: Sequence[NodeLife], begin_ms: int, allocations: Sequence[int]) -> list[_Cohort]:
+    """Return the nodes of the creation of the pool, which may be none, and then those of each resize."""
+    cohorts = [_Cohort(begin_ms, [])]
+    usual_ms = round(median(allocations)) if allocations else _ALLOCATION_MS
+    before_ms = begin_ms
+    for life in nodes:
+        came_ms = max(begin_ms, life.came_ms)
+        is_first = len(cohorts) == 1 and came_ms - begin_ms <= _LATEST_FIRST_MS
+        if not is_first and (len(cohorts) == 1 or came_ms - before_ms > _APART_MS):
+            cohorts.append(_Cohort(max(came_ms - usual_ms, before_ms + SECOND_MS), []))
+        cohorts[-1].nodes.append(life)
+        before_ms = came_ms
+    return cohorts
+
+
+class _Leaving(NamedTuple):
+    """Nodes that are to leave by one command, which is given after ``after_ms`` and until ``until_ms``."""
+
+    after_ms: int
+    until_ms: int
+    indexes: tuple[int, ...]
+    drains: bool
+
+
+def _changes(pool_id: str, nodes: Sequence[NodeLife], cohorts: list[_Cohort]) -> Iterator[Event]:
+    """Yield the resizes of a pool and the removals of nodes, one after the other: the service refuses others."""
+    wanted: list[tuple[int, int, _Cohort | _Leaving]] = [
+        (cohort.asked_ms, max((life.came_ms for life in cohort.nodes), default=cohort.asked_ms), cohort)
+        for cohort in cohorts
+    ]
+    for group in _leaving(nodes):
+        at_ms = group.after_ms + 1 if group.drains else group.until_ms
+        wanted.append((at_ms, max(nodes[index].left_ms or 0 for index in group.indexes), group))
+    wanted.sort(key=lambda change: change[:2])
+    free_ms = 0
+    there: list[NodeLife] = []
+    for number, (wanted_ms, end_ms, change) in enumerate(wanted):
+        at_ms = max(wanted_ms, free_ms)
+        free_ms = max(at_ms, end_ms) + SECOND_MS
+        if isinstance(change, _Cohort):
+            there += change.nodes
+            body: dict[str, Any] = {"poolId": pool_id, "targetDedicatedNodes": count(there, dedicated=True)}
+            if not all(life.dedicated for life in nodes):
+                body["targetLowPriorityNodes"] = count(there, dedicated=False)
+            if number:
+                yield Event(at_ms, "resizePool", body)
+        else:
+            there = [life for life in there if life not in [nodes[index] for index in change.indexes]]
+            body = {"poolId": pool_id, "nodeList": list(change.indexes)}
+            if change.drains:
+                body["nodeDeallocationOption"] = "taskcompletion"
+            yield Event(at_ms, "removeNodes", body)
+
+
+def _leaving(nodes: Sequence[NodeLife]) -> list[_Leaving]:
+    """Return the nodes that left their pool while it was in use, in groups that may have left by one command."""
+    last_ms = max((life.last_ms or 0 for life in nodes), default=0)
+    groups: list[_Leaving] = []
+    for index, life in sorted(enumerate(nodes), key=lambda item: item[1].left_ms or 0):
+        left_ms = life.left_ms
+        if left_ms is None or (not life.is_listed and left_ms >= last_ms - MINUTE_MS):
+            continue
+        before = life.last_work(left_ms)
+        drains = before is not None and abs(before[1] - left_ms) <= _AT_ONCE_MS
+        after_ms = before[0] if drains and before is not None else left_ms - 1
+        last = groups[-1] if groups else None
+        if last is not None and max(after_ms, last.after_ms) < min(left_ms, last.until_ms):
+            both = max(after_ms, last.after_ms), min(left_ms, last.until_ms), (*last.indexes, index)
+            groups[-1] = _Leaving(*both, drains or last.drains)
+        else:
+            groups.append(_Leaving(after_ms, left_ms, (index,), drains))
+    return groups
+
+
+def _own_steps(life: NodeLife, asked_ms: int, begin_ms: int) -> dict[str, int]:
+    """Return how long the steps of this node take from the moment at which it was requested."""
+    came_ms = max(asked_ms, life.came_ms)
+    steps = {"allocation": came_ms - asked_ms}
+    ready_ms = life.ready_ms
+    if life.rebooted_ms is not None and life.rebooted_ms <= begin_ms:
+        ready_ms = life.usable_again_ms
+    if life.booted_ms is None and ready_ms is None:
+        return steps
+    booted_ms = max(came_ms, life.booted_ms if life.booted_ms is not None else came_ms)
+    steps["starting"] = booted_ms - came_ms
+    if ready_ms is not None:
+        steps["ready"] = max(booted_ms, ready_ms) - booted_ms
+    if life.left_ms is not None:
+        steps["removal"] = 0
+    return steps
+
+
+def _reboots(pool_id: str, nodes: Sequence[NodeLife], own: dict[int, dict[str, int]], begin_ms: int) -> Iterator[Event]:
+    """Yield a reboot for each node that booted after it had worked, and let it take as long as it really did."""
+    for index, life in enumerate(nodes):
+        if life.rebooted_ms is None or life.rebooted_ms <= begin_ms or life.reboot_asked_ms is None:
+            continue
+        at_ms = max(begin_ms, life.reboot_asked_ms)
+        started_ms = epoch_ms((life.start_info or {}).get("startTime"))
+        up_ms = started_ms if started_ms is not None and started_ms >= life.rebooted_ms else life.usable_again_ms
+        if up_ms is not None and index in own:
+            again_ms = own[index].get("ready", 0) // _REBOOT_SHARE
+            own[index]["reboot"] = max(0, up_ms - at_ms - again_ms)
+        yield Event(at_ms, "rebootNode", {"poolId": pool_id, "node": index, "nodeRebootOption": "requeue"})
+
+
+def _written(steps: dict[str, int]) -> dict[str, str]:
+    return {step: format_duration(ms) for step, ms in steps.items()}
+
+
+def _start_task(new: dict[str, Any], nodes: Sequence[NodeLife], begin_ms: int) -> None:
+    """Let the start task take as long on each node as it really did."""
+    task = new.get("startTask")
+    if task is None:
+        return
+    outcomes = {
+        index: one
+        for index, life in enumerate(nodes)
+        if life.start_info is not None and (one := outcome(life.start_info, begin_ms)) is not None
+    }
+    task["simulate"] = on_nodes(outcomes) or {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
+
+
+def fitted(steps: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
+    """Return the distributions of the first steps in the lives of nodes: normal ones, as the defaults."""
+    found: dict[str, Any] = {}
+    for name in ("allocation", "starting", "ready"):
+        times = [ms for each in steps for ms in each[name]]
+        if len(set(times)) > 1:
+            spread = [format_duration(round(value)) for value in (fmean(times), pstdev(times))]
+            found[name] = {"normal": spread}
+        elif times:
+            found[name] = format_duration(times[0])
+    return found

@@ -1,0 +1,161 @@
+"""Tasks of a history: when each was added, what it did, and what ended it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_duration
+from engine.histories.bodies import created
+from engine.histories.checks import epoch_ms
+from engine.histories.history import Record
+from engine.histories.processes import Outcome, outcome, retries, simulated
+from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS, TASK_DURATION_MS
+from engine.specs.task import TaskSpec
+
+ENDED = "TaskEnded"
+"""The code of a process that the service has ended: for a time limit, a user, or the end of its job."""
+
+TOGETHER_MS = 200
+"""Tasks that were added within this time of each other are added together."""
+_LONGER_MS = HOUR_MS  # what a process that was ended would still have taken
+
+
+class TaskStory(NamedTuple):
+    """A task: when it was added and first started, in milliseconds since 1970, its body, and when a user ended it."""
+
+    added_ms: int
+    first_ms: int | None
+    task_id: str
+    body: dict[str, Any]
+    ended_by_user_ms: int | None = None
+
+
+class Setting(NamedTuple):
+    """Facts about the job that decide what its tasks could do.
+
+    ``created_ms`` is its creation, ``ending_ms`` the moment at which it began to end, ``free_from`` a function that
+    tells from when on the node of a task had room for it.
+    """
+
+    created_ms: int
+    ending_ms: int | None
+    max_retries: int
+    free_from: Callable[[Record], int | None]
+
+
+def task_stories(records: Sequence[Record], setting: Setting) -> list[TaskStory]:
+    """Return the tasks of a job in the order in which they were added."""
+    ended = [one.run_ms for record in records if (one := _outcome(record)) is not None and one.found]
+    usual_ms = round(median(ended)) if ended else TASK_DURATION_MS + PROCESS_START_MS
+    stories = [_story(record, setting, usual_ms) for record in records]
+    stories.sort(key=lambda story: story.added_ms)
+    return _in_order(stories)
+
+
+def _in_order(stories: Iterable[TaskStory]) -> list[TaskStory]:
+    """Return tasks that were added together in the order in which they started, those that never did at the end."""
+    groups: list[list[TaskStory]] = []
+    for story in stories:
+        if not groups or story.added_ms - groups[-1][0].added_ms > TOGETHER_MS:
+            groups.append([])
+        groups[-1].append(story)
+    found: list[TaskStory] = []
+    for group in groups:
+        added_ms = group[0].added_ms
+        group.sort(key=lambda story: story.first_ms if story.first_ms is not None else float("inf"))
+        found += [story._replace(added_ms=added_ms) for story in group]
+    return found
+
+
+def _outcome(record: Record) -> Outcome | None:
+    return outcome(record.body.get("executionInfo", {}))
+
+
+def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
+    body = record.body
+    info: Mapping[str, Any] = body.get("executionInfo", {})
+    start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+    added_ms = epoch_ms(body.get("creationTime"))
+    if added_ms is None:
+        added_ms = setting.created_ms if start is None else min(setting.created_ms, start)
+    new = created(body, TaskSpec)
+    one = _outcome(record)
+    code = info.get("failureInfo", {}).get("code") if isinstance(info.get("failureInfo"), dict) else None
+    limit_ms = _limit_ms(body)
+    by_user_ms = None
+    if one is None:
+        passed_ms = setting.ending_ms - start if start is not None and setting.ending_ms is not None else 0
+        one = Outcome(max(usual_ms, passed_ms), failed_attempts=retries(info))
+        if code == ENDED and end is not None and not _is_end_of_job(end, setting):
+            by_user_ms = end
+    elif code == ENDED and limit_ms is not None and one.run_ms >= limit_ms:
+        one = Outcome(limit_ms + MINUTE_MS + PROCESS_START_MS, failed_attempts=one.failed_attempts)
+    elif code == ENDED:
+        by_user_ms = None if end is None or _is_end_of_job(end, setting) else end
+        one = Outcome(one.run_ms + _LONGER_MS, failed_attempts=one.failed_attempts)
+    first_ms = start
+    attempt_ms = None
+    if one.failed_attempts and start is not None:
+        first_ms, attempt_ms = _first_start(record, start, one, setting)
+    new["simulate"] = simulated(one, attempt_ms)
+    _set_gang(new, one)
+    _set_retries(new, body, one, setting.max_retries)
+    return TaskStory(added_ms, first_ms, str(body["id"]), new, by_user_ms)
+
+
+def _is_end_of_job(end_ms: int, setting: Setting) -> bool:
+    return setting.ending_ms is not None and end_ms >= setting.ending_ms - SECOND_MS
+
+
+def _limit_ms(body: Mapping[str, Any]) -> int | None:
+    """Return the time limit of a task, None without one."""
+    given = body.get("constraints", {}).get("maxWallClockTime")
+    try:
+        return parse_duration(given) if isinstance(given, str) else None
+    except ValueError:
+        return None
+
+
+def _first_start(record: Record, start_ms: int, one: Outcome, setting: Setting) -> tuple[int, int]:
+    """Return when the first attempt started and how long each failed one took.
+
+    The history tells the last attempt only. The others had the time from when its node had room for the task, unless
+    that is much longer than they would need: then they took as long as the last one.
+    """
+    count = one.failed_attempts
+    free_ms = setting.free_from(record)
+    added_ms = epoch_ms(record.body.get("creationTime"))
+    earliest = [moment for moment in (free_ms, added_ms and added_ms + SCHEDULING_LATENCY_MS) if moment is not None]
+    first_ms = max(earliest) if earliest else start_ms - count * one.run_ms
+    if not PROCESS_START_MS * count <= start_ms - first_ms:
+        first_ms = start_ms - count * one.run_ms
+    return first_ms, (start_ms - first_ms) // count
+
+
+def _set_gang(new: dict[str, Any], one: Outcome) -> None:
+    """Let the coordination command of a multi-instance task take no time beyond its start."""
+    settings = new.get("multiInstanceSettings")
+    if isinstance(settings, dict):
+        settings["simulate"] = {"duration": format_duration(0), "exitCode": 0}
+        duration_ms = max(0, one.run_ms - 2 * PROCESS_START_MS)
+        new["simulate"]["duration"] = format_duration(duration_ms)
+
+
+def _set_retries(new: dict[str, Any], body: Mapping[str, Any], one: Outcome, max_retries: int) -> None:
+    """Set how often the task may be retried: as it says, unless it says otherwise than it was."""
+    constraints = new.get("constraints", {})
+    allowed = constraints.get("maxTaskRetryCount", max_retries)
+    if not isinstance(allowed, int):
+        allowed = max_retries
+    is_final = one.exit_code != 0 and one.found and body.get("state") == "completed"
+    too_many = is_final and (allowed < 0 or allowed > one.failed_attempts)
+    if too_many or 0 <= allowed < one.failed_attempts:
+        allowed = one.failed_attempts
+    kept = {name: value for name, value in constraints.items() if name != "maxTaskRetryCount"}
+    if allowed != max_retries:
+        kept["maxTaskRetryCount"] = allowed
+    new.pop("constraints", None)
+    if kept:
+        new["constraints"] = kept
