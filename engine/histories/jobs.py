@@ -17,9 +17,7 @@ from engine.specs.catalogue import PREP_RELEASE_DURATION_MS
 from engine.specs.job import JobSpec
 from engine.specs.refusals.job import COLLECTION_MAX_TASKS
 
-_BY_ITSELF = frozenset(  # JOB-10
-    {"AllTasksCompleted", "AllTasksComplete", "JMComplete", "MaxWallClockTimeExpiry", "TaskFailed"}
-)
+_BY_ITSELF = frozenset({"AllTasksCompleted", "AllTasksComplete", "JMComplete", "MaxWallClockTimeExpiry", "TaskFailed"})
 _DEFAULT_REASON = "UserTerminate"
 _LONGER_MS = 3600 * SECOND_MS  # what a process that was ended would still have taken
 _HOOKS = {

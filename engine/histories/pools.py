@@ -16,8 +16,8 @@ from engine.specs.pool import PoolSpec
 
 _LATEST_FIRST_MS = 5 * MINUTE_MS  # a node that comes later after the creation of its pool comes with a resize
 _APART_MS = 2 * MINUTE_MS  # nodes that come so long after the one before come with another resize
-_ALLOCATION_MS = 45 * SECOND_MS  # of a node of a later resize, unless earlier ones tell otherwise (TIME-2)
-_REBOOT_SHARE = 3  # a node is ready after a reboot in this part of the time that it took at first (TIME-5)
+_ALLOCATION_MS = 45 * SECOND_MS  # of a node of a later resize, unless earlier ones tell otherwise
+_REBOOT_SHARE = 3  # a node is ready after a reboot in this part of the time that it took at first
 _AT_ONCE_MS = SECOND_MS
 
 

@@ -49,10 +49,13 @@ def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
 
     JSON of Azure Batch, as `az batch ... show` and `list` print it, becomes the pools and jobs that it tells of, in
     which everything happens when it really did: pools, jobs, tasks, nodes, and the preparation and release status of
-    jobs, in any number of files or folders. A log in the Standard Workload Format, plain or packed with gzip, becomes a job to which each line adds a task
-    when it was submitted. A workflow becomes a job of tasks with dependencies and files. Whatever had to be assumed is
-    a comment line of the scenario, and what was left out is a warning. `batchdeck check` and `batchdeck run` take the
-    scenario as any other.
+    jobs, in any number of files or folders.
+
+    A log in the Standard Workload Format, plain or packed with gzip, becomes a job to which each line adds a task
+    when it was submitted. A workflow becomes a job of tasks with dependencies and files.
+
+    Whatever had to be assumed is a comment line of the scenario, and what was left out is a warning.
+    `batchdeck check` and `batchdeck run` take the scenario as any other.
 
     \b
     Examples:
