@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from engine.base.units import DAY_MS
 from engine.rules.decisions.quotas import MAX_COMMUNICATING
 from engine.specs.account import PoolAllocationMode, Quotas
 
@@ -13,6 +14,9 @@ SLOT_LIMIT = 256
 
 GANG_NODE_LIMIT = MAX_COMMUNICATING[PoolAllocationMode.BATCH_SERVICE]
 """The most nodes of a pool that has multi-instance tasks (ACC-5)."""
+
+LATEST_MS = 99 * 366 * DAY_MS
+"""The latest end of a run: a scenario has no times beyond a century."""
 
 _CORES = (2, 4, 8, 16, 32, 48, 64)
 

@@ -8,11 +8,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.base.shortening import shortened
-from engine.base.units import DAY_MS, HOUR_MS, SECOND_MS
+from engine.base.units import HOUR_MS, SECOND_MS
 from engine.histories.files import STDIN
 from engine.histories.ids import batch_id
 from engine.histories.imported import Imported, PoolShape
-from engine.histories.machines import GANG_NODE_LIMIT, NODES_ARE_READY, POOL, SLOT_LIMIT, Machines
+from engine.histories.machines import GANG_NODE_LIMIT, LATEST_MS, NODES_ARE_READY, POOL, SLOT_LIMIT, Machines
 from engine.histories.swf_log import NAMED_LIMIT, Log, no_job, read_log, skipped_words
 from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS
 from engine.specs.refusals.job import COLLECTION_MAX_TASKS
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _COMMAND = "job"
-_LATEST_MS = 99 * 366 * DAY_MS
 _LATEST_START = 253_000_000_000  # of a log, in seconds since 1970
 _STARTS = 2  # of the processes of a multi-instance task, one after the other: coordination command, command
 
@@ -109,7 +108,7 @@ def _document(log: Log, machines: Machines, stem: str) -> dict[str, object]:
 def _latest_end_ms(log: Log) -> int:
     """Return a time at which all jobs have ended, even if they run one after the other from the last submission on."""
     overheads_ms = SCHEDULING_LATENCY_MS + _STARTS * PROCESS_START_MS * len(log) + HOUR_MS
-    return min(log.submitted_ms[-1] + sum(log.run_ms) + overheads_ms, _LATEST_MS)
+    return min(log.submitted_ms[-1] + sum(log.run_ms) + overheads_ms, LATEST_MS)
 
 
 def _timeline(log: Log, machines: Machines, job_id: str) -> Iterator[dict[str, object]]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.shortening import first_of, shortened
-from engine.base.units import DAY_MS, HOUR_MS, SECOND_MS
+from engine.base.units import HOUR_MS, SECOND_MS
 from engine.histories.files import json_document, name_of
 from engine.histories.ids import batch_id, batch_ids, file_name
 from engine.histories.imported import Imported, PoolShape
-from engine.histories.machines import GANG_NODE_LIMIT, NODES_ARE_READY, POOL, SLOT_LIMIT, Machines
+from engine.histories.machines import GANG_NODE_LIMIT, LATEST_MS, NODES_ARE_READY, POOL, SLOT_LIMIT, Machines
 from engine.histories.swf_log import NAMED_LIMIT
 from engine.histories.workflow import Workflow, WorkflowTask, workflow_of
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND, PROCESS_START_MS, SCHEDULING_LATENCY_MS
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _CONTAINER = "https://workflow.blob.core.windows.net/files"
 _LONGEST_COMMAND = 1_000
-_LATEST_MS = 99 * 366 * DAY_MS
 _MOST_NODES = GANG_NODE_LIMIT  # of a pool that nobody has asked for
 
 
@@ -171,7 +170,7 @@ def _latest_end_ms(workflow: Workflow) -> int:
     for task in workflow.tasks.values():
         moved = sum(workflow.sizes.get(file, 0) for file in (*task.inputs, *task.outputs))
         total_ms += ceil(task.run_s * SECOND_MS) + overhead_ms + ceil(moved * SECOND_MS / DOWNLOAD_BYTES_PER_SECOND)
-    return min(total_ms, _LATEST_MS)
+    return min(total_ms, LATEST_MS)
 
 
 def _assumptions(workflow: Workflow, machines: Machines, named: _Names) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ _FORMS: dict[str, str] = {
     "triangular": "[least, mode, most]",
     "choice": "a list of times",
 }
-_MOST_SIGMA = 10  # where one time in six exceeds twenty thousand medians
+MOST_SIGMA = 10  # where one time in six exceeds twenty thousand medians
 _COUNTS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2, "exponential": 1, "triangular": 3}
 
 
@@ -57,8 +57,8 @@ def parse_time(value: object) -> int:
 
 def _parse_sigma(value: object) -> float:
     sigma = float(parse_number(value, "sigma"))
-    if sigma > _MOST_SIGMA:
-        raise ValueError(f"sigma must be {_MOST_SIGMA} or less, not {quoted(value)}")
+    if sigma > MOST_SIGMA:
+        raise ValueError(f"sigma must be {MOST_SIGMA} or less, not {quoted(value)}")
     return sigma
 
 

@@ -127,3 +127,21 @@ def test_logs_come_through_pipes_and_readers_may_leave(files):
 def test_a_full_disk_is_told(capsys):
     assert main(["import", "--swf", "cluster.swf", "-o", "/dev/full"]) == 1
     assert "cannot write /dev/full: No space left" in capsys.readouterr().err
+
+
+def test_fit_without_scipy_is_told_in_a_sentence(files, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    for name in ("engine.histories.fitting", "engine.histories.distributions"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert main(["import", "--swf", "cluster.swf", "--fit", "-o", "made.yaml"]) == 2
+    assert "--fit needs scipy, which is not installed: pip install 'batchdeck[fit]'" in capsys.readouterr().err
+    assert not (files / "made.yaml").exists()
+
+
+@pytest.mark.usefixtures("files")
+def test_fit_writes_a_distribution_and_how_well_it_fits(capsys):
+    pytest.importorskip("scipy", reason="the extra `fit`")
+    assert main(["import", "--swf", "cluster.swf", "--slots", "3", "--fit"]) == 0
+    text = capsys.readouterr().out
+    assert "taskFactory" in text
+    assert "constant, Kolmogorov-Smirnov statistic 0.0000" in text

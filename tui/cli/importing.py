@@ -11,6 +11,8 @@ import click
 from tui.cli.arguments import print_warnings, scenario_mistakes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.histories.imported import Imported, PoolShape
     from engine.histories.kinds import FileKind
 
@@ -35,6 +37,7 @@ class _Given(TypedDict):
 @click.option("--wfformat", is_flag=True, help="FILE is a workflow in the WfFormat of WfCommons, 1.4 or 1.5.")
 @click.option("--nodes", type=click.IntRange(1, _MOST_NODES), metavar="N", help="Assume a pool of N nodes.")
 @click.option("--slots", type=click.IntRange(1, _MOST_SLOTS), metavar="N", help="Assume N task slots on each node.")
+@click.option("--fit", is_flag=True, help="Replace the durations of tasks that are alike by their distribution.")
 @click.option(
     "-o",
     "--output",
@@ -57,11 +60,15 @@ def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
     Whatever had to be assumed is a comment line of the scenario, and what was left out is a warning.
     `batchdeck check` and `batchdeck run` take the scenario as any other.
 
+    With --fit tasks that are alike become a task factory with the distribution that fits their durations best, so that
+    a long history becomes a page that can be varied. The share of failed tasks stays.
+
     \b
     Examples:
       batchdeck import pool.json job.json tasks.json prep.json nodes.json -o risk.yaml
       batchdeck import --swf NASA-iPSC-1993-3.1-cln.swf.gz --nodes 1 --slots 128 > nasa.yaml
       batchdeck import --swf theta.swf -o theta.yaml         the pool is that of the log's header
+      batchdeck import --swf theta.swf --fit > theta.yaml    distributions instead of single durations
       batchdeck import --wfformat montage.json > montage.yaml
     """
     from engine.histories.imported import PoolShape
@@ -73,13 +80,28 @@ def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
     if given["swf"] and given["wfformat"]:
         raise click.UsageError("--swf and --wfformat exclude each other.")
     shape = PoolShape(given["nodes"], given["slots"])
+    fitted = _fitting() if given["fit"] else None
     with lines_target(given["target"]) as target, scenario_mistakes():
         imported = _imported(_kind(files, given), files, shape)
+        imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
         with ImportProgress(console(to_stderr=True), hidden=False) as progress:
             target.write(progress.counted(scenario_lines(imported)))
         target.keep()
     return 0
+
+
+def _fitting() -> Callable[[Imported], Imported]:
+    """Return the function that fits distributions.
+
+    Raises:
+        click.UsageError: The extra ``fit`` is not installed.
+    """
+    try:
+        from engine.histories.fitting import fitted
+    except ModuleNotFoundError:
+        raise click.UsageError("--fit needs scipy, which is not installed: pip install 'batchdeck[fit]'") from None
+    return fitted
 
 
 def _kind(files: tuple[str, ...], given: _Given) -> FileKind | None:
