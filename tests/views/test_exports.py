@@ -53,7 +53,7 @@ def bundled(name):
 
 
 def logged(sim):
-    return [json.loads(line) for line in sim.log.json_lines(sim.names)]
+    return [json.loads(line) for line in sim.json_lines()]
 
 
 def traced(sim):
