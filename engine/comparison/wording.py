@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.shortening import shortened
-from engine.base.units import SECOND_MS, format_clock
+from engine.base.units import SECOND_MS, format_clock, format_dollars
 from engine.comparison.rows import largest
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LABELS = {
     "makespanSeconds": "end",
-    "costUsd": "cost in USD",
+    "costUsd": "cost",
     "nodeHours": "node hours",
     "slotUtilization": "slots used",
     "totalTasks": "tasks",
@@ -36,11 +36,17 @@ LABELS = {
 NAMED_ERRORS = 3
 _MINUTE_S = 60
 _LONGEST_ID = 40
+_WHOLE_FROM = 100  # percent, which have no decimals from there on
 
 
 def label(row: Row) -> str:
     """Return the name of a figure for people."""
-    return LABELS[row.what] if row.job_id is None else f"end of {shortened(row.job_id, _LONGEST_ID)}"
+    return LABELS[row.what] if row.job_id is None else end_label(shortened(row.job_id, _LONGEST_ID))
+
+
+def end_label(job_id: str) -> str:
+    """Return the name of a job's end."""
+    return f"end of {job_id}"
 
 
 def value_text(row: Row, value: float | None) -> str:
@@ -63,13 +69,15 @@ def _amount(row: Row, value: float) -> str:
     if row.what == "slotUtilization":
         return f"{value:.1%}".replace("%", " %")
     if row.what == "costUsd":
-        return f"{value:,.2f}" if value >= 1 else f"{value:.4f}"
+        return format_dollars(value)
     return f"{value:,.2f}" if row.what == "nodeHours" else f"{value:,}"
 
 
-def percent_text(row: Row) -> str:
-    """Return the percent of a row with its sign, ``+12.5 %``; empty if there is no difference, or none in percent."""
-    return f"{row.percent:+,.1f} %" if row.percent else ""
+def percent_text(percent: float | None) -> str:
+    """Return a change in percent with its sign, ``+12.5 %``; empty if there is none."""
+    if not percent:
+        return ""
+    return f"{percent:+,.{0 if abs(percent) >= _WHOLE_FROM else 1}f} %"
 
 
 def report_card(a: Side, b: Side, rows: Sequence[Row]) -> Iterator[str]:

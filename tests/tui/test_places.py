@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.comparison.rows import change
 from engine.specs.commands import DisableJobSchedule, RebootNode
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
@@ -101,12 +102,27 @@ def test_two_moments_of_a_run_stand_in_two_columns_with_their_difference(session
     session.simulation.run_until(LATER_S * 1000)
     session.update()
     lines = told(session, bookmarks.here(), bookmarks.others()[0])
-    assert lines[0] == "08:05:30 08:01:40 difference percent"
-    assert "tasks succeeded 22 0 +22" in lines
-    assert "preparation runs 9 8 +1 +12%" in lines
+    assert lines[0] == "08:01:40 08:05:30 difference percent"
+    assert "tasks succeeded 0 22 +22" in lines
+    assert "preparation runs 8 9 +1 +12.5 %" in lines
     assert any(line.startswith("node hours 0.") for line in lines)
     assert any(line.startswith("cost $") for line in lines)
     assert lines[-1] == "Both are moments of the same run."
+
+
+def test_differences_are_those_of_the_command_and_the_later_moment_stands_right(session_at):
+    session = session_at(LATER_S)
+    bookmarks = Bookmarks(session)
+    bookmarks.add()
+    session.simulation.seek(200_000)
+    session.update()
+    here, there = bookmarks.here(), bookmarks.others()[0]
+    lines = told(session, here, there)
+    assert lines == told(session, there, here)
+    assert lines[0].startswith("08:03:20 08:05:30")
+    row = next(line for line in lines if line.startswith("task starts "))
+    a, b = (int(word) for word in row.split()[2:4])
+    assert row.endswith(f"{change(a, b).difference:+} {change(a, b).percent:+.1f} %")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -121,8 +137,8 @@ def test_two_runs_are_compared_at_the_same_moment_and_at_their_ends_and_named_by
         size=size,
     )
     told = [" ".join(line.strip(" │").split()) for line in seen[0]]
-    assert contains(told, "The runs part at 08:03:20.", "A: this run, after: reboot node n0 of shared.")
-    assert contains(told, "B: the earlier run, in which nothing else was done by hand.")
+    assert contains(told, "The runs part at 08:03:20.", "B: this run, after: reboot node n0 of shared.")
+    assert contains(told, "A: the earlier run, in which nothing else was done by hand.")
     assert contains(told, "At 08:05:30, the same moment", "A B difference percent")
     assert not contains(told, "CommandAccepted")
 
@@ -140,8 +156,8 @@ def test_the_earlier_run_is_compared_at_the_moment_that_is_shown_not_at_its_end(
     lines = told(session, bookmarks.here(), bookmarks.others()[0])
     same, ends = (lines.index(each) for each in lines if each.endswith("A B difference percent"))
     of_both = dict(line.rsplit(maxsplit=1) for line in lines[same:ends] if line)
-    assert not any("completed" in label for label in of_both)
-    assert "until 08:04:00 08:08:00 -00:04:00 -50%" in lines[ends:]
+    assert not any(label.startswith("end of") for label in of_both)
+    assert "until 08:08:00 08:04:00 -00:04:00 -50.0 %" in lines[ends:]
 
 
 def test_jobs_of_the_earlier_run_keep_their_names(session_at):
@@ -157,9 +173,9 @@ def test_jobs_of_the_earlier_run_keep_their_names(session_at):
     session.simulation.run_until(120_000)
     session.update()
     lines = told(session, bookmarks.here(), bookmarks.others()[0], cells=120)
-    assert contains(lines, "nightly-risk:job-1 completed not yet")
+    assert any(line.startswith("end of nightly-risk:job-1 ") and line.endswith(" not yet") for line in lines)
     assert not contains(lines, "job number")
-    assert contains(lines, "A: this run, after: disable job schedule nightly-risk.")
+    assert contains(lines, "B: this run, after: disable job schedule nightly-risk.")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def _row(row: Row, is_marked: bool) -> tuple[Text, ...]:
         Text(value_text(row, row.a)),
         Text(value_text(row, row.b)),
         Text(change, style),
-        Text(percent_text(row), style),
+        Text(percent_text(row.percent), style),
     )
 
 

@@ -1,9 +1,14 @@
-"""The comparison of two runs or moments: two columns with their difference, at the same moment and at both ends."""
+"""The comparison of two runs or moments: two columns with their difference, at the same moment and at both ends.
+
+As in ``batchdeck compare``, the difference is that from the left column to the right one, and percent are of the left.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.comparison.rows import change
+from engine.comparison.wording import LABELS, end_label, percent_text
 from engine.views.log.tally import Measure, node_use, tally
 from tui.viewmodels.events.command_words import summed_up
 from tui.viewmodels.text import format as fmt
@@ -23,35 +28,39 @@ class _Row(NamedTuple):
     """A line of the table: the label, both values as text, their difference as text and in percent."""
 
     label: str
-    here: str
-    there: str
+    a: str
+    b: str
     difference: str = ""
     percent: str = ""
 
 
 def compare_lines(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
-    """Return the comparison of two runs at the same moment and at their ends, or of two moments of one run."""
+    """Return the comparison of two runs at the same moment and at their ends, or of two moments of one run.
+
+    ``one`` is the run that is shown, ``other`` an earlier run or another moment. What was first stands on the left.
+    """
     parted = _parting(one, other)
     if parted is None:
-        heads = (_moment(session, one), _moment(session, other))
-        table = _table(session, one, one.until_ms, other, other.until_ms)
+        first, second = sorted((one, other), key=lambda moment: moment.until_ms)
+        heads = (_moment(session, first), _moment(session, second))
+        table = _table(session, first, first.until_ms, second, second.until_ms)
         return [*_heads(heads, cells), *_lines(table, cells), (), line("Both are moments of the same run.")]
     when_ms, here, there = parted
     texts = [
         f"The runs part at {session.clock(when_ms)}.",
-        f"A: this run, {_done(here)}.",
-        f"B: the earlier run, {_done(there)}.",
+        f"A: the earlier run, {_done(there)}.",
+        f"B: this run, {_done(here)}.",
     ]
     lines = [line(each) for text in texts for each in wrapped(session.text(text), cells)]
     same_ms = min(one.until_ms, other.end_ms)
     lines += [(), *_heads(("A", "B"), cells, f"At {session.clock(same_ms)}, the same moment")]
-    lines += _lines(_table(session, one, same_ms, other, same_ms), cells)
-    ends = one.end_ms, other.end_ms
+    lines += _lines(_table(session, other, same_ms, one, same_ms), cells)
+    ends = other.end_ms, one.end_ms
     heading = "At the end of each run" if one.is_whole and other.is_whole else "As far as each run was played"
     if one.is_whole and one.end_ms > session.newest_ms:
         heading += ", simulated"
     lines += [(), *_heads(("A", "B"), cells, heading)]
-    return lines + _lines([_span_row(session, "until", *ends), *_table(session, one, ends[0], other, ends[1])], cells)
+    return lines + _lines([_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])], cells)
 
 
 def _moment(session: Session, run: Recording) -> str:
@@ -76,16 +85,16 @@ def _parting(one: Recording, other: Recording) -> tuple[int, str, str] | None:
 # -- the table ---------------------------------------------------------------------------------------------------
 
 
-def _table(session: Session, one: Recording, one_ms: int, other: Recording, other_ms: int) -> list[_Row]:
+def _table(session: Session, a: Recording, a_ms: int, b: Recording, b_ms: int) -> list[_Row]:
     """Return the counts that are not zero in both, the ends of jobs, node hours and cost, each up to its moment."""
-    (left, left_use), (right, right_use) = _facts(one, one_ms), _facts(other, other_ms)
+    (left, left_use), (right, right_use) = _facts(a, a_ms), _facts(b, b_ms)
     counts = ((measure, left.counts[measure], right.counts[measure]) for measure in Measure)
-    rows = [_number_row(measure.value, here, there) for measure, here, there in counts if here or there]
+    rows = [_number_row(measure.value, before, after) for measure, before, after in counts if before or after]
     for job in {**left.completed_ms, **right.completed_ms}:
-        rows.append(_span_row(session, f"{job} completed", left.completed_ms.get(job), right.completed_ms.get(job)))
-    rows.append(_number_row("node hours", left_use.hours, right_use.hours, decimals=2))
+        rows.append(_span_row(session, end_label(job), left.completed_ms.get(job), right.completed_ms.get(job)))
+    rows.append(_number_row(LABELS["nodeHours"], left_use.hours, right_use.hours, decimals=2))
     if left_use.usd or right_use.usd:
-        rows.append(_money_row("cost", left_use.usd, right_use.usd))
+        rows.append(_money_row(LABELS["costUsd"], left_use.usd, right_use.usd))
     return rows
 
 
@@ -94,29 +103,27 @@ def _facts(run: Recording, until_ms: int) -> tuple[Tally, NodeUse]:
     return counts, node_use(run.simulation, run.columns, until_ms, run.prices)
 
 
-def _number_row(label: str, here: float, there: float, *, decimals: int = 0) -> _Row:
-    difference = here - there
-    texts = f"{here:,.{decimals}f}", f"{there:,.{decimals}f}"
-    if abs(difference) < _LEAST_DIFFERENCE:
+def _number_row(label: str, a: float, b: float, *, decimals: int = 0) -> _Row:
+    texts = f"{a:,.{decimals}f}", f"{b:,.{decimals}f}"
+    difference, percent = change(a, b)
+    if difference is None or abs(difference) < _LEAST_DIFFERENCE:
         return _Row(label, *texts)
-    percent = f"{difference / there:+,.0%}" if there else ""
-    return _Row(label, *texts, f"{difference:+,.{decimals}f}", percent)
+    return _Row(label, *texts, f"{difference:+,.{decimals}f}", percent_text(percent))
 
 
-def _money_row(label: str, here: float, there: float) -> _Row:
-    row, change = _number_row(label, here, there, decimals=2), fmt.more_dollars(here - there)
-    return row._replace(here=fmt.dollars(here), there=fmt.dollars(there), difference=change if row.difference else "")
+def _money_row(label: str, a: float, b: float) -> _Row:
+    row, more = _number_row(label, a, b, decimals=2), fmt.more_dollars(b - a)
+    return row._replace(a=fmt.dollars(a), b=fmt.dollars(b), difference=more if row.difference else "")
 
 
-def _span_row(session: Session, label: str, here_ms: int | None, there_ms: int | None) -> _Row:
+def _span_row(session: Session, label: str, a_ms: int | None, b_ms: int | None) -> _Row:
     """Return a row of two moments; the percent are of the time since the start."""
-    texts = session.clock(here_ms) or "not yet", session.clock(there_ms) or "not yet"
-    if here_ms is None or there_ms is None or here_ms == there_ms:
+    texts = session.clock(a_ms) or "not yet", session.clock(b_ms) or "not yet"
+    difference_ms, percent = change(a_ms, b_ms)
+    if not difference_ms:
         return _Row(label, *texts)
-    difference = here_ms - there_ms
-    sign = "+" if difference > 0 else "-"
-    percent = f"{difference / there_ms:+,.0%}" if there_ms else ""
-    return _Row(label, *texts, f"{sign}{fmt.span(abs(difference))}", percent)
+    sign = "+" if difference_ms > 0 else "-"
+    return _Row(label, *texts, f"{sign}{fmt.span(abs(round(difference_ms)))}", percent_text(percent))
 
 
 def _heads(names: tuple[str, str], cells: int, heading: str = "") -> list[Line]:
@@ -133,8 +140,8 @@ def _lines(rows: list[_Row], cells: int) -> list[Line]:
     label_cells = _label_cells(cells)
     lines: list[Line] = []
     for row in rows:
-        role = Role.KEY if row.here != row.there else Role.PLAIN
-        values = fit(row.here, _VALUE_CELLS, right=True) + fit(row.there, _VALUE_CELLS, right=True)
+        role = Role.KEY if row.a != row.b else Role.PLAIN
+        values = fit(row.a, _VALUE_CELLS, right=True) + fit(row.b, _VALUE_CELLS, right=True)
         change = fit(row.difference, _DIFFERENCE_CELLS, right=True) + fit(row.percent, _PERCENT_CELLS, right=True)
         label = fit(squeeze(row.label, label_cells - 1), label_cells)
         lines.append(line(Span(label, Role.DIM), Span(values), Span(change, role)))
