@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engine.histories.files import Line
 
-JOB_LIMIT = 400_000
+JOB_LIMIT = 250_000
 """The most jobs of a log: a scenario of more could not be read again."""
 
 NAMED_LIMIT = 20

@@ -13,6 +13,7 @@ from engine.base import gc_pause
 from engine.base.errors import Position, Problem, ScenarioError, Severity
 from engine.base.units import parse_utc
 from engine.scenario.acting_processes import Processes
+from engine.scenario.added_tasks import added_body
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, DocumentPlace
@@ -314,6 +315,11 @@ class _ScenarioReader:
     def _timeline(self) -> Iterator[TimelineEntry]:
         section = self._root.get("timeline")
         for place, entry in read_timeline(section, self._start, self._asked) if section is not None else ():
+            added = added_body(place.tree)
+            if added is not None and entry is not None:
+                self._names.add_command(entry.command.NAME, dict(added), None)
+                yield entry
+                continue
             factory = entry.factory if entry is not None else None
             for name, body in place.items():
                 self._names.add_command(name, body.plain, factory)

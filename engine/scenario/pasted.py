@@ -127,7 +127,7 @@ def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -
 
 
 def _written_by_service(place: DocumentPlace, model: type[Spec]) -> Iterator[DocumentPlace]:
-    value = place.tree.value
+    value = place.plain
     for name in value if isinstance(value, dict) else ():
         if name in model.SERVICE_NAMES or name.startswith(("odata.", "@odata.")):
             inner = place.get(name)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from engine.base.shortening import quoted
+from engine.scenario.added_tasks import addition
 from engine.scenario.bodies import read_body
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import DocumentPlace
@@ -35,6 +36,11 @@ def read_timeline(
     if not isinstance(place.tree.value, list):
         place.report("must be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
     for index, written in enumerate(place.entries()):
+        added = addition(written.tree, start)
+        if added is not None:
+            command = added.command
+            yield written, TimelineEntry(index, command, added.at_ms, tasks=command.tasks, line=written.line)
+            continue
         entry = command_as_created(written)
         yield entry, _read_entry(entry, index, start, asked)
 

@@ -18,10 +18,12 @@ import yaml
 from engine.base.errors import Position
 from engine.base.shortening import shortened
 from engine.base.terms import Plain
+from engine.scenario.json_lines import JsonText, lifted
 from engine.scenario.wording import did_you_mean, shown
 
 VALUE_LIMIT = 2_000_000
 """A scenario has at most so many values, counted after aliases are followed."""
+_CHARACTERS_PER_VALUE = 100  # of a line of JSON, which takes so much less to read
 DEPTH_LIMIT = 100
 DIGIT_LIMIT = 60
 _MESSAGE_LIMIT = 240  # of a message of the parser's, which may quote the file
@@ -88,6 +90,56 @@ class Tree:
         return self._plain
 
 
+class LineTree(Tree):
+    """A line of JSON in a long list. Its parts, with their positions, are only made where they are needed."""
+
+    __slots__ = ("_built", "_line", "_text")
+
+    def __init__(self, text: str, line: JsonText) -> None:
+        """Create it from a line of ``text``."""
+        self.position = Position(line.line, line.column)
+        self.origins = _NO_ORIGINS
+        self.size = 1 + (line.end - line.start) // _CHARACTERS_PER_VALUE
+        self.is_open = False
+        self._plain = line.plain  # type: ignore[assignment] # JSON is plain
+        self._has_plain = True
+        self._text = text
+        self._line = line
+        self._built: Tree | None = None
+
+    @property
+    def value(self) -> Scalar | list[Tree] | dict[str, Tree]:  # type: ignore[override]
+        """The parts of the line."""
+        return self._parts().value
+
+    @property
+    def keys(self) -> dict[str, Position]:  # type: ignore[override]
+        """The positions of the keys."""
+        return self._parts().keys
+
+    def _parts(self) -> Tree:
+        if self._built is None:
+            tree = _built(self._text[self._line.start : self._line.end], lambda *_: None)
+            assert tree is not None
+            self._built = _moved(tree, self._line)
+        return self._built
+
+
+def _moved(tree: Tree, line: JsonText) -> Tree:
+    """Return the tree of one line of text at its place."""
+
+    def place(position: Position) -> Position:
+        return Position(line.line, line.column + position.column - 1)
+
+    value = tree.value
+    if isinstance(value, list):
+        value = [_moved(inner, line) for inner in value]
+    elif isinstance(value, dict):
+        value = {key: _moved(inner, line) for key, inner in value.items()}
+    keys = {key: place(position) for key, position in tree.keys.items()} if tree.keys else tree.keys
+    return Tree(place(tree.position), value, keys, size=tree.size)
+
+
 class ReadingStopped(Exception):
     """Reading cannot go on; the problem is already reported."""
 
@@ -104,8 +156,9 @@ class _Open:
 class _Builder:
     """A builder of a tree from parser events; it reports mistakes instead of raising them."""
 
-    def __init__(self, report: Callable[[str, Position], None]) -> None:
+    def __init__(self, report: Callable[[str, Position], None], runs: dict[str, list[Tree]]) -> None:
         self._report = report
+        self._runs = runs  # the items of long lists, by the text that stands for them; those that are used are gone
         self._stack: list[_Open] = []
         self._anchors: dict[str, Tree] = {}
         self._documents = 0
@@ -137,6 +190,10 @@ class _Builder:
 
     def _take_scalar(self, event: yaml.ScalarEvent, position: Position) -> None:
         if not self._awaits_key():
+            if event.value in self._runs and self._stack and isinstance(self._stack[-1].tree.value, list):
+                for item in self._runs.pop(event.value):
+                    self._add(item, item.position)
+                return
             tree = Tree(position, self._scalar(event, position))
             if event.anchor:
                 self._anchors[event.anchor] = tree
@@ -322,7 +379,20 @@ def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
             f"the character U+{ord(unprintable[0]):04X} is not allowed in YAML", _position_of(text, unprintable.start())
         )
         return None
-    builder = _Builder(report)
+    lines = lifted(text)
+    if lines is not None:
+        problems: list[str] = []
+        runs: dict[str, list[Tree]] = {name: [LineTree(text, line) for line in run] for name, run in lines.runs.items()}
+        tree = _built(lines.text, lambda message, _: problems.append(message), runs)
+        if tree is not None and not problems and not runs:
+            return tree
+    return _built(text, report)
+
+
+def _built(
+    text: str, report: Callable[[str, Position], None], runs: dict[str, list[Tree]] | None = None
+) -> Tree | None:
+    builder = _Builder(report, {} if runs is None else runs)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.feed(event)

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from engine.base.terms import OsFamily, Plain
 from engine.executors.shell.small_shell import syntax_error, unreadable
+from engine.scenario.added_tasks import is_ordinary
 from engine.scenario.body_models import fields_of, model_of
 from engine.scenario.document import DocumentPlace, Path, format_path
 from engine.scenario.names import DeclaredIds, text_at
@@ -158,7 +159,8 @@ class WarningCollector:
         for name in ("tasks", "value"):
             listed = place.get(name)
             for task in listed.entries() if listed is not None else ():
-                self._search(task, TaskSpec, runs)
+                if not is_ordinary(task.plain):
+                    self._search(task, TaskSpec, runs)
         written = place.get("taskFactory")
         template = written.get("repeatTask") if written is not None else None
         if template is not None and factory is not None:

@@ -217,7 +217,10 @@ GOOD = swf_text([SwfJob(1, 0, 10)])
             swf_text([SwfJob(1, 4_000_000_000, 10)]),
             [":1:1: job 1: times and processors must be below a century and 2,147,483,647"],
         ),
-        (gzip.compress(GOOD.encode() * 500, mtime=0)[:-30], [": ends in the middle of its packed content: get the file again"]),
+        (
+            gzip.compress(GOOD.encode() * 500, mtime=0)[:-30],
+            [": ends in the middle of its packed content: get the file again"],
+        ),
         (
             gzip.compress(GOOD.encode(), mtime=0)[:-8] + b"\0" * 8,
             [": its packed content is damaged: get the file again"],
