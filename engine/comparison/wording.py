@@ -33,9 +33,10 @@ LABELS = {
 }
 """The names of measures for people."""
 
-NAMED_ERRORS = 3
+_MOST_NAMED = 3
 _MINUTE_S = 60
 _LONGEST_ID = 40
+_LEAST_SHARE = 0.0005  # of the larger value: smaller differences are not named
 _WHOLE_FROM = 100  # percent, which have no decimals from there on
 
 
@@ -65,7 +66,11 @@ def change_text(row: Row, difference: float) -> str:
 
 def _amount(row: Row, value: float) -> str:
     if row.job_id is not None or "Seconds" in row.what:
-        return f"{value:.3g} s" if value < _MINUTE_S else format_clock(round(value * SECOND_MS)).removeprefix("+")
+        return (
+            f"{round(value, 3 if value < 1 else 1):g} s"
+            if value < _MINUTE_S
+            else format_clock(round(value * SECOND_MS)).removeprefix("+")
+        )
     if row.what == "slotUtilization":
         return f"{value:.1%}".replace("%", " %")
     if row.what == "costUsd":
@@ -80,13 +85,27 @@ def percent_text(percent: float | None) -> str:
     return f"{percent:+,.{0 if abs(percent) >= _WHOLE_FROM else 1}f} %"
 
 
+def notable(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with the largest differences, at most three, without those below a twentieth of a percent."""
+    return [row for row in largest(rows, _MOST_NAMED) if row.weight >= _LEAST_SHARE]
+
+
+def agreement(rows: Sequence[Row]) -> str:
+    """Return how far two sides agree that have no notable difference; empty if they have one, or nothing in common."""
+    if notable(rows) or all(row.difference is None for row in rows):
+        return ""
+    is_exact = not largest(rows, 1)
+    return "There is no difference." if is_exact else "No difference is larger than 0.05 %."
+
+
 def report_card(a: Side, b: Side, rows: Sequence[Row]) -> Iterator[str]:
     """Yield sentences about the largest errors, if one side predicts what the other has observed."""
     if a.is_observed == b.is_observed:
         return
-    errors = largest(rows, NAMED_ERRORS)
-    if not errors:
+    errors = notable(rows)
+    if agreement(rows):
         yield "The prediction agrees with the history in every figure that both have."
+    if not errors:
         return
     yield "Predicted against observed, the largest errors:"
     for number, row in enumerate(errors, start=1):

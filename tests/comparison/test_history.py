@@ -12,7 +12,7 @@ from engine.comparison.figures import figures_of_run
 from engine.comparison.history import observed
 from engine.comparison.rows import compared
 from engine.comparison.sides import read_side
-from engine.comparison.wording import report_card
+from engine.comparison.wording import agreement, notable, report_card
 from engine.histories.history import read_history
 from engine.views.results import document
 from tests.histories.dialects import DIALECTS, written
@@ -142,3 +142,15 @@ def test_the_largest_errors_of_a_prediction_are_named(tmp_path):
     assert not list(report_card(seen, seen, compared(seen.figures, seen.figures)))
     (same,) = report_card(seen, guess, compared(seen.figures, seen.figures))
     assert "agrees with the history" in same
+
+
+def test_differences_that_nobody_sees_are_not_named(tmp_path):
+    written(json.loads(state_of("job-prep-release-sample")), tmp_path, "rest")
+    seen = read_side(str(tmp_path))
+    near = dict(seen.figures.measures) | {"waitSecondsP95": seen.figures.measures["waitSecondsP95"] * 1.0001}
+    rows = compared(seen.figures, seen.figures._replace(measures=near))
+    assert agreement(rows) == "No difference is larger than 0.05 %."
+    assert not notable(rows)
+    assert agreement(compared(seen.figures, seen.figures)) == "There is no difference."
+    far = seen.figures._replace(measures=dict(near) | {"failedTasks": 1})
+    assert agreement(compared(seen.figures, far)) == ""

@@ -161,6 +161,42 @@ def test_slices_stand_on_the_threads_of_their_node(name):
             assert 1 <= int(number) <= slots[args["poolId"]]
 
 
+# Of the format's description: the members of each phase beside ``ph``, ``name`` and ``pid``.
+MEMBERS = {
+    "M": {"args"},
+    "C": {"ts", "args"},
+    "i": {"ts", "args", "cat", "s", "tid"},
+    "X": {"ts", "dur", "args", "cat", "tid"},
+    "B": {"ts", "args", "cat", "tid"},
+}
+METADATA = {
+    "process_name": "name",
+    "process_labels": "labels",
+    "process_sort_index": "sort_index",
+    "thread_name": "name",
+    "thread_sort_index": "sort_index",
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_events_have_the_members_of_their_phase(name):
+    found = traced(bundled(name))
+    assert found["displayTimeUnit"] in {"ms", "ns"}
+    for event in found["traceEvents"]:
+        phase = event["ph"]
+        assert set(event) - {"ph", "name", "pid", "tid" if phase == "M" else ""} == MEMBERS[phase]
+        assert isinstance(event["name"], str)
+        assert event["pid"] > 0
+        assert event.get("tid", 1) > 0
+        assert all(isinstance(event[key], int) and event[key] >= 0 for key in ("ts", "dur") if key in event)
+        if phase == "M":
+            assert list(event["args"]) == [METADATA[event["name"]]]
+        elif phase == "C":
+            assert all(isinstance(value, int | float) for value in event["args"].values())
+        elif phase == "i":
+            assert event["s"] == "g"
+
+
 def test_node_states_resizes_and_faults_are_in_the_trace():
     sim = bundled("spot-evictions")
     log, events = logged(sim), traced(sim)["traceEvents"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.base.shortening import shortened
 from tui.cli.arguments import complete_scenario, print_warnings, scenario_mistakes
 
 if TYPE_CHECKING:
@@ -63,12 +64,15 @@ def _sides(given: tuple[str, str], *, quiet: bool) -> tuple[Side, Side]:
         ScenarioError: A file has mistakes; those of both sides are listed.
     """
     from engine import ScenarioError
+    from tui.cli import output as show
+    from tui.cli.progress import waiting
 
     found: list[Side | Scenario] = []
     problems: list[Problem] = []
     for one in dict.fromkeys(given):
         try:
-            found.append(_read(one))
+            with waiting(show.console(to_stderr=True), f"Reading {shortened(one)}", hidden=quiet):
+                found.append(_read(one))
         except ScenarioError as error:
             problems += error.problems
     if problems:

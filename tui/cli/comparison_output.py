@@ -8,7 +8,7 @@ from rich.text import Text
 
 from engine.base.shortening import shortened
 from engine.comparison.rows import largest
-from engine.comparison.wording import NAMED_ERRORS, change_text, label, percent_text, report_card, value_text
+from engine.comparison.wording import agreement, change_text, label, notable, percent_text, report_card, value_text
 from tui.cli.output import parts_text, table
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LONGEST_NAME = 60
 def comparison_text(a: Side, b: Side, rows: Sequence[Row], target: Console) -> str:
     """Return the table and all sentences, as ``target`` would show them."""
     heads = [Text(line) for line in _heads(a, b)]
-    marked = {row.what for row in largest(rows, NAMED_ERRORS)}
+    marked = {row.what for row in notable(rows)}
     shown = list(_shown(rows))
     made = table(
         "", ["", "", ">A", ">B", ">B - A", ">percent"], [_row(row, row.what in marked) for row in shown], target
@@ -72,8 +72,8 @@ def _row(row: Row, is_marked: bool) -> tuple[Text, ...]:
 def _sentences(a: Side, b: Side, rows: Sequence[Row], *, left_out: int, has_marks: bool) -> Iterator[str]:
     if has_marks:
         yield "* the largest differences, as a share of the larger value. percent: of A."
-    elif any(row.difference is not None for row in rows):
-        yield "There is no difference."
+    if said := agreement(rows):
+        yield said
     if left_out:
         yield f"{left_out:,} more jobs differ less: --output json has all."
     for letter, side in (("A", a), ("B", b)):

@@ -1,8 +1,10 @@
-"""The progress bars of ``batchdeck run``, ``batchdeck study`` and ``batchdeck import``."""
+"""The progress bars of ``batchdeck run``, ``batchdeck study``, ``batchdeck import`` and ``batchdeck compare``."""
 
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING, Self
 
 from engine.base.units import SECOND_MS, format_clock
@@ -93,6 +95,26 @@ class ImportProgress(_Bar):
             if count % _LINES_SHOWN == 0 and self._visible and self._elapsed_s >= PATIENCE_S:
                 self._show("Import", count, None, "lines")
             yield line
+
+
+@contextmanager
+def waiting(console: Console, text: str, *, hidden: bool) -> Iterator[None]:
+    """Show a text on a terminal while something goes on whose progress is not known, once it takes ``PATIENCE_S``."""
+    if hidden or not console.is_terminal:
+        yield
+        return
+    from rich.text import Text  # a plain text would be read as markup
+
+    status = console.status(Text(text))
+    timer = Timer(PATIENCE_S, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
 
 
 class StudyProgress(_Bar):
