@@ -147,6 +147,7 @@ def _price_usd(pool: Body, node: Body) -> float | None:
     size = vm_size(str(node.get("vmSize") or pool.get("vmSize") or ""))
     if size is None:
         return None
-    agent = pool.get("virtualMachineConfiguration", {}).get("nodeAgentSKUId")
-    os = os_of(node_agent_sku_id=agent, cloud_service="cloudServiceConfiguration" in pool)
+    machine = pool.get("virtualMachineConfiguration")
+    agent = machine.get("nodeAgentSKUId") if isinstance(machine, dict) else None
+    os = os_of(node_agent_sku_id=str(agent or ""), cloud_service="cloudServiceConfiguration" in pool)
     return size.price_usd(os, dedicated=bool(node.get("isDedicated", True)))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+import scenarios
 from engine import Simulation, load_scenario
 from tests.histories.dialects import state_of, written
 from tui.cli.commands import main
@@ -109,6 +112,22 @@ def test_an_unreadable_file_is_a_sentence(tmp_path, capsys):
     (tmp_path / "a.yaml").chmod(0)
     assert main(["compare", NAME, "a.yaml"]) == 2
     assert "permission denied" in capsys.readouterr().err.lower()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.parametrize("what", ["results", "scenario"])
+def test_a_side_may_come_through_a_pipe(what, tmp_path, capsys):
+    assert main(["run", NAME, "--output", "json"]) == 0
+    text = capsys.readouterr().out
+    if what == "scenario":
+        text = Path(scenarios.__file__).with_name(f"{NAME}.yaml").read_text()
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor() as pool:
+        pool.submit((tmp_path / "pipe").write_text, text)
+        assert main(["compare", "pipe", NAME, "--output", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["a"] == "pipe"
+    assert {row["difference"] for row in found["rows"]} == {0}
 
 
 def test_an_interrupt_is_said(capsys, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from functools import cache
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from engine import ScenarioError, Simulation, load_scenario
 from engine.comparison.figures import MEASURES, figures_of_run
 from engine.comparison.results import read_state
-from engine.comparison.rows import compared
+from engine.comparison.rows import as_json, compared
 from engine.comparison.sides import SideKind, read_side
 from engine.scenario.files import bundled
 from engine.studies import measures
@@ -121,3 +122,36 @@ def test_a_cut_file_is_a_mistake_with_its_place(tmp_path):
     path.write_text(path.read_text()[:9_000])
     with pytest.raises(ScenarioError, match=r"results.json:\d+:\d+: the file ends in the middle"):
         read_side(str(path))
+
+
+def paths(value, path=()):
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        yield from paths(inner, (*path, key))
+
+
+ODD = [None, "", 0, -1, 10**30, 1e300, True, [], {}, "2026-01-05T08:00:00Z", "9999-12-31T23:59:59Z", [{}], {"id": 1}]
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_a_damaged_file_gives_figures_or_a_sentence(number, tmp_path):
+    def change(state):
+        for _ in range(draw.randint(1, 4)):
+            *above, last = draw.choice(list(paths(state)))
+            place = state
+            for key in above:
+                place = place[key]
+            place[last] = draw.choice(ODD)
+
+    draw = random.Random(number)
+    path = changed(played(draw.choice(["job-prep-release-sample", "preparation-retries"])), tmp_path, change)
+    side, problems = None, []
+    try:
+        side = read_side(str(path))
+    except ScenarioError as error:
+        problems = error.problems
+    assert all("broken.json" in str(problem) for problem in problems)
+    if side is not None:
+        assert json.dumps(as_json("a", "b", compared(side.figures, side.figures)))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +15,8 @@ from engine.base.shortening import shortened
 from tui.cli.arguments import complete_scenario, print_warnings, scenario_mistakes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine.base.errors import Problem
     from engine.comparison.sides import Side
     from engine.scenario.model import Scenario
@@ -88,7 +94,25 @@ def _read(given: str) -> Side | Scenario:
     from engine import load_scenario
     from engine.comparison.sides import read_side
 
-    return read_side(given) or load_scenario(given)
+    with _as_file(given) as name:
+        side = read_side(name)
+        return load_scenario(name) if side is None else side._replace(given=given)
+
+
+@contextmanager
+def _as_file(given: str) -> Iterator[str]:
+    """Copy what comes through a pipe into a file: a side is looked at before it is read."""
+    if not os.path.exists(given) or os.path.isfile(given) or os.path.isdir(given):
+        yield given
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, os.path.basename(given))
+        try:
+            with open(given, "rb") as source, open(copy, "wb") as target:
+                shutil.copyfileobj(source, target)
+        except OSError as error:
+            raise click.UsageError(f"{shortened(given)} cannot be read: {error.strerror}") from None
+        yield copy
 
 
 def _played(given: str, scenario: Scenario, *, quiet: bool) -> Side:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.events.log import Shape
 
 
-class Lane(Enum):
+class TrackGroup(Enum):
     """A group of tracks of a node, in the order in which they are shown."""
 
     STATE = "state"
@@ -29,7 +29,7 @@ class Lane(Enum):
     SLOT = "slot"
 
 
-class Category(Enum):
+class SpanCategory(Enum):
     """The kind of a span, with its name in a trace."""
 
     STATE = "node"
@@ -40,20 +40,20 @@ class Category(Enum):
     SUBTASK = "subtask"
 
 
-_LANES = {
-    Category.STATE: Lane.STATE,
-    Category.START_TASK: Lane.START_TASK,
-    Category.PREPARATION: Lane.HOOK,
-    Category.RELEASE: Lane.HOOK,
-    Category.TASK: Lane.SLOT,
-    Category.SUBTASK: Lane.SLOT,
+_GROUPS = {
+    SpanCategory.STATE: TrackGroup.STATE,
+    SpanCategory.START_TASK: TrackGroup.START_TASK,
+    SpanCategory.PREPARATION: TrackGroup.HOOK,
+    SpanCategory.RELEASE: TrackGroup.HOOK,
+    SpanCategory.TASK: TrackGroup.SLOT,
+    SpanCategory.SUBTASK: TrackGroup.SLOT,
 }
 _HOOKS = {
-    "StartTaskStateChanged": Category.START_TASK,
-    "JobPreparationTaskStateChanged": Category.PREPARATION,
-    "JobReleaseTaskStateChanged": Category.RELEASE,
+    "StartTaskStateChanged": SpanCategory.START_TASK,
+    "JobPreparationTaskStateChanged": SpanCategory.PREPARATION,
+    "JobReleaseTaskStateChanged": SpanCategory.RELEASE,
 }
-_TASKS = {"TaskStateChanged": Category.TASK, "SubtaskStateChanged": Category.SUBTASK}
+_TASKS = {"TaskStateChanged": SpanCategory.TASK, "SubtaskStateChanged": SpanCategory.SUBTASK}
 # The start task runs on, or has ended by itself, when its node comes into these states; others interrupt it (START-8).
 _START_TASK_GOES_ON = (
     *READY,
@@ -65,14 +65,14 @@ _START_TASK_GOES_ON = (
 _OF_BEGIN, _OF_END = ("subtaskId", "attempt"), ("exitCode", "result", "failureInfo", "rule")
 
 
-class Span(NamedTuple):
+class NodeSpan(NamedTuple):
     """A span of time on a node. Times are ms since the start; without an end it still lasts."""
 
-    category: Category
+    category: SpanCategory
     row: int  # the task, or the job of a preparation or release; -1 without either
     node: int
-    lane: Lane
-    tracks: tuple[int, ...]  # numbers within the lane, from 0
+    group: TrackGroup
+    tracks: tuple[int, ...]  # numbers within the group, from 0
     begin_ms: int
     end_ms: int | None
     state: NodeState | None  # of a span of category STATE
@@ -82,7 +82,7 @@ class Span(NamedTuple):
 class _Meaning(NamedTuple):
     """The effect of all entries of one shape."""
 
-    category: Category
+    category: SpanCategory
     begins: bool
     subtask: int = 0
     state: NodeState | None = None
@@ -97,7 +97,9 @@ def _meaning(shape: Shape) -> _Meaning | None:
     fields: dict[str, object] = dict(shape.fields)
     new = fields.get("to")
     if shape.event == "NodeStateChanged":
-        return _Meaning(Category.STATE, new not in (*READY, None), state=new if isinstance(new, NodeState) else None)
+        return _Meaning(
+            SpanCategory.STATE, new not in (*READY, None), state=new if isinstance(new, NodeState) else None
+        )
     if shape.event in _HOOKS:
         category, begins = _HOOKS[shape.event], new in (InstanceState.RUNNING, InstanceState.RUNNING.wire)
     elif shape.event in _TASKS and shape.subject is LogSubject.TASK and TaskState.RUNNING in (fields["from"], new):
@@ -109,19 +111,19 @@ def _meaning(shape: Shape) -> _Meaning | None:
     return _Meaning(category, begins, subtask, details=_members(fields, _OF_BEGIN if begins else _OF_END))
 
 
-_Key = tuple[Category, int, int]  # the category, and the two numbers that tell apart what can be open at a time
+_Key = tuple[SpanCategory, int, int]  # the category, and the two numbers that tell apart what can be open at a time
 
 
-class Spans:
+class SpanReader:
     """Reads the spans of a run."""
 
     def __init__(self, simulation: Simulation) -> None:
         """Begin with nothing read."""
         self._simulation = simulation
-        self._open: dict[_Key, Span] = {}
-        self._taken: dict[tuple[int, Lane], list[bool]] = {}  # by node: which tracks are in use
+        self._open: dict[_Key, NodeSpan] = {}
+        self._taken: dict[tuple[int, TrackGroup], list[bool]] = {}  # by node: which tracks are in use
 
-    def read(self) -> Iterator[Span]:
+    def read(self) -> Iterator[NodeSpan]:
         """Yield each span when it ends, in the order of the log, then those that last until now, by their begin."""
         log = self._simulation.log
         meanings = [_meaning(shape) for shape in log.shapes]
@@ -130,7 +132,7 @@ class Spans:
             if meaning is None:
                 continue
             category = meaning.category
-            if category is Category.STATE:
+            if category is SpanCategory.STATE:
                 yield from self._interrupt_start_task(when_ms, meaning.state, node)
             key = _key(meaning, row, node)
             before = self._open.pop(key, None)
@@ -140,31 +142,31 @@ class Spans:
                 self._open[key] = self._begun(when_ms, meaning, row, node)
         yield from self._open.values()
 
-    def _interrupt_start_task(self, when_ms: int, state: NodeState | None, node: int) -> Iterator[Span]:
+    def _interrupt_start_task(self, when_ms: int, state: NodeState | None, node: int) -> Iterator[NodeSpan]:
         if state in _START_TASK_GOES_ON:
             return
-        stopped = self._open.pop((Category.START_TASK, -1, node), None)
+        stopped = self._open.pop((SpanCategory.START_TASK, -1, node), None)
         if stopped is not None:
             yield self._ended(stopped, when_ms, ',"interrupted":true')
 
-    def _begun(self, when_ms: int, meaning: _Meaning, row: int, node: int) -> Span:
-        category, lane = meaning.category, _LANES[meaning.category]
-        is_task = category in (Category.TASK, Category.SUBTASK)
+    def _begun(self, when_ms: int, meaning: _Meaning, row: int, node: int) -> NodeSpan:
+        category, group = meaning.category, _GROUPS[meaning.category]
+        is_task = category in (SpanCategory.TASK, SpanCategory.SUBTASK)
         count = self._simulation.world.tasks.profile_of(row).required_slots if is_task else 1
-        named = -1 if category is Category.STATE else row
-        return Span(
-            category, named, node, lane, self._take(node, lane, count), when_ms, None, meaning.state, meaning.details
+        named = -1 if category is SpanCategory.STATE else row
+        return NodeSpan(
+            category, named, node, group, self._take(node, group, count), when_ms, None, meaning.state, meaning.details
         )
 
-    def _ended(self, span: Span, when_ms: int, details: str) -> Span:
-        taken = self._taken[span.node, span.lane]
+    def _ended(self, span: NodeSpan, when_ms: int, details: str) -> NodeSpan:
+        taken = self._taken[span.node, span.group]
         for track in span.tracks:
             taken[track] = False
         return span._replace(end_ms=when_ms, details=span.details + details)
 
-    def _take(self, node: int, lane: Lane, count: int) -> tuple[int, ...]:
+    def _take(self, node: int, group: TrackGroup, count: int) -> tuple[int, ...]:
         """Return the first free tracks of a node, and mark them as taken."""
-        taken = self._taken.setdefault((node, lane), [])
+        taken = self._taken.setdefault((node, group), [])
         tracks = [number for number, is_taken in enumerate(taken) if not is_taken][:count]
         while len(tracks) < count:
             tracks.append(len(taken))
@@ -176,9 +178,9 @@ class Spans:
 
 def _key(meaning: _Meaning, row: int, node: int) -> _Key:
     match meaning.category:
-        case Category.TASK | Category.SUBTASK:
+        case SpanCategory.TASK | SpanCategory.SUBTASK:
             return meaning.category, row, meaning.subtask
-        case Category.STATE:
+        case SpanCategory.STATE:
             return meaning.category, -1, node
         case _:
             return meaning.category, row, node

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine.base.units import format_utc
 from engine.events.log import LogSubject
 from engine.views.exports.counters import counters
-from engine.views.exports.spans import Category, Lane, Spans
+from engine.views.exports.spans import SpanCategory, SpanReader, TrackGroup
 from engine.views.log.reader import matching
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.events.log import Shape
-    from engine.views.exports.spans import Span
+    from engine.views.exports.spans import NodeSpan
 
 _US = 1_000  # in a ms
 _RUN = 1  # the process of the run itself; viewers treat process and thread 0 in a way of their own
 _INSTANTS = {"PoolResizeStart": "resize", "PoolResizeComplete": "resize", "FaultInjected": "fault"}
-_LANE_ORDER = {lane: number for number, lane in enumerate(Lane)}
-_MOST_TRACKS = 1_000  # of a lane, for the order of threads
+_GROUP_ORDER = {group: number for number, group in enumerate(TrackGroup)}
+_MOST_TRACKS = 1_000  # of a group, for the order of threads
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -64,7 +64,7 @@ class _Trace:
         in_order = (node for pool in world.pools.rows for node in pool.nodes)
         self._pids = {node: pid for pid, node in enumerate(in_order, start=_RUN + 1)}
         # Threads are numbered through all processes: some viewers take equal numbers for the same thread.
-        self._tids: dict[tuple[int, Lane, int], int] = {}
+        self._tids: dict[tuple[int, TrackGroup, int], int] = {}
 
     def events(self) -> Iterator[str]:
         """Yield the events, each as one JSON object."""
@@ -81,7 +81,7 @@ class _Trace:
         for counter in counters(self._simulation):
             ts = counter.when_ms * _US
             yield _encode({"ph": "C", "name": counter.name, "pid": _RUN, "ts": ts, "args": counter.values})
-        for span in Spans(self._simulation).read():
+        for span in SpanReader(self._simulation).read():
             yield from self._span(span)
 
     # -- instants ------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class _Trace:
 
     # -- spans ---------------------------------------------------------------------------------------------------
 
-    def _span(self, span: Span) -> Iterator[str]:
+    def _span(self, span: NodeSpan) -> Iterator[str]:
         """Yield a span on each of its tracks: one has its own category, further ones are ``slot``."""
         pid = self._pids[span.node]
         name = _encode(self._name(span))
@@ -119,7 +119,7 @@ class _Trace:
         times = begin if span.end_ms is None else f'{begin},"dur":{(span.end_ms - span.begin_ms) * _US}'
         phase = "B" if span.end_ms is None else "X"
         for place, track in enumerate(span.tracks):
-            key = span.node, span.lane, track
+            key = span.node, span.group, track
             if key not in self._tids:
                 yield from self._thread(pid, key)
             category = span.category.value if place == 0 else "slot"
@@ -128,36 +128,36 @@ class _Trace:
                 f'"args":{{{ids}}}}}'
             )
 
-    def _thread(self, pid: int, key: tuple[int, Lane, int]) -> Iterator[str]:
-        _, lane, track = key
+    def _thread(self, pid: int, key: tuple[int, TrackGroup, int]) -> Iterator[str]:
+        _, group, track = key
         tid = self._tids[key] = len(self._tids) + 2  # after the one of the run
-        name = f"{lane.value} {track + 1}" if lane is Lane.SLOT or track else lane.value
+        name = f"{group.value} {track + 1}" if group is TrackGroup.SLOT or track else group.value
         yield _metadata("thread_name", pid, tid, {"name": name})
-        order = _LANE_ORDER[lane] * _MOST_TRACKS + track
+        order = _GROUP_ORDER[group] * _MOST_TRACKS + track
         yield _metadata("thread_sort_index", pid, tid, {"sort_index": order})
 
-    def _name(self, span: Span) -> str:
+    def _name(self, span: NodeSpan) -> str:
         world = self._simulation.world
         match span.category:
-            case Category.STATE:
+            case SpanCategory.STATE:
                 assert span.state is not None
                 return span.state.wire
-            case Category.START_TASK:
+            case SpanCategory.START_TASK:
                 return "start task"
-            case Category.PREPARATION | Category.RELEASE:
+            case SpanCategory.PREPARATION | SpanCategory.RELEASE:
                 spec = world.jobs[span.row].spec
-                hook = spec.job_preparation_task if span.category is Category.PREPARATION else spec.job_release_task
+                hook = spec.job_preparation_task if span.category is SpanCategory.PREPARATION else spec.job_release_task
                 assert hook is not None
                 return hook.id
             case _:
                 return world.tasks.task_id(span.row)
 
-    def _job(self, span: Span) -> str:
+    def _job(self, span: NodeSpan) -> str:
         """Return the id of the span's job as a JSON member."""
         match span.category:
-            case Category.STATE | Category.START_TASK:
+            case SpanCategory.STATE | SpanCategory.START_TASK:
                 return ""
-            case Category.PREPARATION | Category.RELEASE:
+            case SpanCategory.PREPARATION | SpanCategory.RELEASE:
                 job = span.row
             case _:
                 job = self._simulation.world.tasks.profile_of(span.row).job
