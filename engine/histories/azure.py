@@ -41,7 +41,8 @@ def imported(history: History, shape: PoolShape | None = None) -> Imported:
             "nothing tells when the jobs were created" if history.jobs else "there is no job and no task in the files"
         )
         raise ScenarioError([first.problem(f"{what}: a scenario begins with the first job")])
-    return _Importer(history, shape or PoolShape(), min(known)).imported()
+    jobs = sorted(history.jobs, key=lambda job: begins[str(job.body["id"])] or 0)
+    return _Importer(history._replace(jobs=tuple(jobs)), shape or PoolShape(), min(known)).imported()
 
 
 def _any(history: History) -> Source:
@@ -89,11 +90,13 @@ class _Importer:
             key = pool_id.casefold()
             if isinstance(settings, dict):
                 pool = settings.get("pool")
-                made = bodies.pop(key, {"creationTime": job.body.get("creationTime")})
-                automatic[key] = (pool if isinstance(pool, dict) else {}) | {
-                    "id": pool_id,
-                    "creationTime": made.get("creationTime"),
-                }
+                made = bodies.get(key, {}).get("creationTime", job.body.get("creationTime"))
+                body = (pool if isinstance(pool, dict) else {}) | {"id": pool_id, "creationTime": made}
+                if _is_of_job(settings):
+                    automatic[key] = body
+                    bodies.pop(key, None)
+                else:
+                    bodies.setdefault(key, body)
             elif key not in bodies and key not in automatic:
                 bodies[key] = self._assumed_pool(pool_id, self._lives.get(key, []))
         return bodies, automatic
@@ -108,11 +111,18 @@ class _Importer:
             f"Assumed: the pool {pool_id}, of which there is no body, has {count:,} nodes of size {size} with "
             f"{slots:,} task slots each."
         )
-        return {"id": pool_id, "vmSize": size, "targetDedicatedNodes": count, "taskSlotsPerNode": slots}
+        target = 0 if nodes else count  # nodes that are known come when they came
+        return {"id": pool_id, "vmSize": size, "targetDedicatedNodes": target, "taskSlotsPerNode": slots}
 
     def _pool_story(self, body: dict[str, Any]) -> PoolStory:
         nodes = self._lives.get(str(body["id"]).casefold(), [])
         story = pool_story(body, nodes, self._zero_ms)
+        if body.get("enableAutoScale") is True and "enableAutoScale" not in story.body:
+            formula = str(body.get("autoScaleFormula", "")).strip()
+            self._sentences.append(
+                f"The pool {story.pool_id} scaled itself; here its nodes come and go as they did. To let it scale "
+                f"itself again, give it enableAutoScale, and as autoScaleFormula:\n{formula}"
+            )
         if self._shape.slots is not None:
             story.body["taskSlotsPerNode"] = self._shape.slots
         if self._shape.nodes is not None and "enableAutoScale" not in story.body:
@@ -147,7 +157,9 @@ class _Importer:
         pool_info = dict(entry.get("poolInfo", {}))
         settings = pool_info.get("autoPoolSpecification")
         job = next(job for job in self._history.jobs if job.body["id"] == story.job_id)
-        if settings is not None:
+        if settings is not None and not _is_of_job(settings):
+            pool_info = {"poolId": _pool_id(job)}
+        elif settings is not None:
             own = automatic[_pool_id(job).casefold()].body
             pool = {name: value for name, value in own.items() if name not in ("id", "at")}
             pool_info["autoPoolSpecification"] = settings | {"pool": pool}
@@ -234,6 +246,11 @@ class _Importer:
 
 
 _PLAIN = frozenset({"id", "commandLine", "simulate", "dependsOn", "displayName", "requiredSlots"})
+
+
+def _is_of_job(settings: Mapping[str, Any]) -> bool:
+    """Return whether an auto pool lives as long as its job: one of a job schedule's is there for several jobs."""
+    return str(settings.get("poolLifetimeOption")).lower() == "job"
 
 
 def _pool_id(job: Record) -> str:

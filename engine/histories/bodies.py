@@ -10,6 +10,7 @@ from engine.scenario.body_models import fields_of, model_of
 from engine.specs.base import Spec, has_effect, is_secret
 from engine.specs.job import (
     JobConstraints,
+    JobManagerTask,
     JobPreparationTask,
     JobReleaseTask,
     JobSpec,
@@ -24,6 +25,7 @@ _EXAMPLES: dict[type[Spec], Spec] = {
     JobSpec: JobSpec(id="", pool_info=PoolInfo(pool_id="")),
     TaskSpec: TaskSpec(id="", command_line=""),
     StartTask: StartTask(command_line=""),
+    JobManagerTask: JobManagerTask(id="", command_line=""),
     JobPreparationTask: JobPreparationTask(command_line=""),
     JobReleaseTask: JobReleaseTask(command_line=""),
     MultiInstanceSettings: MultiInstanceSettings(coordination_command_line=""),

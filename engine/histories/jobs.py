@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from engine.base.units import SECOND_MS, format_duration
@@ -17,8 +18,10 @@ from engine.specs.catalogue import PREP_RELEASE_DURATION_MS
 from engine.specs.job import JobSpec
 from engine.specs.refusals.job import COLLECTION_MAX_TASKS
 
-_BY_ITSELF = frozenset({"AllTasksCompleted", "AllTasksComplete", "JMComplete", "MaxWallClockTimeExpiry", "TaskFailed"})
+_ALL_COMPLETED = frozenset({"AllTasksCompleted", "AllTasksComplete"})
+_BY_ITSELF = _ALL_COMPLETED | {"JMComplete", "MaxWallClockTimeExpiry", "TaskFailed"}
 _DEFAULT_REASON = "UserTerminate"
+_LATE_MS = 10 * SECOND_MS  # a job that ends so long after its last task does not end because of it
 _LONGER_MS = 3600 * SECOND_MS  # what a process that was ended would still have taken
 _HOOKS = {
     "jobPreparationTask": "jobPreparationTaskExecutionInfo",
@@ -58,7 +61,8 @@ def job_story(
         begin_ms,
         ending_ms,
         retries if isinstance(retries, int) else 0,
-        lambda record: occupancy.free_from(job_id, record),
+        partial(occupancy.free_from, job_id),
+        partial(occupancy.assigned, job_id),
     )
     stories = task_stories(tasks, setting)
     new = created(body, JobSpec)
@@ -73,7 +77,8 @@ def job_story(
     for name, info in _HOOKS.items():
         if name in new:
             new[name]["simulate"] = _hook(instances, info, indexes)
-    events = list(_additions(job_id, stories, new, begin_ms))
+    by_itself_ms = ending_ms if body.get("executionInfo", {}).get("terminateReason") in _ALL_COMPLETED else None
+    events = list(_additions(job_id, stories, new, begin_ms, by_itself_ms))
     events += _ends(job_id, body, stories, ending_ms)
     return JobStory(job_id, begin_ms, new, tuple(events))
 
@@ -94,7 +99,9 @@ def _hook(instances: Sequence[Record], name: str, indexes: Mapping[str, int]) ->
     return on_nodes(outcomes) or {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
 
 
-def _additions(job_id: str, stories: Sequence[TaskStory], new: dict[str, Any], begin_ms: int) -> list[Event]:
+def _additions(
+    job_id: str, stories: Sequence[TaskStory], new: dict[str, Any], begin_ms: int, ending_ms: int | None
+) -> list[Event]:
     """Add the first tasks to the body of the job, and return what adds the others.
 
     A job that ends when its tasks are completed must not do so before the last one is there.
@@ -109,10 +116,13 @@ def _additions(job_id: str, stories: Sequence[TaskStory], new: dict[str, Any], b
             last.body["tasks"].append(story.body)
         else:
             events.append(Event(story.added_ms, "addTasks", {"jobId": job_id, "tasks": [story.body]}))
-    if later and new.get("onAllTasksComplete") == "terminatejob":
-        new["onAllTasksComplete"] = "noaction"
-        update = {"jobId": job_id, "onAllTasksComplete": "terminatejob"}
-        events.append(Event(later[-1].added_ms, "updateJob", update))
+    if new.get("onAllTasksComplete") == "terminatejob":
+        at_ms = later[-1].added_ms if later else None
+        if ending_ms is not None and stories and ending_ms - max(story.ended_ms for story in stories) > _LATE_MS:
+            at_ms = ending_ms  # it was told so only then, or had tasks that are deleted
+        if at_ms is not None:
+            new["onAllTasksComplete"] = "noaction"
+            events.append(Event(at_ms, "updateJob", {"jobId": job_id, "onAllTasksComplete": "terminatejob"}))
     return events
 
 

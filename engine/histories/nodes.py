@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from engine.histories.checks import epoch_ms
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _ALLOCATED_IN_ID = re.compile(r"-(\d{8})t(\d{6})z$")
 _INSTANCE_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
+_SOON_MS = 2_000  # a task that starts so soon has not waited for a slot
 _AT_WORK = frozenset({"idle", "running"})
 
 
@@ -24,13 +26,16 @@ _AT_WORK = frozenset({"idle", "running"})
 class NodeLife:
     """The life of a node, in milliseconds since 1970; None is what the history does not tell.
 
-    ``is_listed`` is true if there is a body of the node, ``left_ms`` the moment at which it began to leave its pool.
-    ``work`` are the times of its processes, in order.
+    ``is_listed`` is true if there is a body of the node, ``left_ms`` the moment at which it began to leave its pool,
+    ``reboot_asked_ms`` that of the command for the reboot whose boot was at ``rebooted_ms``.
+    ``state`` is its last one, since ``changed_ms``. ``work`` are the times of its processes, in order.
     """
 
     node_id: str
     dedicated: bool
     is_listed: bool = False
+    state: str = ""
+    changed_ms: int | None = None
     reboot_asked_ms: int | None = None
     allocated_ms: int | None = None
     booted_ms: int | None = None
@@ -65,7 +70,7 @@ class NodeLife:
 def lives(history: History) -> dict[str, list[NodeLife]]:
     """Return the nodes of each pool, by its id in lower case, in the order in which they came."""
     found: dict[str, dict[str, NodeLife]] = {}
-    for pool_id, node_id, start, end in _work(history):
+    for pool_id, node_id, start, end in chain(_work(history), _lost_preparations(history)):
         pool = found.setdefault(pool_id.casefold(), {})
         life = pool.get(node_id)
         if life is None:
@@ -77,13 +82,14 @@ def lives(history: History) -> dict[str, list[NodeLife]]:
             node_id = str(record.body["id"])
             life = pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
             _read(life, record.body, is_former=record.is_former)
-    requeued = _requeues(history)
+    requeued, waits = _requeues(history), _waits(history)
     for pool_id, pool in found.items():
         has_list = any(life.is_listed for life in pool.values())
         for life in pool.values():
             life.work.sort()
             _complete(life, has_list=has_list)
             _find_reboot(life, requeued.get(pool_id, ()))
+        _ready_without_work(list(pool.values()), waits.get(pool_id, []))
         found[pool_id] = dict(sorted(pool.items(), key=lambda item: item[1].came_ms))
     return {pool_id: list(pool.values()) for pool_id, pool in found.items()}
 
@@ -124,7 +130,62 @@ def _find_reboot(life: NodeLife, requeued: Iterable[int]) -> None:
     earliest = before[0] if before is not None else life.came_ms
     asked = [moment for moment in requeued if earliest < moment <= life.rebooted_ms]
     ended = before[1] if before is not None else earliest
-    life.reboot_asked_ms = min(asked, default=min(ended, life.rebooted_ms))
+    life.reboot_asked_ms = min(asked, default=min(ended + 1, life.rebooted_ms))
+
+
+def _waits(history: History) -> dict[str, list[tuple[int, int]]]:
+    """Return when tasks waited for a slot, by the pool of their job in lower case: each with the latest end so far.
+
+    A task that depends on others may have waited for them, and the first start of one that was retried is not known.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    for job in history.jobs:
+        waits = found.setdefault(str(_pool_of(job.body)).casefold(), [])
+        for record in history.tasks.get(str(job.body["id"]), ()):
+            info = record.body.get("executionInfo", {})
+            added, start = epoch_ms(record.body.get("creationTime")), epoch_ms(info.get("startTime"))
+            is_plain = not info.get("retryCount") and not info.get("requeueCount") and "dependsOn" not in record.body
+            if is_plain and added is not None and start is not None and start - added > _SOON_MS:
+                waits.append((added, start))
+    for waits in found.values():
+        waits.sort()
+        latest = accumulate((end for _, end in waits), max)
+        waits[:] = [(added, end) for (added, _), end in zip(waits, latest, strict=True)]
+    return found
+
+
+def _ready_without_work(nodes: Sequence[NodeLife], waits: Sequence[tuple[int, int]]) -> None:
+    """Let a node be ready before its first known process where no task waited for it: there was nothing to do."""
+    usual = [life.ready_ms - life.booted_ms for life in nodes if life.ready_ms and life.booted_ms]
+    for life in nodes:
+        if life.start_info is not None or life.ready_ms is None or life.booted_ms is None or not life.work:
+            continue
+        soon_ms = life.booted_ms + min(usual)
+        before = bisect_right(waits, (life.ready_ms - _SOON_MS, 0))
+        if soon_ms < life.ready_ms and not (before and waits[before - 1][1] > soon_ms + _SOON_MS):
+            life.ready_ms = soon_ms
+
+
+def _lost_preparations(history: History) -> Iterator[tuple[str, str, int, int]]:
+    """Yield preparations of which the service tells no more, since the job was prepared there again after a reboot.
+
+    They ended when the first task started, and are taken to have run as long as the last one.
+    """
+    for job in history.jobs:
+        job_id = str(job.body["id"])
+        first: dict[object, int] = {}
+        for record in history.tasks.get(job_id, ()) if history.instances.get(job_id) else ():
+            node_id = record.body.get("nodeInfo", {}).get("nodeId")
+            start = epoch_ms(record.body.get("executionInfo", {}).get("startTime"))
+            if start is not None:
+                first[node_id] = min(start, first.get(node_id, start))
+        for record in history.instances.get(job_id, ()):
+            node_id = record.body["nodeId"]
+            info = record.body.get("jobPreparationTaskExecutionInfo", {})
+            start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+            pool_id = record.body.get("poolId") or _pool_of(job.body)
+            if start is not None and end is not None and first.get(node_id, start) < start:
+                yield str(pool_id), node_id, first[node_id] - (end - start), first[node_id]
 
 
 def _subtasks(body: Body) -> Iterable[Mapping[str, object]]:
@@ -150,10 +211,11 @@ def _read(life: NodeLife, body: Body, *, is_former: bool) -> None:
     life.allocated_ms = epoch_ms(body.get("allocationTime"))
     life.booted_ms = epoch_ms(body.get("lastBootTime"))
     life.start_info = body.get("startTaskInfo")
-    changed = epoch_ms(body.get("stateTransitionTime"))
-    if is_former or body.get("state") == "leavingpool":
+    changed = life.changed_ms = epoch_ms(body.get("stateTransitionTime"))
+    life.state = str(body.get("state", ""))
+    if is_former or life.state == "leavingpool":
         life.left_ms = changed
-    elif body.get("state") in _AT_WORK:
+    elif life.state in _AT_WORK:
         life.ready_ms = changed
 
 
@@ -170,6 +232,9 @@ def _complete(life: NodeLife, *, has_list: bool) -> None:
     if life.rebooted_ms is None and started is not None:
         life.ready_ms = started
     elif first is not None:
+        ended = epoch_ms(life.start_info.get("endTime")) if life.start_info else None
+        if started is not None and ended is not None:  # before it, the start task ran as after the reboot
+            first -= ended - started
         life.ready_ms = first if life.ready_ms is None else min(life.ready_ms, first)
     if not life.is_listed and has_list:
         life.left_ms = life.last_ms

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from engine.base.units import SECOND_MS
 from engine.histories.checks import epoch_ms
 from engine.histories.history import History, Record
 from engine.histories.nodes import NodeLife
 from engine.histories.processes import retries
 from engine.histories.reading import Source
+
+_AT_ONCE_MS = SECOND_MS
 
 
 class _Change(NamedTuple):
@@ -29,7 +32,13 @@ class Occupancy:
         self._ready = {life.node_id: life.ready_ms for nodes in pools.values() for life in nodes}
         self._room = {life.node_id: slots.get(pool_id, 1) for pool_id, nodes in pools.items() for life in nodes}
         self._changes: dict[str, list[_Change]] = {}
-        self._prepared: dict[tuple[str, str], int] = {}
+        self._prepared: dict[tuple[str, str], tuple[int, int]] = {}
+        for job_id, instances in history.instances.items():
+            for record in instances:
+                info = record.body.get("jobPreparationTaskExecutionInfo", {})
+                start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+                if start is not None and end is not None:
+                    self._prepared[job_id, record.body["nodeId"]] = start - retries(info) * (end - start), end
         if not any(retries(one.body.get("executionInfo", {})) for tasks in history.tasks.values() for one in tasks):
             return
         for tasks in history.tasks.values():
@@ -37,11 +46,12 @@ class Occupancy:
                 self._add(record)
         for changes in self._changes.values():
             changes.sort(key=itemgetter(0, 1), reverse=True)
-        for job_id, instances in history.instances.items():
-            for record in instances:
-                end = epoch_ms(record.body.get("jobPreparationTaskExecutionInfo", {}).get("endTime"))
-                if end is not None:
-                    self._prepared[job_id, record.body["nodeId"]] = end
+
+    def assigned(self, job_id: str, record: Record, start_ms: int) -> int:
+        """Return when a task that started at ``start_ms`` got its node: before a preparation for which it waited."""
+        prepared = self._prepared.get((job_id, _node_of(record) or ""))
+        waited = prepared is not None and abs(prepared[1] - start_ms) <= _AT_ONCE_MS
+        return min(start_ms, prepared[0]) if waited and prepared is not None else start_ms
 
     def _add(self, record: Record) -> None:
         node_id, info = _node_of(record), record.body.get("executionInfo", {})
@@ -58,7 +68,8 @@ class Occupancy:
         start = epoch_ms(record.body.get("executionInfo", {}).get("startTime"))
         if node_id is None or start is None:
             return None
-        known = [moment for moment in (self._ready.get(node_id), self._prepared.get((job_id, node_id))) if moment]
+        prepared = self._prepared.get((job_id, node_id), (None, None))[1]
+        known = [moment for moment in (self._ready.get(node_id), prepared) if moment]
         free_ms = max((moment for moment in known if moment <= start), default=None)
         used, room = 0, self._room.get(node_id, 1) - _slots(record)
         for change in self._changes.get(node_id, ()):  # the latest first

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median, pstdev
 from typing import Any, NamedTuple
 
-from engine.base.units import MINUTE_MS, SECOND_MS, format_duration, parse_duration
+from engine.base.units import MINUTE_MS, SECOND_MS, format_duration
 from engine.histories.bodies import created
 from engine.histories.checks import epoch_ms
 from engine.histories.nodes import NodeLife
@@ -56,15 +56,16 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
     begin_ms = max(zero_ms, created_ms if created_ms is not None else zero_ms)
     if begin_ms > zero_ms:
         new["at"] = format_duration(begin_ms - zero_ms)
-    scales_itself = body.get("enableAutoScale") is True
+    scales_itself = "enableAutoScale" in new and not nodes
+    if not scales_itself:
+        for name in ("enableAutoScale", "autoScaleFormula", "autoScaleEvaluationInterval"):
+            new.pop(name, None)
     steps = _steps(nodes, created_ms)
     events: list[Event] = []
     asked: dict[str, int] = {}
     if scales_itself:
         for name in ("targetDedicatedNodes", "targetLowPriorityNodes"):
             new.pop(name, None)
-        interval = _interval_ms(body)
-        asked = {life.node_id: _evaluated_before(life, begin_ms, interval) for life in nodes}
     elif nodes:
         cohorts = _cohorts(nodes, begin_ms, steps["allocation"])
         asked = {life.node_id: cohort.asked_ms for cohort in cohorts for life in cohort.nodes}
@@ -86,6 +87,7 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
         if (steps_of := _own_steps(life, asked.get(life.node_id, begin_ms), begin_ms))
     }
     events += _reboots(new["id"], nodes, own, begin_ms)
+    events += _troubles(new["id"], nodes, own, begin_ms)
     if own:
         new["simulate"] = {"onNode": {index: _written(each) for index, each in own.items()}}
     _start_task(new, nodes, begin_ms)
@@ -100,20 +102,6 @@ def _target(body: dict[str, Any], name: str) -> int:
 def count(nodes: Sequence[NodeLife], *, dedicated: bool) -> int:
     """Return the number of dedicated or of Spot nodes."""
     return sum(life.dedicated is dedicated for life in nodes)
-
-
-def _interval_ms(body: dict[str, Any]) -> int:
-    given = body.get("autoScaleEvaluationInterval")
-    try:
-        ms = parse_duration(given) if isinstance(given, str) else None
-    except ValueError:
-        ms = None
-    return ms or 15 * MINUTE_MS
-
-
-def _evaluated_before(life: NodeLife, begin_ms: int, interval_ms: int) -> int:
-    """Return the evaluation of a formula that asked for the node: the last one before the node came."""
-    return begin_ms + max(0, life.came_ms - begin_ms) // interval_ms * interval_ms
 
 
 def _steps(nodes: Sequence[NodeLife], created_ms: int | None) -> dict[str, list[int]]:
@@ -234,6 +222,33 @@ def _reboots(pool_id: str, nodes: Sequence[NodeLife], own: dict[int, dict[str, i
             again_ms = own[index].get("ready", 0) // _REBOOT_SHARE
             own[index]["reboot"] = max(0, up_ms - at_ms - again_ms)
         yield Event(at_ms, "rebootNode", {"poolId": pool_id, "node": index, "nodeRebootOption": "requeue"})
+
+
+def _troubles(
+    pool_id: str, nodes: Sequence[NodeLife], own: dict[int, dict[str, int]], begin_ms: int
+) -> Iterator[Event]:
+    """Yield what brought nodes into the last state in which they run no tasks."""
+    for index, life in enumerate(nodes):
+        if life.changed_ms is None:
+            continue
+        at_ms = max(begin_ms, life.changed_ms)
+        where = {"poolId": pool_id, "node": index}
+        before = life.last_work(life.changed_ms)
+        if life.state in ("unusable", "unknown"):
+            yield Event(at_ms, "failNode", where | {"state": life.state})
+        elif life.state == "preempted":
+            yield Event(at_ms, "evictNode", where)
+        elif life.state == "offline":
+            waited = before is not None and abs(before[1] - life.changed_ms) <= _AT_ONCE_MS
+            option = "taskcompletion" if waited else "requeue"
+            asked_ms = before[0] + 1 if waited and before is not None else at_ms
+            command = where | {"nodeDisableSchedulingOption": option}
+            yield Event(max(begin_ms, asked_ms), "disableNodeScheduling", command)
+        else:
+            continue
+        if life.ready_ms is None and index in own:  # it was never ready before
+            own[index].setdefault("starting", 0)
+            own[index]["ready"] = max(MINUTE_MS, at_ms - begin_ms) + MINUTE_MS
 
 
 def _written(steps: dict[str, int]) -> dict[str, str]:

@@ -23,26 +23,31 @@ _LONGER_MS = HOUR_MS  # what a process that was ended would still have taken
 
 
 class TaskStory(NamedTuple):
-    """A task: when it was added and first started, in milliseconds since 1970, its body, and when a user ended it."""
+    """A task: when it was added, got its node and ended, in milliseconds since 1970, and its body.
+
+    It never ended if ``ended_ms`` is 0. ``ended_by_user_ms`` is when somebody ended it.
+    """
 
     added_ms: int
-    first_ms: int | None
+    assigned_ms: int | None
     task_id: str
     body: dict[str, Any]
+    ended_ms: int = 0
     ended_by_user_ms: int | None = None
 
 
 class Setting(NamedTuple):
     """Facts about the job that decide what its tasks could do.
 
-    ``created_ms`` is its creation, ``ending_ms`` the moment at which it began to end, ``free_from`` a function that
-    tells from when on the node of a task had room for it.
+    ``created_ms`` is its creation, ``ending_ms`` the moment at which it began to end. ``free_from`` tells from when on
+    the node of a task had room for it, ``assigned`` when a task that first started at a moment had got its node.
     """
 
     created_ms: int
     ending_ms: int | None
     max_retries: int
     free_from: Callable[[Record], int | None]
+    assigned: Callable[[Record, int], int]
 
 
 def task_stories(records: Sequence[Record], setting: Setting) -> list[TaskStory]:
@@ -55,7 +60,7 @@ def task_stories(records: Sequence[Record], setting: Setting) -> list[TaskStory]
 
 
 def _in_order(stories: Iterable[TaskStory]) -> list[TaskStory]:
-    """Return tasks that were added together in the order in which they started, those that never did at the end."""
+    """Return tasks that were added together in the order in which they got nodes, those without one at the end."""
     groups: list[list[TaskStory]] = []
     for story in stories:
         if not groups or story.added_ms - groups[-1][0].added_ms > TOGETHER_MS:
@@ -64,7 +69,7 @@ def _in_order(stories: Iterable[TaskStory]) -> list[TaskStory]:
     found: list[TaskStory] = []
     for group in groups:
         added_ms = group[0].added_ms
-        group.sort(key=lambda story: story.first_ms if story.first_ms is not None else float("inf"))
+        group.sort(key=lambda story: story.assigned_ms if story.assigned_ms is not None else float("inf"))
         found += [story._replace(added_ms=added_ms) for story in group]
     return found
 
@@ -102,7 +107,8 @@ def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
     new["simulate"] = simulated(one, attempt_ms)
     _set_gang(new, one)
     _set_retries(new, body, one, setting.max_retries)
-    return TaskStory(added_ms, first_ms, str(body["id"]), new, by_user_ms)
+    assigned_ms = setting.assigned(record, first_ms) if first_ms is not None else None
+    return TaskStory(added_ms, assigned_ms, str(body["id"]), new, end or 0, by_user_ms)
 
 
 def _is_end_of_job(end_ms: int, setting: Setting) -> bool:
