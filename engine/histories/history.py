@@ -178,7 +178,8 @@ class _Reader:
         if owner is None:
             self._warn(one.source.problem(f"nothing tells the job of this {one.kind.value}: it is left out"))
             return None
-        job = self._jobs.get(owner.casefold())
+        first_of_schedule = f"{owner}:job-1"  # directories name it like the only job of another
+        job = self._jobs.get(owner.casefold()) or self._jobs.get(first_of_schedule.casefold())
         if job is None:
             message = (
                 f"the {one.kind.value} belongs to the job {quoted(owner)}, of which there is no body: it is left out"
