@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo, result_of
@@ -132,4 +133,9 @@ class Node(Record):
     @property
     def ip_address(self) -> str:
         """The node's private address in its pool (NODE-4)."""
-        return ".".join(str(byte) for byte in (_FIRST_ADDRESS + self.ip).to_bytes(4, "big"))
+        return _address(self.ip)
+
+
+@lru_cache(maxsize=4096)
+def _address(number: int) -> str:
+    return ".".join(str(byte) for byte in (_FIRST_ADDRESS + number).to_bytes(4, "big"))
