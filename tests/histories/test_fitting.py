@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -9,13 +10,17 @@ import pytest
 pytest.importorskip("scipy", reason="the extra `fit`")
 
 from engine import Simulation, load_scenario
+from engine.histories.azure import imported as imported_history
 from engine.histories.distributions import best_fit
 from engine.histories.fitting import fitted
+from engine.histories.history import read_history
 from engine.histories.imported import Imported, PoolShape
 from engine.histories.swf import imported as imported_log
 from engine.histories.writing import scenario_lines
+from engine.run.observe import makespan_ms
 from engine.specs import draws
 from engine.specs.distributions import Distribution
+from engine.views.results.document import document
 from tests.histories.swf_texts import SwfJob, swf_text
 
 SAMPLES = {
@@ -172,3 +177,36 @@ def test_nothing_that_is_alike_is_told():
     result = fitted(history([a_task("a", 1), a_task("b", 2, command="other")]))
     assert result.assumptions[-1] == "Fitted: nothing, no three tasks are alike."
     assert [task.id for task in scenario_of(result).jobs[0].tasks] == ["a", "b"]
+
+
+def test_a_run_becomes_a_page_that_runs_alike(tmp_path):
+    text = f"""
+scenario: risk
+pools: [{{id: shared, vmSize: standard_d2s_v3, targetDedicatedNodes: 4}}]
+jobs:
+  - id: risk
+    poolInfo: {{poolId: shared}}
+    onAllTasksComplete: terminatejob
+    taskFactory:
+      type: parametricSweep
+      parameterSets: [{{start: 1, end: 400}}]
+      repeatTask:
+        id: "deal-{{0}}"
+        commandLine: price --deal {{0}}
+        simulate: {{duration: {SAMPLES["lognormal"]}, exitCode: {{0: 9, 3: 1}}}}
+"""
+    before = Simulation(load_scenario("risk.yaml", text=text), can_go_back=False)
+    before.run_until(before.end_ms)
+    before.finish()
+    (tmp_path / "state.json").write_text(json.dumps(document(before)))
+    result = fitted(imported_history(read_history([tmp_path / "state.json"])))
+    scenario = scenario_of(result)
+    (job,) = scenario.jobs
+    assert (job.tasks, job.factory.count, job.factory.task_id(0)) == ((), 400, "deal-1")
+    simulate = job.factory.spec(0).simulate
+    assert simulate.duration.kind == "lognormal"
+    failed = before.world.jobs.latest("risk").failed
+    assert dict(simulate.exit_code) == {0: 400 - failed, 3: failed}
+    after = Simulation(scenario, can_go_back=False)
+    after.run_until(after.end_ms)
+    assert makespan_ms(after.world) == pytest.approx(makespan_ms(before.world), rel=0.1)
