@@ -16,9 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.studies.plan import Run
+from engine import load_scenario
+from engine.studies.plan import Run, planned
 from tests.studies.conftest import NIGHT
 from tui.cli.commands import main
+from tui.saving.locks import is_locked
+from tui.saving.results_file import ResultsFile
+from tui.saving.targets import TargetError
 from tui.workers.dispatch import WorkersLost
 from tui.workers.local import LocalWorkers
 
@@ -274,6 +278,29 @@ def test_results_of_another_study_are_left_alone(change, night, capsys, tmp_path
     assert main(["study", "night.yaml", "--results", "r.jsonl", *arguments]) == 2
     assert "name another file" in capsys.readouterr().err
     assert path.read_bytes() == content[:-1]
+
+
+@posix_only
+def test_a_file_to_which_another_study_adds_its_results_is_refused_and_left_alone(night, capsys, tmp_path):
+    path = tmp_path / "r.jsonl"
+    study(capsys, night(), "--results", "r.jsonl", "--seeds", "1", status=1)
+    content = path.read_bytes()
+    with path.open("rb") as other:
+        assert not is_locked(other)
+        assert study(capsys, "night.yaml", "--results", "r.jsonl", "--seeds", "2", status=2).out == ""
+        assert main(["study", "night.yaml", "--results", "r.jsonl"]) == 2
+        assert "r.jsonl: another study adds its results to it: wait for that one" in capsys.readouterr().err
+    assert path.read_bytes() == content
+    study(capsys, "night.yaml", "--results", "r.jsonl", "--seeds", "2", status=1)
+
+
+@posix_only
+def test_a_file_that_another_study_has_just_made_is_refused(night, tmp_path):
+    path, same = tmp_path / "r.jsonl", planned(load_scenario(night()))
+    with ResultsFile(path, same) as second, ResultsFile(path, same) as first:
+        first.open()
+        with pytest.raises(TargetError, match="another study"):
+            second.open()
 
 
 # --- workers
