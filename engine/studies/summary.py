@@ -112,9 +112,20 @@ def summarize(study: Study, scenario: str, results: Iterable[Result], *, confide
     for result in results:
         if result["seed"] in wanted:
             by_variant.setdefault(result["variant"], []).append(result)
-    variants = [_variant(study, number, by_variant.get(number, [])) for number in range(1, study.variants + 1)]
+    numbers = range(1, study.variants + 1)
+    variants = [variant_summary(study, number, by_variant.get(number, [])) for number in numbers]
+    return conclusion(study, scenario, variants, confidence=confidence)
+
+
+def conclusion(study: Study, scenario: str, variants: Sequence[VariantSummary], *, confidence: float) -> StudySummary:
+    """Return the summary of a study from those of its variants: which are on the Pareto line, and the recommendation.
+
+    The arguments are those of ``summarize``, with a summary of each variant in their order.
+    """
     line = pareto([(one.cost_usd, one.end_s) for one in variants])
-    marked = tuple(replace(one, pareto=is_on) for one, is_on in zip(variants, line, strict=True))
+    marked = tuple(
+        one if one.pareto is is_on else replace(one, pareto=is_on) for one, is_on in zip(variants, line, strict=True)
+    )
     has_expectations = any(one.each for one in marked)
     chosen = _cheapest(one for one in marked if one.met.share >= confidence) if has_expectations else None
     near = _nearest(marked) if has_expectations and chosen is None else None
@@ -122,8 +133,9 @@ def summarize(study: Study, scenario: str, results: Iterable[Result], *, confide
     return StudySummary(scenario, study.seeds, factors, marked, confidence, has_expectations, chosen, near)
 
 
-def _variant(study: Study, number: int, results: list[Result]) -> VariantSummary:
-    results.sort(key=lambda result: result["seed"])  # sums of floats depend on their order
+def variant_summary(study: Study, number: int, results: Iterable[Result]) -> VariantSummary:
+    """Return the summary of the results of one variant, whatever their order."""
+    results = sorted(results, key=lambda result: result["seed"])  # sums of floats depend on their order
     runs = len(results)
     good = [result["summary"] for result in results if result["summary"] is not None]
     met = [result["expectations"] for result in results if result["error"] is None]

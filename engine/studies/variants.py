@@ -14,6 +14,8 @@ from engine.scenario.tree import Tree, parse
 from engine.studies.plan import planned
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.scenario.model import Scenario
     from engine.studies.plan import Study
 
@@ -61,8 +63,12 @@ class Variants:
         )
         return with_values(self._root, placed)
 
-    def check(self, *, each_value_once: bool = False) -> None:
+    def check(self, *, each_value_once: bool = False, between: Callable[[], object] = lambda: None) -> None:
         """Read every variant, or only as many as it takes to have each value of each factor in one of them.
+
+        Args:
+            each_value_once: Read only as many.
+            between: Is called after each variant; an error that it raises ends the check.
 
         Raises:
             ScenarioError: Some variants have mistakes. Each mistake is listed once, with the first variant that has it.
@@ -78,6 +84,7 @@ class Variants:
                         found[where] = replace(problem, message=f"{problem.message} ({self._named(variant)})")
             if len(found) >= _LIMIT:
                 break
+            between()
         if found:
             raise ScenarioError([found[where] for where in sorted(found)])
 

@@ -8,6 +8,8 @@ from engine.base.units import SECOND_MS, format_clock
 from engine.scenario.record import values_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.studies.summary import Share, StudySummary, VariantSummary
 
 
@@ -33,22 +35,35 @@ def cost_text(usd: float | None) -> str:
     return f"{usd:,.2f}" if usd >= 1 else f"{usd:.4f}"
 
 
-def recommendation(summary: StudySummary) -> str:
-    """Return one line: the cheapest variant that keeps all expectations often enough, or which comes nearest."""
+def pace_text(done: int, total: int, elapsed_s: float) -> str:
+    """Return how fast the runs of a study are played, and when all will be: ``25.3 runs/s  00:00:03 left``."""
+    left_s = int((total - done) * elapsed_s / done)
+    return f"{done / elapsed_s:,.1f} runs/s  {end_text(left_s)} left"
+
+
+def _written(variant: VariantSummary) -> str:
+    return values_text(variant.values)
+
+
+def recommendation(summary: StudySummary, values_of: Callable[[VariantSummary], str] = _written) -> str:
+    """Return one line: the cheapest variant that keeps all expectations often enough, or which comes nearest.
+
+    ``values_of`` returns the values of a variant in words.
+    """
     wanted = f"all expectations in at least {percent(summary.confidence)} of its runs"
     if not summary.has_expectations:
         return "The scenario expects nothing, so no variant is recommended."
     if summary.recommended is not None:
         chosen = summary.variants[summary.recommended - 1]
-        return f"{_named(chosen)} is the cheapest that keeps {wanted}: {_about(chosen)}."
+        return f"{_named(chosen, values_of)} is the cheapest that keeps {wanted}: {_about(chosen)}."
     if summary.nearest is None:
         return f"No variant keeps {wanted}: no run has a result."
     near = summary.variants[summary.nearest - 1]
-    return f"No variant keeps {wanted}. {_named(near)} comes nearest: {_about(near)}."
+    return f"No variant keeps {wanted}. {_named(near, values_of)} comes nearest: {_about(near)}."
 
 
-def _named(variant: VariantSummary) -> str:
-    values = values_text(variant.values)
+def _named(variant: VariantSummary, values_of: Callable[[VariantSummary], str]) -> str:
+    values = values_of(variant)
     return f"Variant {variant.variant}" + (f" ({values})" if values else "")
 
 

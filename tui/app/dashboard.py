@@ -30,10 +30,11 @@ from tui.viewmodels.frame.requests import MOST_KEPT as MOST_REQUESTS
 from tui.viewmodels.frame.requests import note_of_writes, request_lines
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.sheets.warnings import warning_note
+from tui.viewmodels.study.model import Studies
 from tui.viewmodels.text.glyphs import GlyphSet
 from tui.widgets import palette
 from tui.widgets.message_line import MessageLine
-from tui.widgets.messages import ShowRun, say
+from tui.widgets.messages import ShowRun, StudyNews, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,7 +106,10 @@ class Dashboard(App[None]):
         self._notes = notes
         self._introduces = introduces
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual replaces sys.stdout later
-        self.main_screen = MainScreen(self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays)
+        self.studies = Studies()
+        self.main_screen = MainScreen(
+            self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays, studies=self.studies
+        )
         self._runs = 0  # each run has a stack of screens, which goes with it
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.keyboard = Keyboard(self)
@@ -247,7 +251,9 @@ class Dashboard(App[None]):
         )
 
     async def on_unmount(self) -> None:
-        """Let the answers that are under way reach their clients."""
+        """Let the workers of a study end, and the answers that are under way reach their clients."""
+        if self.studies.shown is not None:
+            self.studies.shown.background.stop()
         if self._host is not None and self._serving is not None:
             self._host.end()
             await self._serving
@@ -265,7 +271,13 @@ class Dashboard(App[None]):
         self.recorder = Recorder(message.simulation)
         self.recorder.reports = reports
         self.main_screen = MainScreen(
-            self.session, self.recorder, self.settings, at_ms=message.at_ms, plays=message.plays, view=message.view
+            self.session,
+            self.recorder,
+            self.settings,
+            at_ms=message.at_ms,
+            plays=message.plays,
+            view=message.view,
+            studies=self.studies,
         )
         for name in OPTIONS:
             self._apply(name)
@@ -278,6 +290,11 @@ class Dashboard(App[None]):
             say(self.main_screen, message.said)
         if about_scenario := warning_note(message.simulation.scenario):
             say(self.main_screen, about_scenario, "warning")
+
+    def on_study_news(self, _: StudyNews) -> None:
+        """Show what a study has brought."""
+        if self.main_screen.is_running:
+            self.main_screen.take_study_news()
 
     # -- settings ------------------------------------------------------------------------------------------------
 

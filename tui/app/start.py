@@ -65,6 +65,7 @@ def show_dashboard(
         with handle_signals(rescue, app.exit_soon, remember=remember):
             app.run()
     finally:
+        app.studies.end()
         rescue()
         for report in app.recorder.reports:
             _print_error(report)

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING, Self
 
-from engine.base.units import SECOND_MS, format_clock
+from engine.base.units import format_clock
+from engine.studies.wording import pace_text
 from engine.views.results.totals import task_totals
 
 if TYPE_CHECKING:
@@ -132,8 +133,7 @@ class StudyProgress(_Bar):
         elapsed_s = self._elapsed_s
         if not done or elapsed_s < PATIENCE_S:
             return
-        left = format_clock(int((self._total - done) * elapsed_s / done) * SECOND_MS).removeprefix("+")
-        rate = f"runs  {done / elapsed_s:,.1f} runs/s  {left} left"
+        rate = f"runs  {pace_text(done, self._total, elapsed_s)}"
         if self._visible:
             self._show("Study", done, self._total, rate)
         elif self._reports and elapsed_s - self._reported_s >= _REPORT_S:

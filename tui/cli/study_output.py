@@ -11,64 +11,36 @@ from rich.text import Text
 
 from engine.base.shortening import shortened
 from engine.scenario.record import flow_text, values_text
-from engine.scenario.study import MEASURES, JobEnd
-from engine.studies.summary import Spread
-from engine.studies.wording import cost_text, end_text, interval_text, recommendation
+from engine.scenario.study import MEASURES
+from engine.studies.labels import heading, short_names, shown_measures, spread_of, text_of
+from engine.studies.wording import interval_text, recommendation
 from tui.cli.output import parts_text, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
     from engine.base.terms import Plain
+    from engine.scenario.study import JobEnd
     from engine.studies.plan import Study
     from engine.studies.results import Result
     from engine.studies.summary import StudySummary, VariantSummary
 
-_HEADINGS = {
-    "makespanSeconds": "end",
-    "costUsd": "USD",
-    "nodeHours": "node hours",
-    "slotUtilization": "slots used",
-    "failedTasks": "failed tasks",
-    "failedPreparations": "failed prep",
-    "failedReleases": "failed release",
-    "waitSecondsMedian": "waiting",
-    "waitSecondsP95": "waiting p95",
-    "preparationSeconds": "preparing",
-}
 _LONGEST_VALUE = 40
-_USUAL = ("makespanSeconds", "costUsd")
 
 
 def study_text(summary: StudySummary, shown: Sequence[str | JobEnd], target: Console) -> str:
     """Return the table of a study and its recommendation, as ``target`` would show them."""
-    columns = [*_USUAL, *(one for one in shown if one not in _USUAL)]
+    columns = shown_measures(shown)
     paths = [path for path, _ in summary.factors]
-    heads = [">#", *_short_names(paths), ">met", *(f">{_heading(one)}" for one in columns), ""]
+    heads = [">#", *short_names(paths), ">met", *(f">{heading(one)}" for one in columns), ""]
     words = [_value_words(values) for _, values in summary.factors]
     rows = [_row(one, words, columns, summary.recommended) for one in summary.variants]
     title = f"{shortened(summary.scenario)}: {len(rows):,} variants, {len(summary.seeds):,} seeds"
     made = table("", heads, rows, target)
     text = parts_text([Text(title), *([made] if made else [])], target)
     return f"{text}\n\n{_legend(summary)}\n\n{recommendation(summary)}"  # no width breaks these lines
-
-
-def _short_names(paths: Sequence[str]) -> list[str]:
-    """Return the last steps of paths, as many as tell them apart."""
-    steps = [path.split(".") for path in paths]
-    return [".".join(own[-_needed(own, [other for other in steps if other is not own]) :]) for own in steps]
-
-
-def _needed(own: Sequence[str], others: Sequence[Sequence[str]]) -> int:
-    """Return how many of its last steps tell a path from all others."""
-    enough = (count for count in range(1, len(own)) if all(other[-count:] != own[-count:] for other in others))
-    return next(enough, len(own))
-
-
-def _heading(one: str | JobEnd) -> str:
-    return f"end of {shortened(one.job_id, 20)}" if isinstance(one, JobEnd) else _HEADINGS[one]
 
 
 def _value_words(values: Sequence[Plain]) -> dict[str, str]:
@@ -100,16 +72,8 @@ def _met(one: VariantSummary) -> Text:
 
 
 def _spread_text(one: VariantSummary, column: str | JobEnd) -> str:
-    nothing = Spread(None, None, None, None)
-    spread = one.jobs.get(column.job_id, nothing) if isinstance(column, JobEnd) else one.measures[column]
-    text = _text_of(column)
+    spread, text = spread_of(one, column), text_of(column)
     return f"{text(spread.median)}\n{text(spread.p5)}–{text(spread.p95)}" if spread.median is not None else ""
-
-
-def _text_of(column: str | JobEnd) -> Callable[[float | None], str]:
-    if isinstance(column, JobEnd) or "econds" in column:
-        return end_text
-    return cost_text if column == "costUsd" else lambda value: "" if value is None else f"{value:,.4g}"
 
 
 def _legend(summary: StudySummary) -> str:

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
 from engine.base.shortening import shortened
+from engine.studies.labels import time_step_s
 from engine.studies.wording import end_text, percent
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ _DPI = 150
 _KEEPS, _FAILS, _LINE = "#1f77b4", "#9a9a9a", "#d62728"
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read
 _TITLE = 90
-_TICKS_S = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200)
 _MOST_TICKS = 9
 
 
@@ -40,7 +40,7 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
     axes.set_xlabel("cost in US dollars")
     axes.set_ylabel("end after")
     low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(MultipleLocator(_tick_s(high - low)))
+    axes.yaxis.set_major_locator(MultipleLocator(time_step_s(high - low, _MOST_TICKS)))
     axes.yaxis.set_major_formatter(lambda seconds, _: end_text(max(0.0, seconds)))
     axes.grid(visible=True, alpha=0.3)
     figure.legend(handles=_legend(summary), fontsize="small", loc="outside lower center", ncols=2)
@@ -49,12 +49,6 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
     with mpl.rc_context({"svg.hashsalt": "batchdeck"}):  # otherwise the names inside an SVG are drawn by chance
         figure.savefig(stream, format=kind, dpi=_DPI, metadata=metadata)
     return stream.getvalue()
-
-
-def _tick_s(range_s: float) -> float:
-    """Return the seconds between two ticks, which people can read as times."""
-    day_s = 86_400
-    return next((tick for tick in _TICKS_S if range_s / tick <= _MOST_TICKS), day_s * max(1, range_s // (7 * day_s)))
 
 
 def _draw(axes: Any, one: VariantSummary, summary: StudySummary) -> None:  # noqa: ANN401 - matplotlib has no types here

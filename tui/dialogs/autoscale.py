@@ -31,17 +31,24 @@ class Autoscale(Sheet):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit the formula", id="scale.edit")]
 
-    def __init__(self, session: Session, pool_id: str, submit: Callable[[list[Command] | None], None]) -> None:
-        """``submit`` gives a new formula to the service."""
+    def __init__(
+        self,
+        session: Session,
+        pool_id: str,
+        submit: Callable[[list[Command] | None], None],
+        study: Callable[[str, str], object],
+    ) -> None:
+        """``submit`` gives a new formula to the service, ``study`` studies one of a pool against the present one."""
         title = session.text(f"{pool_id} › Autoscale, at {session.clock(session.now_ms)}")
         super().__init__(title, lambda cells: autoscale_lines(session, pool_id, cells), keys="e edit  esc close")
         self._session = session
         self._pool_id = pool_id
         self._submit = submit
+        self._study = study
 
     def action_edit(self) -> None:
         """Open the editor."""
-        self.app.push_screen(FormulaEditor(self._session, self._pool_id), self._edited)
+        self.app.push_screen(FormulaEditor(self._session, self._pool_id, self._study), self._edited)
 
     def _edited(self, commands: list[Command] | None) -> None:
         self._submit(commands)
@@ -54,15 +61,17 @@ class FormulaEditor(Modal[list[Command] | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "apply", "apply", id="formula.apply"),
         Binding("ctrl+t", "evaluate", "evaluate it, and change nothing", id="formula.evaluate"),
+        Binding("ctrl+r", "study", "study it against the present formula", id="formula.study"),
         Binding("ctrl+g", "go_to_fault", "go to the error", id="formula.error"),
         Binding("escape", "leave", "leave", id="formula.leave"),
     ]
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(self, session: Session, pool_id: str) -> None:
-        """The text begins with the present formula of the pool."""
+    def __init__(self, session: Session, pool_id: str, study: Callable[[str, str], object]) -> None:
+        """The text begins with the present formula of the pool; ``study`` takes a pool and a formula to study."""
         super().__init__()
+        self._study = study
         self._session = session
         self._pool_id = pool_id
         page = scale_page(session.simulation, pool_id)
@@ -80,7 +89,7 @@ class FormulaEditor(Modal[list[Command] | None]):
     def on_mount(self) -> None:
         editor = self.query_one("#editor")
         editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
-        editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate only  ctrl+g to the error  esc leave"
+        editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
         self.query_one(TextArea).focus()
         self.call_after_refresh(self._try_out)
 
@@ -125,6 +134,14 @@ class FormulaEditor(Modal[list[Command] | None]):
         else:
             formula = self.query_one(TextArea).text
             self.dismiss([EvaluatePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
+
+    def action_study(self) -> None:
+        """Play the scenario with this formula and with the present one, many times each."""
+        if self._trial.fault is not None and not self._trial.is_taken:
+            self.action_go_to_fault()
+            self.notify("The service would refuse it.", severity="error")
+        else:
+            self._study(self._pool_id, self.query_one(TextArea).text)
 
     def action_leave(self) -> None:
         """Leave the editor; warn once if changes would be lost."""

@@ -25,7 +25,7 @@ from tui.viewmodels.events.event_words import what
 from tui.viewmodels.frame.variant import variant_note
 from tui.viewmodels.text.format import counted
 from tui.viewmodels.text.styled import ItemRef, Kind, Role, Span, line
-from tui.widgets.messages import CreateItem, OfferActions, ShowView, say
+from tui.widgets.messages import CreateItem, OfferActions, ShowView, StudyFormula, say
 from tui.widgets.node_map import NodeMap
 from tui.widgets.prompt import Prompt
 from tui.widgets.table import Table
@@ -199,7 +199,8 @@ class CommandKeys(TimeKeys):
 
     def _answered(self, answer: list[Command] | Action | None) -> None:
         if isinstance(answer, Action):
-            self.app.push_screen(FormulaEditor(self.session, str(answer.bodies[0]["poolId"])), self._submit)
+            pool_id = str(answer.bodies[0]["poolId"])
+            self.app.push_screen(FormulaEditor(self.session, pool_id, self._study_formula), self._submit)
         else:
             self._submit(answer)
 
@@ -208,7 +209,10 @@ class CommandKeys(TimeKeys):
         subject = self.subject
         pool_id = str(subject.key) if subject is not None and subject.kind == "pool" else self.session.pool_id
         self.playback.pause()
-        self.app.push_screen(Autoscale(self.session, pool_id, self._submit))
+        self.app.push_screen(Autoscale(self.session, pool_id, self._submit, self._study_formula))
+
+    def _study_formula(self, pool_id: str, formula: str) -> None:
+        self.post_message(StudyFormula(pool_id, formula))
 
     def _submit(self, commands: Sequence[Command] | None) -> None:
         """Give confirmed commands to the service, and report its answers."""

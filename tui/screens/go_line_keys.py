@@ -104,6 +104,7 @@ class GoLineKeys(SearchKeys):
             "report": self.write_report,
             "rule": self._show_rule,
             "new": self._create,
+            "study": self.take_study,
         }
 
     def _create(self, what: str) -> None:

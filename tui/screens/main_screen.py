@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tui.saving.recorder import Recorder
     from tui.settings.values import Settings
     from tui.viewmodels.session.session import Session
+    from tui.viewmodels.study.model import Studies
 
 
 class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
@@ -31,6 +32,7 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
         at_ms: int = 0,
         plays: bool = False,
         view: str = "watch",
+        studies: Studies | None = None,
     ) -> None:
         """Create the screen of a run.
 
@@ -41,8 +43,10 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
             at_ms: The moment to begin with, in ms after the start.
             plays: Let time advance from there.
             view: The view to begin with.
+            studies: The studies of the dashboard.
         """
         super().__init__(session, recorder, settings)
+        self.studies = studies or self.studies
         self._at_ms = at_ms
         self._plays = plays
         self._first_view = view

@@ -13,7 +13,7 @@ from tui.dialogs.picker import Pick, Picker
 from tui.dialogs.sheet import details_sheet
 from tui.panes.detail_page import DetailPage
 from tui.panes.watch import Watch
-from tui.screens.scenario_keys import ScenarioKeys
+from tui.screens.study_keys import StudyKeys
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.session.items import focus_on, links_of, links_of_instance
@@ -42,7 +42,7 @@ _LISTS: dict[Kind, str] = {
 }
 
 
-class NavigationKeys(ScenarioKeys):
+class NavigationKeys(StudyKeys):
     """Views by key, by name and by link, and back again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -305,6 +305,8 @@ class NavigationKeys(ScenarioKeys):
             return
         self.playback.pause()
         kept = "; what was done by hand is saved" if self.recorder.is_unsaved else ""
+        shown = self.studies.shown
+        kept += "; the runs of the study are lost" if shown is not None and shown.would_be_lost else ""
         picks = [Pick("y", f"yes, leave the dashboard{kept}", also="q"), Pick("n", "no, stay")]
         self.app.push_screen(Picker("Leave?", picks, pointer=self.session.glyphs.cursor), leave)
 

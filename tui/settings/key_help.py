@@ -98,6 +98,13 @@ KEYS: dict[str, KeyHelp] = {
     "find.all": KeyHelp("For a name of which you do not know the place.", "search grep locate everywhere"),
     # -- look
     "help": KeyHelp("What the view shows, and all keys.", "manual documentation keys shortcuts"),
+    "study.show": KeyHelp(
+        "Says which variant to take; comes back to a study.",
+        "variants what-if vary seeds sweep monte carlo compare pareto factors optimize",
+    ),
+    "study.stop": KeyHelp("What is played is kept."),
+    "study.ask": KeyHelp("Also for a file that keeps the results."),
+    "study.details": KeyHelp("For whole formulas, and all measures."),
     "rules": KeyHelp("For a sign such as PREP-16: its text, source and option.", "documentation reference source"),
     "row.why": KeyHelp(
         "When something waits, fails or never starts.", "why reason because stuck blocked diagnose explain"

@@ -66,6 +66,18 @@ class ShowRun(Message):
     said: str = ""
 
 
+class StudyNews(Message):
+    """There are new results of the study, or its state has changed. Posted by another thread."""
+
+
+@dataclass
+class StudyFormula(Message):
+    """Study an autoscale formula of a pool against its present one."""
+
+    pool_id: str
+    formula: str
+
+
 @dataclass
 class OpenOneOf(Message):
     """Open the only choice, or let the user pick one of several."""

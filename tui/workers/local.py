@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from typing import TYPE_CHECKING
 
 from engine.studies.playing import Player
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from engine.studies.plan import Run, Study
 
 _MOST = 61  # Windows waits for no more processes than these at a time
+_LAST = 10  # steps of priority below those of other programs
 _STARTS = 3  # so often workers may die before they are ready
 
 _PLAYER: ContextVar[Player] = ContextVar("player")  # of a worker process, set once when it begins
@@ -42,17 +44,25 @@ def processors() -> int:
 class LocalWorkers:
     """Processes that play batches of a study. Leaving the ``with`` block ends them."""
 
-    def __init__(self, study: Study, count: int) -> None:
-        """Begin ``count`` processes; they become ready while the caller goes on."""
+    def __init__(self, study: Study, count: int, *, yields: bool = False) -> None:
+        """Begin ``count`` processes; they become ready while the caller goes on.
+
+        Args:
+            study: The study.
+            count: The number of processes.
+            yields: Let other programs have the processors first, where the system can do that.
+        """
         self.count = min(count, _MOST)
         self._study = study
+        self._yields = yields
         self._failed_starts = 0
         self._begin()
 
     def _begin(self) -> None:
+        _begin_tracker()
         context = get_context("spawn")
         line, self._lifeline = context.Pipe(duplex=False)
-        self._executor = ProcessPoolExecutor(self.count, context, _begin, (self._study, line))
+        self._executor = ProcessPoolExecutor(self.count, context, _begin, (self._study, line, self._yields))
         self._line = line
         with _without_interrupts():  # which processes inherit, so that Ctrl-C ends them by their lifeline only
             self._ready = [self._executor.submit(_is_ready) for _ in range(self.count)]
@@ -89,6 +99,20 @@ class LocalWorkers:
         self._end()
 
 
+def _begin_tracker() -> None:
+    """Begin the process that Python needs beside those of a pool, unless it runs already.
+
+    Python passes the file of ``sys.stderr`` to it, and a dashboard has an object without a file in that place.
+    """
+    if os.name != "posix":
+        return
+    shown, sys.stderr = sys.stderr, sys.__stderr__
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.stderr = shown
+
+
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
     """Hold back SIGINT, where there is such a thing as a mask, until the block is left."""
@@ -105,8 +129,10 @@ def _without_interrupts() -> Iterator[None]:
 # -- in a worker process -----------------------------------------------------------------------------------------------
 
 
-def _begin(study: Study, lifeline: Connection) -> None:
+def _begin(study: Study, lifeline: Connection, yields: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if yields and hasattr(os, "nice"):
+        os.nice(_LAST)
     threading.Thread(target=_end_with_lifeline, args=(lifeline,), daemon=True).start()
     _PLAYER.set(Player(study))
 

@@ -46,8 +46,26 @@ STATISTICS = "statistics"
 MESSAGES = "messages"
 REQUESTS = "requests"
 RELOAD = "reload"
-GO_WORDS = ("time", "speed", "open", "seed", "only", "filter", "sort", "columns", "rule", "new", "find", "report")
-_OFFERED = {"time": ["end", "failure", "+5m", "-5m"], "report": ["report.html", "report.md"]}
+GO_WORDS = (
+    "time",
+    "speed",
+    "open",
+    "seed",
+    "only",
+    "filter",
+    "sort",
+    "columns",
+    "rule",
+    "new",
+    "find",
+    "report",
+    "study",
+)
+_OFFERED = {
+    "time": ["end", "failure", "+5m", "-5m"],
+    "report": ["report.html", "report.md"],
+    "study": ["--vary ", "--seeds ", "--results "],
+}
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
@@ -121,7 +139,8 @@ def _arguments(word: str, rest: str, columns: Sequence[str]) -> tuple[str, Seque
     names = [name.lower() for name in columns if name]
     settled, wanted = "", [f"{field_name(name)}:" for name in names]
     match word:
-        case "time" | "report":
+        case "time" | "report" | "study":
+            settled = rest[: rest.rfind(" ") + 1] if word == "study" else ""
             wanted = _OFFERED[word]
         case "speed":
             wanted = [f"{speed:g}" if speed else "max" for speed in SPEEDS]

@@ -39,7 +39,7 @@ class Column(NamedTuple):
 class ColumnsModel:
     """The columns of one list, of which the user may choose some."""
 
-    columns: ClassVar[tuple[Column, ...]]
+    columns: tuple[Column, ...]
     identity: ClassVar[int] = 1  # the column that identifies the row
 
     def __init__(self) -> None:

@@ -133,12 +133,15 @@ class RowsModel(ColumnsModel, ABC):
             self._shown.show(rows, wanted=wanted)
             return
         order = self.sort_column, self.is_descending
-        moment = session.simulation.log.count, session.now_ms
         values = None if self.sort_column is None else self.sort_values(self.sort_column)
         is_descending = self.is_descending and values is not None
         self._shown.sort_rows(
-            wanted, order, moment, partial(SlicedSort, rows, keep, values, is_descending=is_descending), AT_ONCE
+            wanted, order, self.moment(), partial(SlicedSort, rows, keep, values, is_descending=is_descending), AT_ONCE
         )
+
+    def moment(self) -> object:
+        """Return a value that is another one when the rows may have changed."""
+        return self.session.simulation.log.count, self.session.now_ms
 
     @property
     def same_columns(self) -> Mapping[int, str]:
@@ -146,7 +149,7 @@ class RowsModel(ColumnsModel, ABC):
         if not 1 < self.count <= _MOST_COMPARED:
             return {}
         session = self.session
-        moment = session.simulation.log.count, session.now_ms, session.job_id, session.pool_id, self.count
+        moment = self.moment(), session.job_id, session.pool_id, self.count
         if self._same[0] != moment:
             asked = [at for at, column in enumerate(self.columns) if column.is_common]
             rows = [self.cells(self.key(at)) for at in range(self.count)] if asked else []

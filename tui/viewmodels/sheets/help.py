@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState
-from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE, NODE, POOL_GLYPHS, PREPARATION, RELEASE, TASK_GLYPHS
+from tui.viewmodels.text.glyphs import (
+    JOB,
+    JOB_SCHEDULE,
+    NODE,
+    POOL_GLYPHS,
+    PREPARATION,
+    RELEASE,
+    TASK_GLYPHS,
+    VARIANT_GLYPHS,
+)
 from tui.viewmodels.text.styled import Line, Role, Span, fit, labelled, line, wrapped
 
 if TYPE_CHECKING:
@@ -23,6 +32,7 @@ _TABLES: dict[str, Iterable[Glyph]] = {
     "Pools": POOL_GLYPHS,
     "Job schedules": JOB_SCHEDULE.values(),
 }
+_ALONE: dict[str, Iterable[Glyph]] = {"Study": VARIANT_GLYPHS}  # pages that need no other states
 _FIRST = {"Watch": ("Preparation tasks", "Release tasks", "Nodes"), "Timeline": ("Nodes", "Preparation tasks", "Tasks")}
 _REMARKS = {
     NODE[state]: remark
@@ -99,6 +109,8 @@ def page_lines(page: HelpPage, glyphs: GlyphSet, cells: int) -> list[Line]:
             name = Span(column.name, Role.DERIVED if column.is_derived else Role.PLAIN)
             lines += labelled(name, name_cells, glyphs.text(column.help_text), cells)
     first = _FIRST.get(page.title, (page.title,))
+    if page.title in _ALONE:
+        return [*lines, (), *_states(_ALONE[page.title], glyphs, cells, has_room=False)]
     for title in sorted(_TABLES, key=lambda each: first.index(each) if each in first else len(first)):
         lines += [(), line(Span(title, Role.STRONG)), *_states(_TABLES[title], glyphs, cells, has_room=title in first)]
     return lines

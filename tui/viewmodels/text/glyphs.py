@@ -225,6 +225,24 @@ TASK: dict[TaskState | None, Glyph] = {
     TaskState.COMPLETED: _SUCCEEDED,
 }
 
+# Of variants of a study.
+VARIANT_RECOMMENDED = Glyph("★", "@", Role.OK, "recommended")
+VARIANT_PARETO = Glyph("◆", "#", Role.OK, "Pareto")
+VARIANT_PARETO_BREAKS = Glyph("◇", "%", Role.TRANSITION, "Pareto, breaks them")
+VARIANT_KEEPS = Glyph("●", "o", Role.RUNNING, "keeps expectations")
+VARIANT_BREAKS = Glyph("○", "c", Role.OFF, "breaks expectations")
+VARIANT_FAILED = Glyph("✗", "X", Role.FAILED, "all runs failed")
+VARIANT_PENDING = Glyph("·", ".", Role.QUIET, "no results yet")
+VARIANT_GLYPHS = (
+    VARIANT_RECOMMENDED,
+    VARIANT_PARETO,
+    VARIANT_PARETO_BREAKS,
+    VARIANT_KEEPS,
+    VARIANT_BREAKS,
+    VARIANT_FAILED,
+    VARIANT_PENDING,
+)
+
 TASK_GLYPHS = (*TASK.values(), _FAILED, TASK_BLOCKED, TASK_BETWEEN_RETRIES, TASK_TERMINATED)
 
 

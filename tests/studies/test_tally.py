@@ -1,0 +1,44 @@
+"""Tests of the tally: results that come in one after another have the summary of all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.studies.labels import short_names, time_step_s
+from engine.studies.playing import Player
+from engine.studies.results import read
+from engine.studies.summary import summarize
+from engine.studies.tally import Tally
+from engine.studies.wording import pace_text
+
+
+def test_the_tally_of_results_in_any_order_is_their_summary(night):
+    study = night("pools.render.targetDedicatedNodes=1,3", "jobs.shot-1.priority=0,5", seeds=(1, 2, 3))
+    results = [read(line) for line in Player(study).play(study.runs())]
+    tally = Tally(study, "night", confidence=0.5)
+    done = []
+    for result in sorted(results, key=lambda one: (one["seed"], -one["variant"])):
+        tally.add([result])
+        done.append(result)
+        if len(done) % 3 == 0:
+            tally.update()
+            assert tally.summary == summarize(study, "night", done, confidence=0.5)
+    assert tally.count == 12
+    assert [one["seed"] for one in tally.results_of(2)] == [1, 2, 3]
+    unchanged = tally.summary
+    tally.update()
+    assert tally.summary is unchanged
+
+
+def test_the_pace_says_how_fast_and_how_long():
+    assert pace_text(50, 200, 10.0) == "5.0 runs/s  00:00:30 left"
+
+
+def test_short_names_tell_factors_apart():
+    paths = ["pools.a.vmSize", "pools.b.vmSize", "jobs.x.priority"]
+    assert short_names(paths) == ["a.vmSize", "b.vmSize", "priority"]
+
+
+@pytest.mark.parametrize(("range_s", "step_s"), [(8, 1), (100, 30), (3_000, 600), (40_000, 7_200), (900_000, 86_400)])
+def test_marks_of_a_time_axis_are_round(range_s, step_s):
+    assert time_step_s(range_s, 9) == step_s

@@ -1,0 +1,270 @@
+"""The study of a scenario: its variants as a table beside the plot of end against cost, while runs are played."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal
+from textual.content import Content
+from textual.geometry import Size
+
+from engine.studies.plan import Run
+from tui.dialogs.help import HelpScreen, entries_here, entries_of
+from tui.dialogs.modal import Modal
+from tui.dialogs.sheet import Sheet
+from tui.dialogs.study_runs import VariantRuns
+from tui.viewmodels.sheets.help import HelpPage
+from tui.viewmodels.sheets.scenarios import problem_lines
+from tui.viewmodels.study.request import size_text
+from tui.viewmodels.study.scatter import dots_of, scatter_lines
+from tui.viewmodels.study.variants import VariantsModel
+from tui.viewmodels.study.words import HELP_TEXT, legend_line, progress_line, said_lines
+from tui.viewmodels.text.blocks import block_lines
+from tui.widgets.lines import LinesView
+from tui.widgets.messages import say
+from tui.widgets.prompt import Prompt
+from tui.widgets.redraw import set_title
+from tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.geometry import Region
+    from textual.strip import Strip
+
+    from tui.settings.keymap import Keymap
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.study.model import StudyModel
+    from tui.viewmodels.text.styled import Line
+
+_MOST_SAID = 4  # lines below table and plot
+_TALL = 30
+_FRAME = 2  # lines and cells of a frame
+_LEAST_PLOT_SHARE, _MOST_TABLE_SHARE = 0.4, 0.62  # of the width, where table and plot are side by side
+
+
+class StudyActions(NamedTuple):
+    """What the main screen does for this dialog."""
+
+    open_run: Callable[[Run], object]
+    ask: Callable[[], object]  # what to study
+
+
+class Plot(LinesView):
+    """A picture made for the size that the widget turns out to have."""
+
+    def __init__(self, draw: Callable[[int, int], Sequence[Line]]) -> None:
+        """``draw`` returns the lines for a number of cells and of rows."""
+        super().__init__(id="study-plot", classes="panel")
+        self.border_title = "End against cost"
+        self._draw = draw
+        self._made_for = Size(0, 0)
+
+    def update(self) -> None:
+        """Draw anew."""
+        self._made_for = self.size
+        if self.size.width and self.size.height:
+            self.show(self._draw(self.size.width, self.size.height))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the visible lines, of a picture drawn anew if the size has changed."""
+        if self._made_for != self.size:
+            self.update()
+        return super().render_lines(crop)
+
+
+class StudyScreen(Modal[None]):
+    """Table and plot of a study, with its progress and its recommendation."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,V", "dismiss", "close; the study goes on", id="study.close"),
+        Binding("f", "ask", "other factors and seeds", id="study.ask"),
+        Binding("c", "stop", "stop the study, or continue it", id="study.stop"),
+        Binding("d", "details", "everything about the variant", id="study.details"),
+        Binding("left", "along(-1)", "the next cheaper variant", show=False, id="study.cheaper"),
+        Binding("right", "along(1)", "the next dearer variant", show=False, id="study.dearer"),
+        Binding("question_mark,f1", "help", "help", id="study.help"),
+    ]
+    HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("table.open", "open a run"),
+        ("study.stop", "stop"),
+        ("study.ask", "factors"),
+        ("study.details", "details"),
+        ("table.sort", "sort"),
+        ("study.cheaper study.dearer", "cheaper, dearer"),
+        ("study.help", "help"),
+        ("study.close", "close"),
+    )
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012  # as Textual declares it
+
+    def __init__(self, session: Session, study: StudyModel, keymap: Keymap, actions: StudyActions) -> None:
+        super().__init__()
+        self.study = study
+        self._session = session
+        self._keymap = keymap
+        self._actions = actions
+        self._model = VariantsModel(session, study)
+        self._divided = 0  # cells of the table, beside the plot
+        self._shown_problems = False
+
+    def compose(self) -> ComposeResult:
+        with Container(id="study"):
+            yield LinesView(id="study-progress")
+            with Horizontal(id="study-panes", classes="body"):
+                yield Table(self._model)
+                yield Plot(self._plot_lines)
+            yield LinesView(id="study-said")
+            yield Prompt()
+
+    def on_mount(self) -> None:
+        scenario = self.study.scenario.name
+        self.query_one("#study").border_title = Content(self._session.text(f"Study of {scenario}"))
+        self.query_one(Table).focus()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Show the study, with the cursor where it was left."""
+        self.update()
+        if self.study.cursor is not None:
+            self.query_one(Table).move_to_key(self.study.cursor)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.update)
+
+    def on_unmount(self) -> None:
+        self.study.arrangement = self._model.remembered()
+
+    # -- drawing -------------------------------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Show the results so far."""
+        if not self.is_mounted or not self.size.width:
+            return
+        self.study.update()
+        table = self.query_one(Table)
+        table.update()
+        self._divide(table)
+        self._show_lines(table)
+        if self.study.background.problems and not self._shown_problems:
+            self._shown_problems = True
+            problems = self.study.background.problems
+            title = "The study cannot be played"
+            self.app.push_screen(Sheet(title, lambda cells: problem_lines(problems, cells)))
+
+    def _divide(self, table: Table) -> None:
+        """Give the table the width that it needs, as far as it leaves enough for the plot; stacked, its lines."""
+        panes = self.query_one("#study-panes").size
+        is_wide = self.has_class("-wide")
+        rows = min(self._model.count + 1 + _FRAME, panes.height // 2)
+        wanted = min(max(table.natural_width, int(panes.width * (1 - _MOST_TABLE_SHARE))), panes.width)
+        cells = min(wanted, int(panes.width * _MOST_TABLE_SHARE)) if is_wide else rows
+        if cells != self._divided:
+            self._divided = cells
+            table.styles.width = cells if is_wide else "1fr"
+            table.styles.height = "1fr" if is_wide else cells
+            self.call_after_refresh(self.update)
+
+    def _show_lines(self, table: Table) -> None:
+        study, session = self.study, self._session
+        stop_key = self._keymap.shown("study.stop")
+        self.query_one("#study-progress", LinesView).show([progress_line(study, session.glyphs, stop_key)])
+        hidden = table.hidden_columns if self._model.count else 0
+        more = f"{hidden} more column{'s' * (hidden > 1)}, {self._keymap.shown('study.details')}" if hidden else ""
+        set_title(table, f"Variants {self._model.count:,}", more)
+        self.query_one("#study").border_subtitle = Content(size_text(study.study))
+        self.query_one(Plot).update()
+        view = self.query_one("#study-said", LinesView)
+        lines = said_lines(study, table.key, session.glyphs, max(20, self.size.width - 4))
+        lines = lines[: _MOST_SAID if self.size.height >= _TALL else _MOST_SAID - 1]
+        view.styles.height = max(1, len(lines))
+        view.show(lines)
+        is_over = not study.background.is_under_way
+        said = {"stop": "continue"} if is_over else {}
+        hints = [(self._keymap.shown(identity), said.get(does, does)) for identity, does in self._hints()]
+        self.query_one(Prompt).show_hints(hints)
+
+    def _hints(self) -> list[tuple[str, str]]:
+        can_stop = self.study.background.is_under_way or self.study.background.can_go_on
+        return [hint for hint in self.HINTS if hint[0] != "study.stop" or can_stop]
+
+    def _plot_lines(self, cells: int, rows: int) -> list[Line]:
+        """Return the plot with its legend."""
+        glyphs = self._session.glyphs
+        plot = scatter_lines(dots_of(self.study), self.query_one(Table).key, cells, rows - 1, glyphs)
+        return [*plot, *[()] * (rows - 1 - len(plot)), legend_line(self.study, glyphs)]
+
+    # -- messages of the table -----------------------------------------------------------------------------------
+
+    def on_table_moved(self, message: Table.Moved) -> None:
+        """Highlight the variant under the cursor."""
+        message.stop()
+        table = self.query_one(Table)
+        if table.chosen_key is not None:
+            self.study.cursor = table.chosen_key
+        self._show_lines(table)
+
+    def on_table_arranged(self, message: Table.Arranged) -> None:
+        """Show the rows in their new order."""
+        message.stop()
+        self.update()
+
+    def on_table_opened(self, message: Table.Opened) -> None:
+        """List the runs of a variant, and open the one that is chosen."""
+        message.stop()
+        self.study.cursor = message.key
+
+        def opened(seed: int | None) -> None:
+            if seed is not None:
+                self._actions.open_run(Run(message.key, seed))
+
+        if self.study.tally.variant(message.key).runs:
+            self.app.push_screen(VariantRuns(self._session, self.study, message.key), opened)
+        else:
+            say(self, f"No run of variant {message.key:,} has ended yet.")
+
+    # -- keys ----------------------------------------------------------------------------------------------------
+
+    def action_ask(self) -> None:
+        """Ask what else to study."""
+        self._actions.ask()
+
+    def action_stop(self) -> None:
+        """Stop the study; the results are kept, and it can be continued."""
+        background = self.study.background
+        if background.is_under_way:
+            background.stop()
+            say(self, f"Stopping. {self._keymap.shown('study.stop')} continues.")
+        elif background.can_go_on:
+            background.go_on()
+            self.update()
+        else:
+            say(self, f"All is played. {self._keymap.shown('study.ask')} begins another study.")
+
+    def action_details(self) -> None:
+        """Show the whole values and all measures of the variant under the cursor."""
+        key = self.query_one(Table).key
+        if key is not None:
+            blocks = self._model.blocks(key)
+            self.app.push_screen(Sheet(f"Variant {key:,}", lambda cells: block_lines(blocks, cells)))
+
+    def action_along(self, by: int) -> None:
+        """Move the cursor to the variant that costs next less or next more."""
+        table = self.query_one(Table)
+        in_order = [
+            dot.number for dot in sorted(dots_of(self.study), key=lambda dot: (dot.cost.median or 0, dot.number))
+        ]
+        if table.key in in_order:
+            table.move_to_key(in_order[max(0, min(in_order.index(table.key) + by, len(in_order) - 1))])
+
+    def action_help(self) -> None:
+        """Show the keys, and explain the study."""
+        here = entries_here(self._keymap, Table)
+        everywhere, about = entries_of(self._keymap, StudyScreen), HelpPage("Study", HELP_TEXT, self._model.columns)
+        self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))
+
+    def on_screen_resume(self, _: events.ScreenResume) -> None:
+        """Show what has come in while another dialog was open."""
+        self.update()
