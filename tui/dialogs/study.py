@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.study.model import StudyModel
     from tui.viewmodels.text.styled import Line
 
+_CLOCK_S = 1.0  # between two updates without news
 _MOST_SAID = 4  # lines below table and plot
 _TALL = 30
 _FRAME = 2  # lines and cells of a frame
@@ -124,12 +125,19 @@ class StudyScreen(Modal[None]):
         self.query_one("#study").border_title = Content(self._session.text(f"Study of {scenario}"))
         self.query_one(Table).focus()
         self.call_after_refresh(self._begin)
+        self._clock = self.set_interval(_CLOCK_S, self._tick)
 
     def _begin(self) -> None:
         """Show the study, with the cursor where it was left."""
         self.update()
         if self.study.cursor is not None:
             self.query_one(Table).move_to_key(self.study.cursor)
+
+    def _tick(self) -> None:
+        """Show how the time goes by, until the study has ended."""
+        if not self.study.background.is_under_way:
+            self._clock.stop()
+        self.update()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.update)
@@ -148,11 +156,10 @@ class StudyScreen(Modal[None]):
         table.update()
         self._divide(table)
         self._show_lines(table)
-        if self.study.background.problems and not self._shown_problems:
+        problems = self.study.background.problems
+        if problems and not self._shown_problems:
             self._shown_problems = True
-            problems = self.study.background.problems
-            title = "The study cannot be played"
-            self.app.push_screen(Sheet(title, lambda cells: problem_lines(problems, cells)))
+            self.app.push_screen(Sheet("The study cannot be played", lambda cells: problem_lines(problems, cells)))
 
     def _divide(self, table: Table) -> None:
         """Give the table the width that it needs, as far as it leaves enough for the plot; stacked, its lines."""
@@ -239,6 +246,7 @@ class StudyScreen(Modal[None]):
             say(self, f"Stopping. {self._keymap.shown('study.stop')} continues.")
         elif background.can_go_on:
             background.go_on()
+            self._clock = self.set_interval(_CLOCK_S, self._tick)
             self.update()
         else:
             say(self, f"All is played. {self._keymap.shown('study.ask')} begins another study.")
