@@ -10,18 +10,17 @@ from engine.base.shortening import quoted
 from engine.comparison.collected import Collected
 from engine.comparison.figures import Figures, figures
 from engine.histories.checks import Checks, epoch_ms
-from engine.histories.objects import Kind, recognized
+from engine.histories.reading import objects_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from engine.histories.objects import Recognized
-    from engine.histories.reading import Source
+    from engine.histories.reading import Found, Source
 
 _NUMBERS = ("makespanSeconds", "costUsd", "nodeHours", "slotUtilization")
 _COUNTS = {"tasks": ("total", "succeeded", "failed"), "preparationTasks": ("failed",), "releaseTasks": ("failed",)}
-_OTHER_LISTS = ("value",)  # an answer of the service, not a state document
+_ANSWER = "value"  # the list in an answer of the service, which is no state document
 
 
 class StateDocument(NamedTuple):
@@ -40,12 +39,12 @@ def read_state(path: Path) -> StateDocument | None:
         ScenarioError: The file cannot be read, is not JSON, or its summary has mistakes.
     """
     reader = _Reader()
-    for one in recognized(path):
-        if one.list_name in _OTHER_LISTS or (one.parent is None and one.source.path):
+    for found in objects_in(path):
+        if found.list_name == _ANSWER or (found.parent is None and found.source.path):
             return None  # a list of objects
-        if one.parent is None:
-            return reader.state(one) if "scenario" in one.body else None
-        reader.take(one)
+        if found.parent is None:
+            return reader.state(found) if "scenario" in found.body else None
+        reader.take(found)
     return None
 
 
@@ -55,22 +54,22 @@ class _Reader:
         self._warnings: list[Problem] = []
         self._checks = Checks(self._warnings.append)
 
-    def take(self, one: Recognized) -> None:
-        """Take an object of the document."""
-        match one.kind:
-            case Kind.TASK:
-                self._checks.check(one.body, one.source)
-                self._collected.take_task(one.body)
-            case Kind.INSTANCE:
-                self._checks.check(one.body, one.source)
-                self._collected.take_instance(one.body)
-            case Kind.JOB if "id" in one.body:
-                self._checks.check(one.body, one.source)
-                self._collected.take_job(one.body)
+    def take(self, found: Found) -> None:
+        """Take an object of the document, which has the names of the REST API."""
+        match found.list_name:
+            case "tasks":
+                self._checks.check(found.body, found.source)
+                self._collected.take_task(found.body)
+            case "jobPreparationAndReleaseTaskStatus":
+                self._checks.check(found.body, found.source)
+                self._collected.take_instance(found.body)
+            case "jobs" if "id" in found.body:
+                self._checks.check(found.body, found.source)
+                self._collected.take_job(found.body)
             case _:
                 pass
 
-    def state(self, root: Recognized) -> StateDocument:
+    def state(self, root: Found) -> StateDocument:
         """Return the document, of which everything else has been taken."""
         body, seed = root.body, root.body.get("seed")
         summary = body.get("summary")
