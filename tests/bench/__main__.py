@@ -1,4 +1,4 @@
-"""``python -m tests.bench [WORKLOAD ...] [--rounds N]``: how much the engine costs beyond bare SimPy.
+"""``python -m tests.bench [WORKLOAD ...] [--rounds N] [--compare COMMIT]``: what the engine costs beyond bare SimPy.
 
 Floor and engine take turns, each in a fresh interpreter, on the same work. Ratios travel between machines, seconds do
 not; the median of the ratios of all rounds is what counts. Both must give the same answer.
@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from tests.bench.answer import Answer
+from tests.bench.base import HERE, checkout
 from tests.bench.formula import costs_ms
 from tests.bench.workloads import WORKLOADS, Workload
 
@@ -28,10 +31,12 @@ HEAD = (
 )
 
 
-def measure(program: str, workload: Workload, path: Path) -> dict[str, Any]:
-    """What ``tests.bench.one`` prints for the program in an interpreter of its own."""
+def measure(program: str, workload: Workload, path: Path, tree: Path = HERE) -> dict[str, Any]:
+    """What ``tests.bench.one`` of a tree prints for the program in an interpreter of its own."""
     call = [sys.executable, "-m", "tests.bench.one", program, workload.name, str(path)]
-    return json.loads(subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    environment = os.environ | {"PYTHONPATH": str(tree)}
+    done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True, cwd=tree, env=environment)
+    return json.loads(done.stdout)
 
 
 def same_work(workload: Workload, engine: Answer, floor: Answer) -> bool:
@@ -41,15 +46,17 @@ def same_work(workload: Workload, engine: Answer, floor: Answer) -> bool:
     return engine == floor
 
 
-def compare(workload: Workload, rounds: int) -> float:
+def compare(workload: Workload, rounds: int, base: Path | None) -> float:
     """Print one line of the table, and return the engine's microseconds a task. Raises SystemExit on a wrong answer."""
-    engines, floors, pasts = [], [], []
+    engines, floors, pasts, bases = [], [], [], []
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "work.bin")
         for _ in range(rounds):
             engines.append(measure("engine", workload, path))
             floors.append(measure("floor", workload, path))
             pasts.append(measure("past", workload, path))
+            if base is not None:
+                bases.append(measure("engine", workload, path, base))
     answer, expected = Answer(*engines[0]["answer"]), Answer(*floors[0]["answer"])
     if not same_work(workload, answer, expected):
         raise SystemExit(f"{workload.name}: wrong answer: engine {answer}, floor {expected}")
@@ -77,6 +84,13 @@ def compare(workload: Workload, rounds: int) -> float:
         f"{engines[0]['events']:,}",
     )
     print(ROW.format(workload.name, *row), flush=True)
+    if bases:
+        of_base = sorted(engine["cpu_s"] / other["cpu_s"] for engine, other in zip(engines, bases, strict=True))
+        same = "same log" if bases[0]["log"] == engines[0]["log"] else "ANOTHER LOG"
+        print(
+            f"  {median(of_base):.2f} times the other commit ({of_base[0]:.2f} to {of_base[-1]:.2f}), {same}",
+            flush=True,
+        )
     return engine_us
 
 
@@ -85,13 +99,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", choices=[[], *WORKLOADS], default=[])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--compare", metavar="COMMIT")
     arguments = parser.parse_args()
     print(*HEAD, sep="\n")
     costs_us: dict[str, float] = {}
-    for name in arguments.workloads or WORKLOADS:
-        for each in (WORKLOADS[name].beside, name):
-            if each and each not in costs_us:
-                costs_us[each] = compare(WORKLOADS[each], arguments.rounds)
+    with ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory())
+        base = stack.enter_context(checkout(arguments.compare, directory)) if arguments.compare else None
+        for name in arguments.workloads or WORKLOADS:
+            for each in (WORKLOADS[name].beside, name):
+                if each and each not in costs_us:
+                    costs_us[each] = compare(WORKLOADS[each], arguments.rounds, base)
     for name, cost_us in costs_us.items():
         beside = WORKLOADS[name].beside
         if beside:
