@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from engine.base.units import format_duration, parse_duration, parse_utc
 from engine.scenario.body_models import fields_of, model_of
-from engine.scenario.spelling import iso_duration
+from engine.scenario.spelling import PRINTED_BY_AZ, folded_name, iso_duration
 from engine.specs.base import Spec, is_duration
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
@@ -48,7 +48,7 @@ _ANSWERS = (
 _LEFT_OUT = frozenset(
     {
         *("url", "eTag", "lastModified", "nodeUrl", "taskRootDirectory", "taskRootDirectoryUrl", "nodeAgentInfo"),
-        *("endpointConfiguration", "additionalProperties", "recentTasks", "virtualMachineInfo"),
+        *("endpointConfiguration", PRINTED_BY_AZ, "recentTasks", "virtualMachineInfo"),
     }
 )
 _FREE_MAPPINGS = frozenset({"resourceTags", "settings", "protectedSettings", "tags"})  # their keys are the user's
@@ -95,11 +95,7 @@ class Normalizer:
 @cache
 def wire_spelling(name: str) -> str:
     """Return the REST API's spelling of a name, without regard to case and underscores."""
-    return _spellings().get(_folded(name)) or _camel(name)
-
-
-def _folded(name: str) -> str:
-    return name.replace("_", "").casefold()
+    return _spellings().get(folded_name(name)) or _camel(name)
 
 
 def _camel(name: str) -> str:
@@ -114,7 +110,7 @@ def _spellings() -> dict[str, str]:
     names = set(_ANSWERS) | _LEFT_OUT | _FREE_MAPPINGS | {name for name, _ in _properties()}
     for model in _BODIES:
         names.update(model.SERVICE_NAMES)
-    return {_folded(name): name for name in sorted(names)}
+    return {folded_name(name): name for name in sorted(names)}
 
 
 @cache

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from engine.histories.names import Normalizer, wire_spelling
 from engine.histories.reading import Source, objects_in
+from engine.scenario.spelling import PRINTED_BY_AZ
 
 Body = Mapping[str, Any]
 """An object with the names of the REST API."""
@@ -45,7 +46,7 @@ class Recognized(NamedTuple):
 
 
 _INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
-_ENVELOPE = ("odata.", "@odata.", "additionalProperties")  # the names in an answer beside its list
+_ENVELOPE = ("odata.", "@odata.", PRINTED_BY_AZ)  # the names in an answer beside its list
 _JOB_URL = re.compile(r"/jobs/([^/?]+)/tasks/", re.IGNORECASE)
 _POOL_URL = re.compile(r"/pools/([^/?]+)/nodes/", re.IGNORECASE)
 _WORK_ITEM = re.compile(r"workitems[/\\]([^/\\]+)[/\\]([^/\\]+)[/\\]", re.IGNORECASE)

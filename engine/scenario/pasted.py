@@ -13,7 +13,7 @@ from functools import partial
 from engine.scenario import arm
 from engine.scenario.body_models import fields_of
 from engine.scenario.document import DocumentPlace, Path
-from engine.scenario.spelling import Parts, Style, spelled
+from engine.scenario.spelling import PRINTED_BY_AZ, Parts, Style, spelled, wire_spelled
 from engine.scenario.tree import Tree
 from engine.specs.account import Account, Certificate
 from engine.specs.base import Spec
@@ -76,7 +76,7 @@ def _pool(place: DocumentPlace, model: type[PoolSpec], others: tuple[str, ...]) 
 
 
 def _auto_pool(place: DocumentPlace) -> DocumentPlace:
-    if not arm.is_resource(place) and not arm.has_resource_names(place):
+    if _is_printed_by_az(place) or not (arm.is_resource(place) or arm.has_resource_names(place)):
         return place
     pool, left_out = arm.pool_of(place, others=(), has_id=False)
     _warn(place, left_out)
@@ -99,9 +99,13 @@ def _each(place: DocumentPlace, model: type[Spec]) -> DocumentPlace:
 
 
 def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -> DocumentPlace:
-    """Return a body without what only the service writes, itself if there is nothing of the kind."""
+    """Return a body without what only the service writes, itself if there is nothing of the kind.
+
+    It may have the names and values of a client: of Python's or of the Azure CLI (GEN-21).
+    """
+    written, place = place, wire_spelled(place, model, others)
     left_out = list(_written_by_service(place, model))
-    if not left_out:
+    if not left_out and place is written and not _is_printed_by_az(place):
         return place
     is_automatic = place.get("enableAutoScale")
     if is_automatic is not None and is_automatic.plain is True:  # the formula has set them
@@ -110,13 +114,15 @@ def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -
     if tasks is not None and _are_returned(tasks):
         left_out.append(tasks)
     _warn(place, left_out)
-    dropped = {inner.path[-1] for inner in left_out}
+    dropped = {inner.path for inner in left_out}
     parts = Parts(place)
     apart = Parts(place)
     for name, inner in place.items():
-        if name in others and name not in dropped:
+        if inner.path in dropped:
+            continue
+        if name in others:
             apart.put(name, inner)
-        elif name not in dropped:
+        else:
             parts.put(name, inner)
     sent = replace(place, tree=spelled(parts.place(), model, Style(is_returned=True)))
     for name, inner in sent.items():
@@ -124,6 +130,10 @@ def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -
     if issubclass(model, JobScheduleSpec):  # the service leaves out a schedule in which nothing is set
         apart.default("schedule", Tree(place.tree.position, {}))
     return apart.place()
+
+
+def _is_printed_by_az(place: DocumentPlace) -> bool:
+    return isinstance(place.tree.value, dict) and PRINTED_BY_AZ in place.tree.value
 
 
 def _written_by_service(place: DocumentPlace, model: type[Spec]) -> Iterator[DocumentPlace]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -23,6 +24,9 @@ RESOURCE_NAMES = {
     "username": "userName",
     "dynamicVNetAssignmentScope": "dynamicVnetAssignmentScope",
 }
+PRINTED_BY_AZ = "additionalProperties"
+"""A name that the Azure CLI has added to each object that it printed, until 2025."""
+
 # A Python timedelta as text, which is how the Azure CLI prints durations.
 _PRINTED = re.compile(r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d(?:\.\d+)?)")
 
@@ -78,7 +82,7 @@ def spelled(place: DocumentPlace, model: type[Spec], style: Style) -> Tree:
     fields = fields_of(model)
     parts = Parts(place)
     for name, inner in place.items():
-        if inner.tree.value is None or (style.is_returned and name == "additionalProperties"):
+        if inner.tree.value is None or (style.is_returned and name == PRINTED_BY_AZ):
             continue
         known = _name_in(model, name, is_resource=style.is_resource)
         if known == "simulate":
@@ -112,13 +116,36 @@ def spelled_value(place: DocumentPlace, field: FieldInfo, style: Style) -> Tree:
     return spelled(place, model, style)
 
 
+def wire_spelled(place: DocumentPlace, model: type[Spec], others: Iterable[str]) -> DocumentPlace:
+    """Return a body with its own names as those of the REST API, where a client library has written it in snake_case.
+
+    The values keep their names. Keys in ``others`` stand beside the body.
+    """
+    value = place.tree.value
+    if not isinstance(value, dict) or not any("_" in name for name in value):
+        return place
+    known = _folded(model) | {folded_name(name): name for name in (*model.SERVICE_NAMES, *others)}
+    names = {name: known.get(folded_name(name), name) if "_" in name else name for name in value}
+    if all(name == new for name, new in names.items()):
+        return place
+    parts = Parts(place)
+    for name, inner in place.items():
+        parts.put(names[name], inner)
+    return parts.place()
+
+
+def folded_name(name: str) -> str:
+    """Return one spelling for a name in any case, and for its form in snake_case."""
+    return name.replace("_", "").casefold()
+
+
 @cache
 def _folded(model: type[Spec]) -> dict[str, str]:
-    return {name.casefold(): name for name in fields_of(model)}
+    return {folded_name(name): name for name in fields_of(model)}
 
 
 def _name_in(model: type[Spec], name: str, *, is_resource: bool) -> str | None:
-    """Return the name of a property in ``model``, without regard to case, or None."""
+    """Return the name of a property in ``model``, without regard to case and underscores, or None."""
     fields = fields_of(model)
     if name in fields:
         return name
@@ -126,7 +153,7 @@ def _name_in(model: type[Spec], name: str, *, is_resource: bool) -> str | None:
         for own, other in RESOURCE_NAMES.items():
             if own in fields and name.casefold() == other.casefold():
                 return own
-    return _folded(model).get(name.casefold())
+    return _folded(model).get(folded_name(name))
 
 
 def _duration(tree: Tree) -> Tree:

@@ -91,7 +91,7 @@ class MultiInstanceSettings(Spec):
 class TaskSpec(CommandLine, Identified):
     """The body that creates a task (TASK-2)."""
 
-    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (*Identified.SERVICE_NAMES, "nodeInfo")
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (*Identified.SERVICE_NAMES, "nodeInfo", "subtasks")
 
     display_name: Text | None = None
     exit_conditions: ExitConditions | None = None

@@ -107,5 +107,5 @@ def test_histories_that_do_not_tell_everything_are_imported_all_the_same(name, t
         differences(state, tmp_path, "rest")
     else:
         written(state, tmp_path, "rest")
-        with pytest.raises(ScenarioError, match="no job|nothing in it"):
+        with pytest.raises(ScenarioError, match=r"no job|nothing in it"):
             imported(read_history([tmp_path]))
