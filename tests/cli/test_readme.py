@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from engine import Simulation, load_scenario
+from engine.views.results.document import document
+from tests.histories.swf_texts import SwfJob, swf_text
 from tui.cli.commands import main
 
 README = Path(__file__).parents[2] / "README.md"
@@ -30,7 +35,30 @@ def test_the_example_does_what_it_says(capsys):
     assert main(["run", "first.yaml"]) == 0, capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("example")
+@pytest.fixture
+def histories(example, tmp_path):  # noqa: ARG001 - it writes first.yaml
+    """Files of the names that the README imports."""
+    simulation = Simulation(load_scenario("first.yaml"))
+    simulation.run_until(simulation.end_ms)
+    state = document(simulation)
+    (pool,), (job,) = state["pools"], state["jobs"]
+    objects = {
+        "pool": pool,
+        "job": {key: value for key, value in job.items() if key != "tasks"},
+        "tasks": job["tasks"],
+        "nodes": pool["nodes"],
+        "prep": job["jobPreparationAndReleaseTaskStatus"],
+    }
+    for name, body in objects.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(body))
+    log = swf_text([SwfJob(number, 60 * number, 300, allocated=2) for number in range(1, 9)])
+    (tmp_path / "NASA-iPSC-1993-3.1-cln.swf.gz").write_bytes(gzip.compress(log.encode()))
+    task = {"name": "mProject", "runtimeInSeconds": 5, "parents": []}
+    workflow = {"name": "montage", "schemaVersion": "1.4", "workflow": {"tasks": [task]}}
+    (tmp_path / "montage.json").write_text(json.dumps(workflow))
+
+
+@pytest.mark.usefixtures("histories")
 def test_the_commands_of_the_tour_work(capsys):
     blocks = re.findall(r"```sh\n(.*?)```", README.read_text(), re.DOTALL)
     lines = re.findall(r"^batchdeck (.+)$", "\n".join(blocks), re.MULTILINE)
