@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engine.base.percentiles import percentile
 from engine.base.units import SECOND_MS
 from engine.studies import measures
 from engine.views.results import document, totals
@@ -53,19 +52,26 @@ class Times(NamedTuple):
     release: int
 
 
+def of_times(times: Times) -> dict[str, float | None]:
+    """Return the measures that follow from times alone."""
+    return {
+        **measures.of_times("wait", times.waits),
+        **measures.of_times("run", times.runs),
+        "preparationSeconds": times.preparation / SECOND_MS,
+        "releaseSeconds": times.release / SECOND_MS,
+    }
+
+
 def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, float | None]) -> Figures:
     """Return the figures that follow from the ``summary`` of the state of a run as JSON, and from times."""
-    runs_ms = sorted(times.runs)
     tasks = cast("Mapping[str, float | None]", summary["tasks"])
     found = {
         **measures.with_derived(summary, times.waits, times.preparation),
         "totalTasks": tasks["total"],
         "succeededTasks": tasks["succeeded"],
-        "runSecondsMedian": measures.seconds(percentile(runs_ms, 0.5)),
-        "runSecondsP95": measures.seconds(percentile(runs_ms, 0.95)),
-        "releaseSeconds": times.release / SECOND_MS,
+        **of_times(times),
     }
-    return Figures({name: cast("float | None", found[name]) for name in MEASURES}, job_ends)
+    return Figures({name: found[name] for name in MEASURES}, job_ends)
 
 
 def figures_of_run(simulation: Simulation) -> Figures:

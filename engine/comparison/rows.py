@@ -52,21 +52,22 @@ def compared(a: Figures, b: Figures) -> list[Row]:
 
     Ids of jobs are compared without regard to case (GEN-1).
     """
-    rows = [_row(name, a.measures[name], b.measures[name]) for name in MEASURES]
+    rows = [row(name, a.measures[name], b.measures[name]) for name in MEASURES]
     there = {job_id.casefold(): end for job_id, end in b.job_ends.items()}
     here = {job_id.casefold() for job_id in a.job_ends}
     ends = [(job_id, end, there.get(job_id.casefold())) for job_id, end in a.job_ends.items()]
     ends += [(job_id, None, end) for job_id, end in b.job_ends.items() if job_id.casefold() not in here]
-    return rows + [_row(f"jobs.{job_id}.endSeconds", one, other, job_id) for job_id, one, other in ends]
+    return rows + [row(f"jobs.{job_id}.endSeconds", one, other, job_id) for job_id, one, other in ends]
 
 
-def _row(what: str, a: float | None, b: float | None, job_id: str | None = None) -> Row:
+def row(what: str, a: float | None, b: float | None, job_id: str | None = None) -> Row:
+    """Return the row of a figure."""
     return Row(what, a, b, *change(a, b), job_id)
 
 
 def largest(rows: Iterable[Row], count: int) -> list[Row]:
     """Return the rows with the largest differences, the largest first; equal ones in their order."""
-    return sorted((row for row in rows if row.weight), key=lambda row: -row.weight)[:count]
+    return sorted((one for one in rows if one.weight), key=lambda one: -one.weight)[:count]
 
 
 def as_json(a: str, b: str, rows: Sequence[Row]) -> Mapping[str, object]:
@@ -74,5 +75,5 @@ def as_json(a: str, b: str, rows: Sequence[Row]) -> Mapping[str, object]:
     return {
         "a": a,
         "b": b,
-        "rows": [{name: getattr(row, name) for name in ("what", "a", "b", "difference", "percent")} for row in rows],
+        "rows": [{name: getattr(one, name) for name in ("what", "a", "b", "difference", "percent")} for one in rows],
     }

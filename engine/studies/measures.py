@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Measured = dict[str, object]
 
+_SHARES = {"Median": 0.5, "P95": 0.95}
 _FAILED = {"failedTasks": "tasks", "failedPreparations": "preparationTasks", "failedReleases": "releaseTasks"}
 
 
@@ -36,14 +37,18 @@ def with_derived(whole: Mapping[str, object], waits_ms: Iterable[int], preparati
         waits_ms: The time from creation to start of each task that has started.
         preparation_ms: For how long preparations have run on all nodes.
     """
-    in_order = sorted(waits_ms)
     return {
         **whole,
         **{name: cast("dict[str, int]", whole[part])["failed"] for name, part in _FAILED.items()},
-        "waitSecondsMedian": seconds(percentile(in_order, 0.5)),
-        "waitSecondsP95": seconds(percentile(in_order, 0.95)),
+        **of_times("wait", waits_ms),
         "preparationSeconds": preparation_ms / SECOND_MS,
     }
+
+
+def of_times(name: str, times_ms: Iterable[int]) -> dict[str, float | None]:
+    """Return the median and the 95th percentile of times, as ``NAMESecondsMedian`` and ``NAMESecondsP95``."""
+    in_order = sorted(times_ms)
+    return {f"{name}Seconds{part}": seconds(percentile(in_order, share)) for part, share in _SHARES.items()}
 
 
 def seconds(ms: float | None) -> float | None:

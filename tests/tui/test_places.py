@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.comparison.rows import change
+from engine.comparison.figures import figures_of_run
+from engine.comparison.rows import change, row
+from engine.comparison.wording import label, value_text
 from engine.specs.commands import DisableJobSchedule, RebootNode
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels.events import compare
 from tui.viewmodels.events.bookmarks import Bookmarks
 from tui.viewmodels.events.command_words import words_of
 from tui.viewmodels.events.compare import compare_lines
@@ -110,6 +113,30 @@ def test_two_moments_of_a_run_stand_in_two_columns_with_their_difference(session
     assert lines[-1] == "Both are moments of the same run."
 
 
+def test_waiting_and_running_times_are_those_of_the_command(session_at):
+    session = session_at(100)
+    bookmarks = Bookmarks(session)
+    bookmarks.add()
+    session.simulation.run_until(LATER_S * 1000)
+    session.update()
+    lines = told(session, bookmarks.here(), bookmarks.others()[0])
+    found = figures_of_run(session.simulation).measures
+    for name in ("waitSecondsMedian", "waitSecondsP95", "runSecondsMedian", "preparationSeconds"):
+        one = row(name, None, found[name])
+        assert any(line.startswith(label(one)) and f" {value_text(one, one.b)}" in line for line in lines), name
+
+
+def test_times_of_very_many_tasks_are_left_out_with_a_note(session_at, monkeypatch):
+    monkeypatch.setattr(compare, "_LONG_LOG", 10)
+    session = session_at(LATER_S)
+    session.simulation.seek(200_000)
+    session.update()
+    bookmarks = Bookmarks(session)
+    lines = told(session, bookmarks.here(), bookmarks.others()[0])
+    assert not any(line.startswith("waiting") for line in lines)
+    assert lines[-1] == "Waiting and running times of so many tasks are in `batchdeck compare`."
+
+
 def test_differences_are_those_of_the_command_and_the_later_moment_stands_right(session_at):
     session = session_at(LATER_S)
     bookmarks = Bookmarks(session)
@@ -120,9 +147,9 @@ def test_differences_are_those_of_the_command_and_the_later_moment_stands_right(
     lines = told(session, here, there)
     assert lines == told(session, there, here)
     assert lines[0].startswith("08:03:20 08:05:30")
-    row = next(line for line in lines if line.startswith("task starts "))
-    a, b = (int(word) for word in row.split()[2:4])
-    assert row.endswith(f"{change(a, b).difference:+} {change(a, b).percent:+.1f} %")
+    starts = next(line for line in lines if line.startswith("task starts "))
+    a, b = (int(word) for word in starts.split()[2:4])
+    assert starts.endswith(f"{change(a, b).difference:+} {change(a, b).percent:+.1f} %")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

@@ -74,6 +74,8 @@ def _sentences(a: Side, b: Side, rows: Sequence[Row], *, left_out: int, has_mark
         yield "* the largest differences, as a share of the larger value. percent: of A."
     if said := agreement(rows):
         yield said
+    if all(row.difference is None for row in rows):
+        yield "The sides have no figure in common."
     if left_out:
         yield f"{left_out:,} more jobs differ less: --output json has all."
     for letter, side in (("A", a), ("B", b)):

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.comparison.figures import Times, of_times
 from engine.comparison.rows import change
-from engine.comparison.wording import LABELS, end_label, percent_text
+from engine.comparison.rows import row as comparison_row
+from engine.comparison.wording import LABELS, change_text, end_label, label, percent_text, value_text
 from engine.views.log.tally import Measure, node_use, tally
+from engine.views.log.task_times import task_times
 from tui.viewmodels.events.command_words import summed_up
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 _VALUE_CELLS, _DIFFERENCE_CELLS, _PERCENT_CELLS = 12, 11, 8
 _MOST_LABEL = 40
+_LONG_LOG = 150_000  # entries, which take a tenth of a second
 _LEAST_DIFFERENCE = 0.005  # half of what two decimals show
 
 
@@ -44,7 +48,8 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
         first, second = sorted((one, other), key=lambda moment: moment.until_ms)
         heads = (_moment(session, first), _moment(session, second))
         table = _table(session, first, first.until_ms, second, second.until_ms)
-        return [*_heads(heads, cells), *_lines(table, cells), (), line("Both are moments of the same run.")]
+        notes = [line("Both are moments of the same run."), *_times_note(session, one, other, cells)]
+        return [*_heads(heads, cells), *_lines(table, cells), (), *notes]
     when_ms, here, there = parted
     texts = [
         f"The runs part at {session.clock(when_ms)}.",
@@ -60,7 +65,15 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
     if one.is_whole and one.end_ms > session.newest_ms:
         heading += ", simulated"
     lines += [(), *_heads(("A", "B"), cells, heading)]
-    return lines + _lines([_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])], cells)
+    table = [_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])]
+    return [*lines, *_lines(table, cells), *_times_note(session, one, other, cells)]
+
+
+def _times_note(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
+    if not _has_long_log(one, other):
+        return []
+    text = "Waiting and running times of so many tasks are in `batchdeck compare`."
+    return [(), *(line(each) for each in wrapped(session.text(text), cells))]
 
 
 def _moment(session: Session, run: Recording) -> str:
@@ -92,6 +105,8 @@ def _table(session: Session, a: Recording, a_ms: int, b: Recording, b_ms: int) -
     rows = [_number_row(measure.value, before, after) for measure, before, after in counts if before or after]
     for job in {**left.completed_ms, **right.completed_ms}:
         rows.append(_span_row(session, end_label(job), left.completed_ms.get(job), right.completed_ms.get(job)))
+    if not _has_long_log(a, b):
+        rows += _time_rows(_times(a, a_ms), _times(b, b_ms))
     rows.append(_number_row(LABELS["nodeHours"], left_use.hours, right_use.hours, decimals=2))
     if left_use.usd or right_use.usd:
         rows.append(_money_row(LABELS["costUsd"], left_use.usd, right_use.usd))
@@ -101,6 +116,33 @@ def _table(session: Session, a: Recording, a_ms: int, b: Recording, b_ms: int) -
 def _facts(run: Recording, until_ms: int) -> tuple[Tally, NodeUse]:
     counts = tally(run.simulation, run.columns, 0, run.stop(until_ms), run.jobs)
     return counts, node_use(run.simulation, run.columns, until_ms, run.prices)
+
+
+def _has_long_log(*runs: Recording) -> bool:
+    """Return whether times of single tasks would take too long to read while somebody waits for the table."""
+    return max(len(run.columns.when) for run in runs) > _LONG_LOG
+
+
+def _times(run: Recording, until_ms: int) -> dict[str, float | None]:
+    return of_times(Times(*task_times(run.simulation, run.columns, run.stop(until_ms))))
+
+
+def _time_rows(a: dict[str, float | None], b: dict[str, float | None]) -> list[_Row]:
+    """Return the waiting and running times of tasks, and those of preparation and release, that are not zero in both.
+
+    They are those of ``batchdeck compare``.
+    """
+    found = [comparison_row(name, a[name], b[name]) for name in a if a[name] or b[name]]
+    return [
+        _Row(
+            label(one),
+            value_text(one, one.a),
+            value_text(one, one.b),
+            change_text(one, one.difference) if one.difference else "",
+            percent_text(one.percent),
+        )
+        for one in found
+    ]
 
 
 def _number_row(label: str, a: float, b: float, *, decimals: int = 0) -> _Row:

@@ -1,0 +1,43 @@
+"""Times read from the log are those of the tables, at every moment."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.views.log.tally import recorded_columns
+from engine.views.log.task_times import task_times
+from engine.views.results import totals
+
+SCENARIOS = [
+    "delete-without-terminate",
+    "every-way-to-end-a-job",
+    "how-long-files-are-kept",
+    "job-manager-is-restarted",
+    "mpi-in-trouble",
+    "pool-deleted-with-everything-in-it",
+    "preparation-retries",
+    "reboot-during-preparation",
+    "reboot-during-release",
+    "release-times-out",
+    "repairing-nodes",
+    "retries-and-exit-conditions",
+    "spot-evictions",
+    "terminate-then-delete",
+]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_times_of_the_log_are_those_of_the_tables(name):
+    simulation = Simulation(load_scenario(name))
+    simulation.run_until(simulation.end_ms)
+    columns = recorded_columns(simulation)
+    moments = sorted(set(columns.when))
+    for when_ms in moments[:: -(-len(moments) // 40)] + moments[-1:]:
+        simulation.seek(when_ms)
+        found = task_times(simulation, columns, len(simulation.log))
+        world = simulation.world
+        assert sorted(found.waits) == sorted(totals.task_waits_ms(world)), when_ms
+        assert sorted(found.runs) == sorted(totals.task_runs_ms(world)), when_ms
+        assert found.preparation == totals.preparation_ms(world), when_ms
+        assert found.release == totals.release_ms(world), when_ms
