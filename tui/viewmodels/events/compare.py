@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.events.bookmarks import Recording
     from tui.viewmodels.session.session import Session
 
-_VALUE_CELLS, _DIFFERENCE_CELLS, _PERCENT_CELLS = 12, 11, 8
+_VALUE_CELLS, _DIFFERENCE_CELLS, _PERCENT_CELLS = 12, 11, 10
 _MOST_LABEL = 40
 _LONG_LOG = 150_000  # entries, which take a tenth of a second
 _LEAST_DIFFERENCE = 0.005  # half of what two decimals show
