@@ -14,13 +14,14 @@ from tui.app.dashboard import Dashboard
 from tui.panes.curves import Curves
 from tui.panes.node_map import NodeMapPane
 from tui.viewmodels.curves.curves import CurvesModel
+from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.events.brief_lines import brief_lines
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.node_map.cards import Cards
 from tui.viewmodels.node_map.model import NodeMapModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.sheets.scenarios import NEW_EMPTY, offered
-from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.text.styled import ItemRef, plain, width
 
 
 @pytest.fixture
@@ -71,6 +72,22 @@ def test_a_list_of_few_rows_has_the_curves_below_its_details():
 
     assert contains(asyncio.run(run((200, 60))), "─ Details ─", "Curves: j on p", "Running tasks")
     assert not contains(asyncio.run(run((80, 24))), "Curves")
+
+
+def test_the_first_tab_of_a_node_goes_on_with_the_others_where_there_is_room():
+    sim = simulation(a_job(tasks=30), pool=a_pool(nodes=2))
+    run_to(sim, seconds=READY_S + 200)
+    model = detail_model_of(Session(sim), ItemRef("node", 0))
+
+    def text(rows):
+        model.rows = rows
+        return "\n".join(map(plain, model.lines(0, 116)))
+
+    shown = {rows: text(rows) for rows in (10, 33, 80)}
+    assert "Recent tasks" not in shown[10]
+    assert contains(shown[33], "Jobs on this node", "Recent tasks", "and 1 more in this tab")
+    assert contains(shown[80], "Recent tasks", "Changes, newest first")
+    assert all(text.count("\n") < rows for rows, text in shown.items() if rows > 30)
 
 
 def test_a_form_is_as_high_as_its_fields_and_its_text_takes_the_screen(one_task):

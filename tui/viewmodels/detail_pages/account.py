@@ -35,6 +35,7 @@ class AccountDetailModel(DetailModel):
     """The Batch account with its linked storage."""
 
     TABS = ("Overview", "Applications", "Certificates", "Storage", "Options")
+    BELOW = ("Storage", "Applications", "Certificates", "Options")
 
     kind = "account"
     view = "account"

@@ -33,6 +33,7 @@ class NodeDetailModel(DetailModel):
 
     kind = "node"
     view = "nodes"
+    BELOW = ("Jobs on this node", "Recent tasks", "History")
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         super().__init__(session, subject)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef, Kind
 
+_HEADING_ROWS = 2  # a title and the line above it
+_LEAST_BELOW = 3  # rows of another tab; fewer say nothing
+
 Page = tuple[str, "Callable[[int], Sequence[Line]]"]
 
 
@@ -22,6 +25,8 @@ class DetailModel(ABC):
     kind: ClassVar[Kind]
     view: ClassVar[str]  # the list of its kind
     help_text: str
+    BELOW: ClassVar[tuple[str, ...]] = ()
+    """The tabs that the first one continues with where there is room below it, the most telling first."""
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         """Open the page of this item."""
@@ -73,7 +78,23 @@ class DetailModel(ABC):
         if not self.exists:
             now = self.session.clock(self.session.now_ms)
             return [line(Span(f"This {self.kind} does not exist yet at {now}.", Role.DIM))]
-        return self.pages[tab][1](cells)
+        found = list(self.pages[tab][1](cells))
+        return found if tab else [*found, *self._below(cells, self.rows - len(found))]
+
+    def _below(self, cells: int, rows: int) -> Sequence[Line]:
+        """Return the beginnings of other tabs, each below its title, as far as they fill these rows."""
+        contents = dict(self.pages)
+        found: list[Line] = []
+        for title in self.BELOW:
+            room = rows - len(found) - _HEADING_ROWS
+            if room < _LEAST_BELOW:
+                break
+            lines = contents[title](cells)
+            if len(lines) < 2:
+                continue  # a sentence that there is nothing
+            more = f"  and {len(lines) - room:,} more in this tab" if len(lines) > room else ""
+            found += [(), line(Span(title, Role.STRONG), Span(more, Role.DIM)), *lines[:room]]
+        return found
 
 
 def tab_bar(tabs: Sequence[str], present: int) -> Line:
