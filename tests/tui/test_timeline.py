@@ -161,6 +161,12 @@ def test_every_line_fits(session_at, cells):
         model.next_rows()
 
 
+@pytest.mark.parametrize(("name", "is_named"), [("spot-night-run", True), ("one-node-fails", False)])
+def test_the_legend_has_preempted_where_nodes_can_be_preempted(session_at, name, is_named):
+    model = model_of(session_at(4800, name))
+    assert ("preempted" in plain(model.legend(CELLS))) is is_named
+
+
 def labels(model):
     return [model.rows.label(key) for key in model.keys]
 

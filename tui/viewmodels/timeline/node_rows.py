@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.glyphs import Glyph
 
 _IDLE = NODE[NodeState.IDLE]
+_LEGEND = (PREPARING, RETRYING, FAILED, INELIGIBLE, RUNNING, RELEASING, NODE[NodeState.STARTING], _IDLE)
 _WORKS_ON = going_on(RUNNING)  # where no task begins, or several do while others run
 _DOING = {
     Activity.ABSENT: NOTHING,
@@ -64,7 +65,6 @@ class NodeRows(RowsByNode):
     """The nodes of the pool in focus."""
 
     name = "nodes"
-    legend = (PREPARING, RETRYING, FAILED, INELIGIBLE, RUNNING, RELEASING, NODE[NodeState.STARTING], _IDLE)
     sorts = (Sort.NUMBER, Sort.FIRST_START, Sort.BUSY, Sort.TROUBLE)
     _page: NodePage
 
@@ -77,6 +77,12 @@ class NodeRows(RowsByNode):
     @property
     def whose(self) -> str:
         return self.session.pool_id
+
+    @property
+    def legend(self) -> tuple[Glyph, ...]:
+        pool = self.session.pool(self.session.pool_id)
+        has_spot = pool is not None and (pool.target_spot or NodeState.PREEMPTED in dict(pool.node_counts))
+        return (NODE[NodeState.PREEMPTED], *_LEGEND) if has_spot else _LEGEND
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # other orders have a sort key
         """Return the nodes in the order in which they joined the pool."""

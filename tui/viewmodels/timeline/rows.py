@@ -54,7 +54,6 @@ class TimelineRows(ABC):
     """Rows of one kind."""
 
     name: ClassVar[str]
-    legend: ClassVar[tuple[Glyph, ...]]
     sorts: ClassVar[tuple[Sort, ...]]
     view: ClassVar[str] = "timeline"  # the view whose explanations ``w`` shows
 
@@ -62,6 +61,11 @@ class TimelineRows(ABC):
         """Start with the rows of a session whose log ``lanes`` reads."""
         self.session = session
         self.lanes = lanes
+
+    @property
+    @abstractmethod
+    def legend(self) -> tuple[Glyph, ...]:
+        """The symbols of the cells, those first that must not be left out where there is little room."""
 
     @property
     @abstractmethod
