@@ -164,6 +164,15 @@ def test_details_have_whole_values_and_all_measures(night):
     assert contains(seen[0], "Variant 2", NODES, "jobs.shot-1.priority", "Node hours", "Expectation 2")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_pictures(snap_compare, night, size):
+    assert snap_compare(night(), press=["V", "down", "down"], terminal_size=size)
+
+
+def test_picture_of_the_form_in_ascii(snap_compare, night):
+    assert snap_compare(night(glyphs="ascii"), press=["V", "f"], terminal_size=(80, 24))
+
+
 # --- runs of a variant
 
 

@@ -9,6 +9,7 @@ from tui.viewmodels.text.glyphs import (
     VARIANT_BREAKS,
     VARIANT_KEEPS,
     VARIANT_PARETO,
+    VARIANT_PARETO_BREAKS,
     VARIANT_RECOMMENDED,
 )
 from tui.viewmodels.text.styled import Line, Role, Span, bar, line, wrapped
@@ -16,7 +17,7 @@ from tui.workers.background import StudyState
 
 if TYPE_CHECKING:
     from tui.viewmodels.study.model import StudyModel
-    from tui.viewmodels.text.glyphs import GlyphSet
+    from tui.viewmodels.text.glyphs import Glyph, GlyphSet
 
 _BAR_CELLS = 20
 _PATIENCE_S = 1.0  # before the time that is left is said
@@ -73,12 +74,13 @@ def said_lines(study: StudyModel, cursor: int | None, glyphs: GlyphSet, cells: i
 
 def legend_line(study: StudyModel, glyphs: GlyphSet) -> Line:
     """Return what the marks in the plot mean."""
-    words = {VARIANT_PARETO: "Pareto", VARIANT_KEEPS: "other"}
-    if study.summary.has_expectations:
-        words |= {VARIANT_KEEPS: "keeps", VARIANT_BREAKS: "breaks"}
+    marks: list[tuple[tuple[Glyph, ...], str]] = [((VARIANT_PARETO,), "Pareto"), ((VARIANT_KEEPS,), "other")]
+    if study.scenario.expect:
+        pareto = (VARIANT_PARETO, VARIANT_PARETO_BREAKS)
+        marks = [(pareto, "Pareto"), ((VARIANT_KEEPS,), "keeps"), ((VARIANT_BREAKS, VARIANT_PARETO_BREAKS), "breaks")]
     if study.is_complete and study.summary.recommended is not None:
-        words = {VARIANT_RECOMMENDED: "best", **words}
-    return tuple(span for glyph, word in words.items() for span in (glyphs.span(glyph), Span(f" {word} ", Role.DIM)))
+        marks.insert(0, ((VARIANT_RECOMMENDED,), "best"))
+    return tuple(span for found, word in marks for span in (*map(glyphs.span, found), Span(f" {word} ", Role.DIM)))
 
 
 def short_progress(study: StudyModel) -> str:
