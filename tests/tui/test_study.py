@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from engine.studies.measures import summary
 from engine.studies.plan import Run, planned
-from engine.studies.playing import Player
+from engine.studies.playing import Player, failed_line
 from engine.studies.results import read
 from engine.studies.summary import Spread
 from tests.tui.driving import drive
@@ -34,10 +35,18 @@ class PlayedHere:
     """A study whose runs are played when it is begun, by no other process. ``HELD`` runs stay open."""
 
     HELD = 0
+    FAILS = frozenset()
+    _LINES: ClassVar = {}  # by study: those of the same study are played once
 
     def __init__(self, study, on_news, *, results=None, after=None, **_):
         runs = list(study.runs())
-        lines = Player(study).play(runs[: len(runs) - self.HELD])
+        key = study.identity, study.seeds
+        if key not in self._LINES:
+            self._LINES[key] = Player(study).play(runs)
+        lines = [
+            failed_line(study, run, "ValueError: no such thing") if run in self.FAILS else line
+            for run, line in zip(runs, self._LINES[key], strict=True)
+        ][: len(runs) - self.HELD]
         self.study, self.results, self.total = study, results, len(runs)
         self.state = StudyState.PLAYING if self.HELD else StudyState.DONE
         self.problems, self.reason = [], ""
@@ -199,6 +208,22 @@ def test_enter_lists_the_runs_and_opens_the_chosen_one(night):
     simulation = app.session.simulation
     simulation.run_until(simulation.end_ms)
     assert summary(simulation)["makespanSeconds"] == ends[seeds[-1]]
+
+
+def test_a_run_that_failed_inside_is_a_line_with_its_error(night, monkeypatch):
+    monkeypatch.setattr(PlayedHere, "FAILS", {Run(2, 3)})
+    app, seen = night(), []
+    drive(
+        app,
+        "V",
+        "exclamation_mark",
+        lambda app: seen.append(text_of(app)),
+        "enter",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "16 of 16 runs   1 failed", "Variants 1", "4, 1 failed")
+    assert contains(seen[1], "Runs of variant 2")
+    assert any("✗" in each and "ValueError" in each for each in seen[1])
 
 
 def test_commands_given_by_hand_are_not_lost_without_a_question(night):

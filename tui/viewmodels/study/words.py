@@ -53,14 +53,16 @@ def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:
                 Span(f" Stopped after {runs}.", Role.TRANSITION), Span(f" {stop_key}", Role.KEY), " continues.", *kept
             )
         case StudyState.FAILED:
-            said = background.reason or "The values of some variants are not valid."
-            return line(Span(f" {said}", Role.FAILED))
+            return line(Span(f" {glyphs.bad} Failed after {runs}.", Role.FAILED), *errors)
     return line(Span(f" {glyphs.good} {runs}", Role.OK), *errors, *kept)
 
 
 def said_lines(study: StudyModel, cursor: int | None, glyphs: GlyphSet, cells: int) -> list[Line]:
     """Return the values of the variant under the cursor, and at the end the recommendation."""
     lines: list[Line] = []
+    if study.background.state is StudyState.FAILED:
+        said = glyphs.text(study.background.reason or "The values of some variants are not valid.")
+        lines += [line(Span(f" {each}", Role.FAILED)) for each in wrapped(said, cells - 2)]
     if study.is_complete:
         said = glyphs.text(recommendation(study.summary, study.names.line_of))
         lines += [line(Span(f" {each}", Role.STRONG)) for each in wrapped(said, cells - 2)]
