@@ -18,7 +18,7 @@ STDIN = "-"
 LINE_LIMIT = 4_096
 """The most bytes of a line. Longer ones are no log, and could fill the memory."""
 
-JSON_LIMIT = 512 << 20
+JSON_LIMIT = 256 << 20
 """The most bytes of a file that is read as a whole."""
 
 _GZIP = b"\x1f\x8b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from heapq import heapreplace
 from math import ceil
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -96,7 +97,7 @@ def _document(log: Log, machines: Machines, stem: str) -> dict[str, object]:
         document["startTime"] = datetime.fromtimestamp(start_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         **document,
-        "until": _latest_end_ms(log) // SECOND_MS,
+        "until": _latest_end_ms(log, machines) // SECOND_MS,
         **machines.account(),
         "simulate": NODES_ARE_READY,
         "pools": [machines.pool()],
@@ -105,10 +106,20 @@ def _document(log: Log, machines: Machines, stem: str) -> dict[str, object]:
     }
 
 
-def _latest_end_ms(log: Log) -> int:
-    """Return a time at which all jobs have ended, even if they run one after the other from the last submission on."""
-    overheads_ms = SCHEDULING_LATENCY_MS + _STARTS * PROCESS_START_MS * len(log) + HOUR_MS
-    return min(log.submitted_ms[-1] + sum(log.run_ms) + overheads_ms, LATEST_MS)
+def _latest_end_ms(log: Log, machines: Machines) -> int:
+    """Return a time at which all jobs have ended.
+
+    Jobs of one processor run first come, first served. The ends of wider ones depend on how they are packed: they have
+    ended even if they run one after the other from the last submission on.
+    """
+    overheads_ms = SCHEDULING_LATENCY_MS + HOUR_MS
+    if max(log.processors) > 1:
+        one_by_one_ms = log.submitted_ms[-1] + sum(log.run_ms) + _STARTS * PROCESS_START_MS * len(log)
+        return min(one_by_one_ms + overheads_ms, LATEST_MS)
+    free_ms = [0] * min(machines.nodes * machines.slots, len(log))
+    for submitted_ms, run_ms in zip(log.submitted_ms, log.run_ms, strict=True):
+        heapreplace(free_ms, max(submitted_ms, free_ms[0]) + max(run_ms, PROCESS_START_MS))
+    return min(max(free_ms) + overheads_ms, LATEST_MS)
 
 
 def _timeline(log: Log, machines: Machines, job_id: str) -> Iterator[dict[str, object]]:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 JOB_LIMIT = 250_000
 """The most jobs of a log: a scenario of more could not be read again."""
 
+LINE_LIMIT = 5_000_000
+"""The most lines of a log, with those that are left out."""
+
 NAMED_LIMIT = 20
 """So many jobs with the same flaw are named; the others are counted."""
 
@@ -122,6 +125,9 @@ class _Reader:
 
     def take(self, line: Line) -> None:
         """Take the next line. Raises ScenarioError if there are too many mistakes, or jobs."""
+        if line.number > LINE_LIMIT:
+            self._report(line.number, f"has more than {LINE_LIMIT:,} lines before: import a part of the log")
+            raise ScenarioError(self._problems, self._log.warnings)
         text = line.content.strip()
         if not text:
             return
@@ -216,8 +222,8 @@ class _Reader:
         self._log.skipped[kind] += 1
         if self._log.skipped[kind] <= NAMED_LIMIT:
             self._log.warn(f"job {number} has {flaw}, and is left out", line)
-        elif self._log.skipped[kind] > JOB_LIMIT:
-            self._report(line, f"has more than {JOB_LIMIT:,} jobs {kind} before: this is no log")
+        elif self._log.skipped[kind] >= JOB_LIMIT:
+            self._report(line, f"has {JOB_LIMIT:,} jobs {kind} before: this is no log")
             raise ScenarioError(self._problems, self._log.warnings)
 
     def _report(self, line: int, message: str) -> None:

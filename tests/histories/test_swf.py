@@ -66,6 +66,8 @@ def test_single_processors_replay_to_first_come_first_served(tmp_path, seed, nod
     assert {number: start - LATENCY_S for number, (_, start, _) in found.items()} == wanted
     assert {number: end - start for number, (_, start, end) in found.items()} == {job.number: job.run for job in jobs}
     assert {number: added for number, (added, _, _) in found.items()} == {job.number: job.submit for job in jobs}
+    last = max(wanted[job.number] + job.run for job in jobs)
+    assert imported(tmp_path, swf_text(jobs), nodes, slots).document["until"] == last + LATENCY_S + 3_600
 
 
 def task_of(result, number):
@@ -256,4 +258,9 @@ def test_flaws_of_single_jobs_are_warnings(tmp_path):
 def test_the_same_line_without_end_is_not_read_to_its_end(tmp_path, monkeypatch):
     monkeypatch.setattr("engine.histories.swf_log.JOB_LIMIT", 1_000)
     found = mistakes(tmp_path, GOOD * 5_000)
-    assert found == [":1002:1: has more than 1,000 jobs with a number that an earlier job has before: this is no log"]
+    assert found == [":1001:1: has 1,000 jobs with a number that an earlier job has before: this is no log"]
+
+
+def test_a_log_of_nothing_but_comments_is_not_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.histories.swf_log.LINE_LIMIT", 1_000)
+    assert mistakes(tmp_path, ";\n" * 5_000) == [":1001:1: has more than 1,000 lines before: import a part of the log"]

@@ -64,7 +64,7 @@ class _Bar:
             console=self._console,
             transient=True,
         )
-        bar.add_task("", rate="")
+        bar.add_task("", total=None, rate="")
         bar.start()
         return bar
 
