@@ -104,5 +104,10 @@ def json_document(path: str) -> Any:  # noqa: ANN401 - whatever JSON has
         _fail(path, "this JSON is nested too deep, or has a number of too many digits")
 
 
+def readable(text: str) -> str:
+    """Return text of a file with a sign in place of each half of a character, which no file can be written with."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _fail(path: str, message: str, line: int = 0, column: int = 1) -> NoReturn:
     raise ScenarioError([Problem(message, "", line, column if line else 0, name_of(path))]) from None

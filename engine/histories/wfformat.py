@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.shortening import first_of, shortened
 from engine.base.units import HOUR_MS, SECOND_MS
-from engine.histories.files import json_document, name_of
+from engine.histories.files import json_document, name_of, readable
 from engine.histories.ids import batch_id, batch_ids, file_name
 from engine.histories.imported import Imported, PoolShape
 from engine.histories.machines import GANG_NODE_LIMIT, LATEST_MS, NODES_ARE_READY, POOL, SLOT_LIMIT, Machines
@@ -135,7 +135,7 @@ def _tasks(workflow: Workflow, machines: Machines, named: _Names) -> Iterator[di
             simulate["writes"] = outputs
         body: dict[str, object] = {
             "id": named.ids[name],
-            "commandLine": shortened(task.command.strip(), _LONGEST_COMMAND) or name,
+            "commandLine": shortened(task.command.strip(), _LONGEST_COMMAND) or readable(name),
             "simulate": simulate,
         }
         slots = min(task.cores, machines.slots)

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.shortening import first_of, quoted
-from engine.histories.files import name_of
+from engine.histories.files import name_of, readable
 from engine.scenario.document import Path, format_path
 
 _MISTAKE_LIMIT = 100
@@ -86,7 +86,7 @@ class _Reader:
             self._report((), "is no workflow in WfFormat: it has no 'workflow'")
             return None
         name = document.get("name")
-        workflow = Workflow(name if isinstance(name, str) and name.strip() else "workflow")
+        workflow = Workflow(readable(name) if isinstance(name, str) and name.strip() else "workflow")
         path: Path = ("workflow",)
         described, ran = body, body
         if "specification" in body:  # since 1.5
@@ -159,7 +159,7 @@ class _Reader:
         if isinstance(command, Mapping):
             arguments = command.get("arguments")
             words = [command.get("program"), *(arguments if isinstance(arguments, list) else [])]
-            task.command = " ".join(word for word in words if isinstance(word, str))
+            task.command = readable(" ".join(word for word in words if isinstance(word, str)))
 
     def _missing_runs(self, tasks: list[WorkflowTask]) -> None:
         for task in tasks:

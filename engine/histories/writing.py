@@ -19,11 +19,16 @@ _LISTS_OF_ITEMS = ("tasks", "timeline")
 def scenario_lines(imported: Imported) -> Iterator[str]:
     """Yield the lines of a scenario file, without line ends; the first ones are the assumptions, as comments."""
     for assumption in imported.assumptions:
-        yield from (f"# {line}".rstrip() for line in assumption.splitlines() or [""])
+        yield from (f"# {_shown(line)}".rstrip() for line in assumption.splitlines() or [""])
     if imported.assumptions:
         yield ""
     for key, value in imported.document.items():
         yield from _entry(key, value, "")
+
+
+def _shown(text: str) -> str:
+    """Return text for a comment, in which YAML allows no control characters."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "\ufffd" for each in text)
 
 
 def _entry(key: str, value: object, indent: str) -> Iterator[str]:
@@ -46,14 +51,14 @@ def _entry(key: str, value: object, indent: str) -> Iterator[str]:
 
 def _items(name: str, items: Iterator[object], indent: str) -> Iterator[str]:
     """Yield a list with one line for each item; an empty list stands behind its key."""
-    first = next(items, None)
-    if first is None:
-        yield f"{indent}{name}: []"
-        return
-    yield f"{indent}{name}:"
-    yield f"{indent}  - {_line(first)}"
+    head = f"{indent}{name}:"
     for item in items:
+        if head:
+            yield head
+            head = ""
         yield f"{indent}  - {_line(item)}"
+    if head:
+        yield f"{head} []"
 
 
 def _listed(item: object, indent: str) -> Iterator[str]:
