@@ -9,7 +9,8 @@ from typing import NamedTuple
 from engine.base.errors import Position
 from engine.scenario.document import Path, format_path
 from engine.scenario.factors import NOWHERE, VARIED, FactorMistake, parse_path
-from engine.scenario.tree import Scalar, Tree
+from engine.scenario.scalars import Scalar
+from engine.scenario.tree import Tree
 from engine.scenario.wording import one_of, shown
 from engine.specs.commands import COMMANDS
 

@@ -7,11 +7,9 @@ the expansion of aliases are limited: any input is read quickly, to a tree or to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol
 
 import yaml
 
@@ -19,39 +17,16 @@ from engine.base.errors import Position
 from engine.base.shortening import shortened
 from engine.base.terms import Plain
 from engine.scenario.json_lines import JsonText, lifted
+from engine.scenario.scalars import Scalar, scalar_of
 from engine.scenario.wording import did_you_mean, shown
+from engine.scenario.yaml_text import MESSAGE_LIMIT, as_yaml, syntax_message, unprintable
 
 VALUE_LIMIT = 2_000_000
 """A scenario has at most so many values, counted after aliases are followed."""
 _CHARACTERS_PER_VALUE = 100  # of a line of JSON, which takes so much less to read
 DEPTH_LIMIT = 100
-DIGIT_LIMIT = 60
-_MESSAGE_LIMIT = 240  # of a message of the parser's, which may quote the file
 
-Scalar: TypeAlias = "bool | int | float | str | None"
-
-_CORE = (
-    (re.compile(r"~|null|Null|NULL|"), lambda _: None),
-    (re.compile(r"true|True|TRUE"), lambda _: True),
-    (re.compile(r"false|False|FALSE"), lambda _: False),
-    (re.compile(r"[-+]?[0-9]+"), int),
-    (re.compile(r"0o[0-7]+"), lambda text: int(text[2:], 8)),
-    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: int(text, 16)),
-    (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
-    (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), lambda text: float(text.replace(".", ""))),
-)
-_TAGS: dict[str, type | tuple[type, ...]] = {
-    "tag:yaml.org,2002:null": type(None),
-    "tag:yaml.org,2002:bool": bool,
-    "tag:yaml.org,2002:int": int,
-    "tag:yaml.org,2002:float": (int, float),
-}
-_STR_TAGS = ("tag:yaml.org,2002:str", "!")
 _COLLECTION_TAGS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
-
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
-_LEADING_BLANKS = re.compile(r"^[ \t]+", re.MULTILINE)
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -194,7 +169,7 @@ class _Builder:
                 for item in self._runs.pop(event.value):
                     self._add(item, item.position)
                 return
-            tree = Tree(position, self._scalar(event, position))
+            tree = Tree(position, scalar_of(event, position, self._report))
             if event.anchor:
                 self._anchors[event.anchor] = tree
             self._add(tree, position)
@@ -297,36 +272,6 @@ class _Builder:
         if max(size, self._taken) > VALUE_LIMIT:
             self._stop(f"more than {VALUE_LIMIT:,} values, counted with what aliases repeat", position)
 
-    def _scalar(self, event: yaml.ScalarEvent, position: Position) -> Scalar:
-        text: str = event.value
-        if event.tag in _STR_TAGS or (event.tag is None and not event.implicit[0]):
-            return text
-        value = self._resolved(text, position)
-        if event.tag is None:
-            return value
-        wanted = _TAGS.get(event.tag)
-        if wanted is None:
-            self._report(f"the tag {shown(event.tag)} has no meaning here: remove it", position)
-        elif not isinstance(value, wanted):
-            self._report(f"{shown(text)} is no {event.tag.rpartition(':')[2]}, as its tag says", position)
-        return value
-
-    def _resolved(self, text: str, position: Position) -> Scalar:
-        if text and text[0] not in "~nNtTfF-+.0123456789":
-            return text
-        for expression, make in _CORE:
-            if not expression.fullmatch(text):
-                continue
-            if len(text) > DIGIT_LIMIT:
-                self._report(f"a number of {len(text)} digits; put it in quotes if text is meant", position)
-                return 0
-            value = make(text)
-            if isinstance(value, float) and not isfinite(value):
-                self._report(f"{text} is not a finite number; put it in quotes if text is meant", position)
-                return 0
-            return value
-        return text
-
 
 class _YamlMark(Protocol):
     """A position of PyYAML's, which has two classes for it; both count from 0."""
@@ -341,43 +286,12 @@ def _position(position: _YamlMark | None) -> Position:
     return Position(position.line + 1, position.column + 1) if position else Position(1, 1)
 
 
-def _position_of(text: str, index: int) -> Position:
-    line = text.count("\n", 0, index)
-    return Position(line + 1, index - (text.rfind("\n", 0, index) + 1) + 1)
-
-
-def _joined(surrogates: re.Match[str]) -> str:
-    high, low = int(surrogates[2], 16), int(surrogates[3], 16)
-    return f"{surrogates[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
-
-
-def _as_yaml(text: str) -> str:
-    """Return JSON as valid YAML: without tabs for indentation and surrogate pairs in escapes."""
-    if not text.lstrip().startswith(("{", "[")):
-        return text
-    text = _LEADING_BLANKS.sub(lambda blanks: blanks[0].replace("\t", " "), text)
-    return _SURROGATES.sub(_joined, text)
-
-
-def _syntax(error: yaml.MarkedYAMLError, position: Position, text: str) -> str:
-    """Return the parser's message as a sentence, with advice for the most common mistakes."""
-    message = ", ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
-    lines = text.splitlines()[: position.line]
-    if len(lines) == position.line and lines[-1][position.column - 1 : position.column] == "\t":
-        message = "a tab: YAML is indented with spaces only"
-    elif "mapping values are not allowed" in message:
-        message += ": is the indentation right, or does text with ': ' need quotes?"
-    return message
-
-
 def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
     """Return the tree of a YAML text, or None if it is empty or cannot be read to its end, which is reported."""
-    text = _as_yaml(text.removeprefix("\ufeff"))
-    unprintable = _UNPRINTABLE.search(text)
-    if unprintable:
-        report(
-            f"the character U+{ord(unprintable[0]):04X} is not allowed in YAML", _position_of(text, unprintable.start())
-        )
+    text = as_yaml(text.removeprefix("\ufeff"))
+    wrong = unprintable(text)
+    if wrong is not None:
+        report(*wrong)
         return None
     lines = lifted(text)
     if lines is not None:
@@ -400,9 +314,9 @@ def _built(
         return None
     except yaml.MarkedYAMLError as error:
         position = _position(error.problem_mark or error.context_mark)
-        report(shortened(_syntax(error, position, text), _MESSAGE_LIMIT), position)
+        report(syntax_message(error, position, text), position)
         return None
     except (yaml.YAMLError, ValueError) as error:  # odd escapes and directives have no position
-        report(f"this is not YAML: {shortened(str(error), _MESSAGE_LIMIT)}", Position(1, 1))
+        report(f"this is not YAML: {shortened(str(error), MESSAGE_LIMIT)}", Position(1, 1))
         return None
     return builder.root
