@@ -102,6 +102,14 @@ def test_table_plot_and_recommendation_are_shown_at_every_size(night, size):
     assert all(len(each) <= size[0] for each in seen[0])
 
 
+def test_on_a_low_screen_the_table_has_all_the_room(night):
+    app, seen = night(), []
+    drive(app, "V", lambda app: seen.append(text_of(app)), "f", lambda app: seen.append(text_of(app)), size=(60, 16))
+    assert not contains(seen[0], "End against cost")
+    assert sum("0/4" in each or "1/4" in each or "2/4" in each for each in seen[0]) == 4
+    assert contains(seen[1], "Seeds", "Results file", "tab ")
+
+
 @pytest.mark.parametrize("options", [{"glyphs": "ascii"}, {"theme": NO_COLOUR}, {"theme": LIGHT}])
 def test_it_can_be_read_without_colours_and_in_ascii(night, options):
     app, seen = night(**options), []
@@ -171,6 +179,18 @@ def test_details_have_whole_values_and_all_measures(night):
     app, seen = night(), []
     drive(app, "V", "down", "d", lambda app: seen.append(text_of(app)), "escape", "question_mark")
     assert contains(seen[0], "Variant 2", NODES, "jobs.shot-1.priority", "Node hours", "Expectation 2")
+
+
+def test_details_have_the_whole_formula(night):
+    app, seen = night("", text=SCALED), []
+    formula = "$TargetDedicatedNodes = 1;  // whatever there is to do"
+    drive(
+        app,
+        lambda app: app.main_screen.take_study(f"\"pools.desk.autoScaleFormula='{formula}'\""),
+        "d",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "formula 1: $TargetDedicatedNodes = 1;", "whatever there is to do")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 
 _CLOCK_S = 1.0  # between two updates without news
 _MOST_SAID = 4  # lines below table and plot
-_TALL = 30
 _FRAME = 2  # lines and cells of a frame
-_LEAST_PLOT_SHARE, _MOST_TABLE_SHARE = 0.4, 0.62  # of the width, where table and plot are side by side
+_MOST_TABLE_SHARE = 0.62  # of the width, where table and plot are side by side
 
 
 class StudyActions(NamedTuple):
@@ -100,6 +99,7 @@ class StudyScreen(Modal[None]):
         ("study.close", "close"),
     )
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012  # as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (30, "-tall")]  # noqa: RUF012  # as Textual declares it
 
     def __init__(self, session: Session, study: StudyModel, keymap: Keymap, actions: StudyActions) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class StudyScreen(Modal[None]):
         self._keymap = keymap
         self._actions = actions
         self._model = VariantsModel(session, study)
-        self._divided = 0  # cells of the table, beside the plot
+        self._divided: tuple[int | str, int | str] | None = None  # width and height of the table
         self._shown_problems = False
 
     def compose(self) -> ComposeResult:
@@ -162,16 +162,20 @@ class StudyScreen(Modal[None]):
             self.app.push_screen(Sheet("The study cannot be played", lambda cells: problem_lines(problems, cells)))
 
     def _divide(self, table: Table) -> None:
-        """Give the table the width that it needs, as far as it leaves enough for the plot; stacked, its lines."""
+        """Give the table the width that it needs, as far as it leaves enough for the plot; stacked, its lines.
+
+        On a low screen there is no plot.
+        """
         panes = self.query_one("#study-panes").size
-        is_wide = self.has_class("-wide")
-        rows = min(self._model.count + 1 + _FRAME, panes.height // 2)
-        wanted = min(max(table.natural_width, int(panes.width * (1 - _MOST_TABLE_SHARE))), panes.width)
-        cells = min(wanted, int(panes.width * _MOST_TABLE_SHARE)) if is_wide else rows
-        if cells != self._divided:
-            self._divided = cells
-            table.styles.width = cells if is_wide else "1fr"
-            table.styles.height = "1fr" if is_wide else cells
+        wanted = max(table.natural_width, int(panes.width * (1 - _MOST_TABLE_SHARE)))
+        divided: tuple[int | str, int | str] = "1fr", min(self._model.count + 1 + _FRAME, panes.height // 2)
+        if self.has_class("-low"):
+            divided = "1fr", "1fr"
+        elif self.has_class("-wide"):
+            divided = min(wanted, int(panes.width * _MOST_TABLE_SHARE)), "1fr"
+        if divided != self._divided:
+            self._divided = divided
+            table.styles.width, table.styles.height = divided
             self.call_after_refresh(self.update)
 
     def _show_lines(self, table: Table) -> None:
@@ -185,7 +189,7 @@ class StudyScreen(Modal[None]):
         self.query_one(Plot).update()
         view = self.query_one("#study-said", LinesView)
         lines = said_lines(study, table.key, session.glyphs, max(20, self.size.width - 4))
-        lines = lines[: _MOST_SAID if self.size.height >= _TALL else _MOST_SAID - 1]
+        lines = lines[: _MOST_SAID - self.has_class("-short") - 2 * self.has_class("-low")]
         view.styles.height = max(1, len(lines))
         view.show(lines)
         is_over = not study.background.is_under_way
@@ -211,6 +215,7 @@ class StudyScreen(Modal[None]):
         table = self.query_one(Table)
         if table.chosen_key is not None:
             self.study.cursor = table.chosen_key
+        self._divide(table)  # it may have been too small before to know what it needs
         self._show_lines(table)
 
     def on_table_arranged(self, message: Table.Arranged) -> None:

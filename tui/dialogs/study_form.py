@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _FACTORS = 4  # fields for factors, at least
 _READ_AT_ONCE = 200_000  # characters of a scenario that is read at each key
 _MOST_OFFERED = 12
+_AROUND = 5  # lines: the frame, two gaps, and what can follow
 
 
 class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
@@ -181,6 +182,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
         if known:
             said += ["The scenario varies these; the same path here replaces the values:", *known]
         lines = [line(Span(clip(each, cells), Role.DIM)) for text in said for each in wrapped(text, cells)[:2]]
+        lines = lines[: max(1, self.size.height - len(self._rows) - _AROUND)]
         view.styles.height = len(lines)
         view.show(lines)
         for row in self._rows.values():

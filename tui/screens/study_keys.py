@@ -13,7 +13,6 @@ from tui.dialogs.sheet import Sheet
 from tui.dialogs.study import StudyActions, StudyScreen
 from tui.dialogs.study_form import StudyForm
 from tui.screens.scenario_keys import ScenarioKeys
-from tui.viewmodels.frame.variant import variant_note
 from tui.viewmodels.sheets.scenarios import problem_lines
 from tui.viewmodels.study.formulas import formula_request
 from tui.viewmodels.study.model import Studies, StudyModel, without_variant
@@ -169,8 +168,8 @@ class StudyKeys(ScenarioKeys):
             self.app.push_screen(Sheet("Nothing has changed", lambda cells: problem_lines(problems, cells)))
             return
         key = self.keymap.shown("study.show")
-        named = variant_note(scenario) or "the scenario as it is"
-        said = f"This is {named}, with seed {run.seed}. {key} shows the study."
+        values = shown.names.line_of(shown.tally.variant(run.variant))
+        said = f"Variant {run.variant:,}{f' ({values})' if values else ''} with seed {run.seed}. {key} shows the study."
         opened = ShowRun(Simulation(scenario, seed=run.seed), said=said)
         self._leave_for(lambda: self.post_message(opened))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from engine.scenario.record import flow_text
 from engine.studies.labels import heading, shown_measures, spread_of, text_of
 from engine.studies.wording import interval_text
 from tui.viewmodels.lists.columns import Column
@@ -154,7 +155,8 @@ class VariantsModel(RowsModel):
     def _whole_values(self, one: VariantSummary) -> Iterable[tuple[str, str]]:
         for path, name in zip(one.values, self._values(one.variant), strict=True):
             value = one.values[path]
-            yield path, f"{name}: {value}" if isinstance(value, str) and value != name else name
+            text = value if isinstance(value, str) else flow_text(value)
+            yield path, text if text == name else f"{name}: {text}"
 
 
 def _capital(text: str) -> str:
