@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from engine.base import gc_pause
 from engine.base.errors import ScenarioError
 from engine.base.units import format_duration, format_utc
 from engine.histories.history import History, Record
@@ -42,7 +43,8 @@ def imported(history: History, shape: PoolShape | None = None) -> Imported:
         )
         raise ScenarioError([first.problem(f"{what}: a scenario begins with the first job")])
     jobs = sorted(history.jobs, key=lambda job: begins[str(job.body["id"])] or 0)
-    return _Importer(history._replace(jobs=tuple(jobs)), shape or PoolShape(), min(known)).imported()
+    with gc_pause.paused():
+        return _Importer(history._replace(jobs=tuple(jobs)), shape or PoolShape(), min(known)).imported()
 
 
 def _any(history: History) -> Source:
@@ -207,8 +209,8 @@ class _Importer:
         lists += [event.body["tasks"] for event in events if event.command == "addTasks"]
         for tasks in lists:
             for task in tasks:
-                rest = {name: value for name, value in task.items() if name not in _PLAIN}
-                if rest:
+                if not _PLAIN.issuperset(task):
+                    rest = {name: value for name, value in task.items() if name not in _PLAIN}
                     samples.setdefault(str(rest), []).append(task)
         trial = [dict(alike[0], id=f"sample-{number}") for number, alike in enumerate(samples.values(), start=1)]
         jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
@@ -296,8 +298,11 @@ def _account(
     more = {name: count for name, count in needed.items() if count > enough[name]}
     if more:
         account["quotas"] = more
-    added = [event.body["tasks"] for story in stories for event in story.events if event.command == "addTasks"]
-    everything = ([pool.body for pool in pools], jobs, added)
+    lists = [job["tasks"] for job in jobs]
+    lists += [event.body["tasks"] for story in stories for event in story.events if event.command == "addTasks"]
+    tasks = [task for listed in lists for task in listed if not _PLAIN.issuperset(task)]
+    bodies = [{name: value for name, value in job.items() if name != "tasks"} for job in jobs]
+    everything = ([pool.body for pool in pools], bodies, tasks)
     applications: dict[str, set[str]] = {}
     for reference in _found("applicationPackageReferences", everything):
         applications.setdefault(str(reference.get("applicationId")), set()).add(str(reference.get("version") or "1"))

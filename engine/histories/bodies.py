@@ -44,22 +44,33 @@ def created(body: Mapping[str, Any], model: type[Spec]) -> dict[str, Any]:
     It has neither what only the service writes, nor what a scenario does not know or what changes nothing in it, nor
     defaults.
     """
-    fields, defaults = fields_of(model), _defaults(model)
+    properties, defaults = _properties(model), _defaults(model)
     kept: dict[str, Any] = {}
     for name, value in body.items():
-        field = fields.get(name)
-        if field is None or name in model.SERVICE_NAMES or name in _LEFT_OUT or not has_effect(field):
+        if name not in properties or (name in defaults and value == defaults[name]):
             continue
-        if name.startswith("current") or (name in defaults and value == defaults[name]):
-            continue
-        inner = model_of(field)
-        new = _inside(value, inner) if inner is not None else value
-        if new not in ([], {}) or new == value:
+        inner = properties[name]
+        new = value if inner is None else _inside(value, inner)
+        if new != [] and (new != {} or value == {}):
             kept[name] = new
-    for name, field in fields.items():
-        if field.is_required() and is_secret(field):
-            kept.setdefault(name, "")
-    return {name: value for name, value in kept.items() if value != []}
+    for name in _required_secrets(model):
+        kept.setdefault(name, "")
+    return kept
+
+
+@cache
+def _properties(model: type[Spec]) -> dict[str, type[Spec] | None]:
+    """Return the properties that creating a thing takes and that have an effect, with the models of their values."""
+    return {
+        name: model_of(field)
+        for name, field in fields_of(model).items()
+        if has_effect(field) and name not in (*model.SERVICE_NAMES, *_LEFT_OUT) and not name.startswith("current")
+    }
+
+
+@cache
+def _required_secrets(model: type[Spec]) -> tuple[str, ...]:
+    return tuple(name for name, field in fields_of(model).items() if field.is_required() and is_secret(field))
 
 
 def _inside(value: Any, model: type[Spec]) -> Any:  # noqa: ANN401 - any JSON

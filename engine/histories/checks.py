@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from engine.base.errors import Problem
@@ -21,8 +22,11 @@ _MAPPINGS = (*_INFOS, "nodeInfo", "poolInfo", "constraints")
 
 def epoch_ms(time: object) -> int | None:
     """Return the milliseconds from 1970 to a UTC time, or None for anything else."""
-    if not isinstance(time, str):
-        return None
+    return _epoch_ms(time) if isinstance(time, str) else None
+
+
+@lru_cache(maxsize=1 << 16)  # the times of one object are asked for again and again
+def _epoch_ms(time: str) -> int | None:
     try:
         moment = parse_utc(time)
     except ValueError:

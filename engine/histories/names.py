@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from enum import Enum, auto
 from functools import cache
 from typing import Any
 
@@ -20,29 +22,14 @@ from engine.specs.task import TaskSpec
 _BODIES: tuple[type[Spec], ...] = (PoolSpec, JobSpec, JobScheduleSpec, TaskSpec)
 # Names that only answers have, and which no body of a request mentions.
 _ANSWERS = (
-    *("affinityId", "allocationTime", "certificateReferences", "containerInfo", "endTime", "endpointConfiguration"),
-    *(
-        "evaluationTime",
-        "exitCode",
-        "failureInfo",
-        "isDedicated",
-        "ipAddress",
-        "jobId",
-        "lastBootTime",
-        "lastRetryTime",
-    ),
-    *(
-        "jobPreparationTaskExecutionInfo",
-        "jobReleaseTaskExecutionInfo",
-        "lastRequeueTime",
-        "nextRunTime",
-        "nodeAgentInfo",
-    ),
-    *("lastUpdateTime", "nodeId", "nodeUrl", "poolId", "recentJob", "recentTasks", "requeueCount", "resizeErrors"),
-    *("result", "retryCount", "runningTaskSlotsCount", "runningTasksCount", "schedulingError", "schedulingState"),
-    *("startTaskInfo", "startTime", "subtaskId", "subtasks", "taskId", "taskRootDirectory", "taskRootDirectoryUrl"),
-    *("taskState", "terminateReason", "timestamp", "totalTasksRun", "totalTasksSucceeded", "virtualMachineInfo"),
-    *("category", "code", "details", "message", "formerNodes", "nodes", "tasks"),
+    *("affinityId", "allocationTime", "category", "certificateReferences", "code", "containerInfo", "details"),
+    *("endTime", "endpointConfiguration", "evaluationTime", "exitCode", "failureInfo", "formerNodes", "ipAddress"),
+    *("isDedicated", "jobId", "jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo", "lastBootTime"),
+    *("lastRequeueTime", "lastRetryTime", "lastUpdateTime", "message", "nextRunTime", "nodeAgentInfo", "nodeId"),
+    *("nodeUrl", "nodes", "poolId", "recentJob", "recentTasks", "requeueCount", "resizeErrors", "result", "retryCount"),
+    *("runningTaskSlotsCount", "runningTasksCount", "schedulingError", "schedulingState", "startTaskInfo", "startTime"),
+    *("subtaskId", "subtasks", "taskId", "taskRootDirectory", "taskRootDirectoryUrl", "taskState", "tasks"),
+    *("terminateReason", "timestamp", "totalTasksRun", "totalTasksSucceeded", "virtualMachineInfo"),
 )
 # Nobody asks for them once an object has been placed, and they are most of the text of a long list.
 _LEFT_OUT = frozenset(
@@ -52,9 +39,21 @@ _LEFT_OUT = frozenset(
     }
 )
 _FREE_MAPPINGS = frozenset({"resourceTags", "settings", "protectedSettings", "tags"})  # their keys are the user's
+_MOST_NAMES = 10_000  # that are kept
 _WORDS = frozenset(
     {"state", "previousState", "schedulingState", "allocationState", "result", "category", "taskState"}
 )  # answered in lower case; some programs print the names of their constants
+
+
+class _Form(Enum):
+    """What has to be done with the value of a property."""
+
+    LEFT_OUT = auto()
+    FREE = auto()  # a mapping whose keys are the user's
+    WORD = auto()
+    DURATION = auto()
+    TIME = auto()
+    OTHER = auto()
 
 
 class Normalizer:
@@ -67,20 +66,31 @@ class Normalizer:
         """Return an object with the names of the REST API, without nulls and what nobody asks for."""
         body: dict[str, Any] = {}
         for name, inner in value.items():
-            known = wire_spelling(name)
-            if inner is None or known in _LEFT_OUT or known.startswith(("odata.", "@odata.")) or known in body:
+            known, form = _KNOWN[name]
+            if inner is None or form is _Form.LEFT_OUT or known in body:
                 continue
-            body[known] = _plain(inner) if known in _FREE_MAPPINGS else self._value(known, inner)
+            if type(inner) is str:
+                body[known] = _text(inner, form)
+            elif form is _Form.FREE:
+                body[known] = _plain(inner)
+            elif type(inner) is dict:
+                body[known] = self._share(known, self.normalized(inner))
+            elif type(inner) is list:
+                body[known] = self._list(inner, form)
+            else:
+                body[known] = inner
         return body
 
-    def _value(self, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
-        if isinstance(value, str):
-            return _text(name, value)
-        if isinstance(value, dict):
-            return self._share(name, self.normalized(value))
-        if isinstance(value, list):
-            return [self._value(name, inner) for inner in value if inner is not None]
-        return value
+    def _list(self, values: list[Any], form: _Form) -> list[Any]:
+        found: list[Any] = []
+        for value in values:
+            if isinstance(value, str):
+                found.append(_text(value, form))
+            elif isinstance(value, dict):
+                found.append(self._share("", self.normalized(value)))
+            elif value is not None:
+                found.append(self._list(value, form) if isinstance(value, list) else value)
+        return found
 
     def _share(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return the object that equals ``body`` and has been returned before: many tasks have equal constraints."""
@@ -92,10 +102,33 @@ class Normalizer:
             return body
 
 
-@cache
+class _Known(dict[str, tuple[str, _Form]]):
+    """The spelling of each name that was asked for, and the form of its values."""
+
+    def __missing__(self, name: str) -> tuple[str, _Form]:
+        known = _spellings().get(folded_name(name)) or _camel(name)
+        form = _Form.OTHER
+        if known in _LEFT_OUT or known.startswith(("odata.", "@odata.")):
+            form = _Form.LEFT_OUT
+        elif known in _FREE_MAPPINGS:
+            form = _Form.FREE
+        elif known in _WORDS:
+            form = _Form.WORD
+        elif known in _durations():
+            form = _Form.DURATION
+        elif known.endswith("Time"):
+            form = _Form.TIME
+        if len(self) < _MOST_NAMES:
+            self[name] = known, form
+        return known, form
+
+
+_KNOWN = _Known()
+
+
 def wire_spelling(name: str) -> str:
     """Return the REST API's spelling of a name, without regard to case and underscores."""
-    return _spellings().get(folded_name(name)) or _camel(name)
+    return _KNOWN[name][0]
 
 
 def _camel(name: str) -> str:
@@ -132,15 +165,17 @@ def _properties() -> Iterator[tuple[str, FieldInfo]]:
                 waiting.append(inner)
 
 
-def _text(name: str, text: str) -> str:
+def _text(text: str, form: _Form) -> str:
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")  # half of a surrogate pair fits into no file
-    if name in _WORDS:
-        return text.rpartition(".")[2].lower()
-    if name in _durations():
+    if form is _Form.OTHER:
+        return text
+    if form is _Form.WORD:
+        return sys.intern(text.rpartition(".")[2].lower())
+    if form is _Form.DURATION:
         printed = iso_duration(text)
         return text if printed == text else format_duration(parse_duration(printed))
-    if name.endswith("Time") and not (text.endswith("Z") and text[10:11] == "T"):
+    if form is _Form.TIME and not (text.endswith("Z") and text[10:11] == "T"):
         return _moment(text)
     return text
 
@@ -155,7 +190,7 @@ def _moment(text: str) -> str:
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, str):
-        return _text("", value)
+        return _text(value, _Form.OTHER)
     if isinstance(value, dict):
-        return {_text("", str(name)): _plain(inner) for name, inner in value.items()}
+        return {_text(str(name), _Form.OTHER): _plain(inner) for name, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list) else value
