@@ -12,8 +12,8 @@ from engine.histories.checks import epoch_ms
 from engine.histories.history import Record
 from engine.histories.occupancy import Occupancy
 from engine.histories.pools import Event
-from engine.histories.processes import Outcome, on_nodes, outcome
-from engine.histories.tasks import ENDED, TOGETHER_MS, Setting, TaskStory, task_stories
+from engine.histories.processes import ENDED, Outcome, on_nodes, outcome
+from engine.histories.tasks import TOGETHER_MS, Setting, TaskStory, task_stories
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS
 from engine.specs.job import JobSpec
 from engine.specs.refusals.job import COLLECTION_MAX_TASKS
@@ -63,6 +63,7 @@ def job_story(
         retries if isinstance(retries, int) else 0,
         partial(occupancy.free_from, job_id),
         partial(occupancy.assigned, job_id),
+        occupancy.out_of_turn(instances),
     )
     stories = task_stories(tasks, setting)
     new = created(body, JobSpec)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import accumulate, chain
@@ -28,7 +29,8 @@ class NodeLife:
 
     ``is_listed`` is true if there is a body of the node, ``left_ms`` the moment at which it began to leave its pool,
     ``reboot_asked_ms`` that of the command for the reboot whose boot was at ``rebooted_ms``.
-    ``state`` is its last one, since ``changed_ms``. ``work`` are the times of its processes, in order.
+    ``state`` is its last one, since ``changed_ms``. ``work`` are the times of its processes, in order;
+    ``place`` is that of the first one among all that the history lists.
     """
 
     node_id: str
@@ -44,6 +46,7 @@ class NodeLife:
     usable_again_ms: int | None = None
     left_ms: int | None = None
     start_info: Body | None = None
+    place: int = sys.maxsize
     work: list[tuple[int, int]] = field(default_factory=list)
 
     @property
@@ -70,18 +73,19 @@ class NodeLife:
 def lives(history: History) -> dict[str, list[NodeLife]]:
     """Return the nodes of each pool, by its id in lower case, in the order in which they came."""
     found: dict[str, dict[str, NodeLife]] = {}
-    for pool_id, node_id, start, end in chain(_work(history), _lost_preparations(history)):
-        pool = found.setdefault(pool_id.casefold(), {})
-        life = pool.get(node_id)
-        if life is None:
-            life = pool[node_id] = NodeLife(node_id, not node_id.endswith("_p"))
-        life.work.append((start, end))
     for pool_id, records in history.nodes.items():
         pool = found.setdefault(pool_id.casefold(), {})
         for record in records:
             node_id = str(record.body["id"])
             life = pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
             _read(life, record.body, is_former=record.is_former)
+    processes = chain(_work(history), _lost_preparations(history))
+    for place, (pool_id, node_id, start, end) in enumerate(processes):
+        pool = found.setdefault(pool_id.casefold(), {})
+        life = pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
+        if not life.work:
+            life.place = place
+        life.work.append((start, end))
     requeued, waits = _requeues(history), _waits(history)
     for pool_id, pool in found.items():
         has_list = any(life.is_listed for life in pool.values())
@@ -90,8 +94,19 @@ def lives(history: History) -> dict[str, list[NodeLife]]:
             _complete(life, has_list=has_list)
             _find_reboot(life, requeued.get(pool_id, ()))
         _ready_without_work(list(pool.values()), waits.get(pool_id, []))
-        found[pool_id] = dict(sorted(pool.items(), key=lambda item: item[1].came_ms))
+        found[pool_id] = dict(sorted(pool.items(), key=_order(pool)))
     return {pool_id: list(pool.values()) for pool_id, pool in found.items()}
+
+
+def _order(pool: Mapping[str, NodeLife]) -> Callable[[tuple[str, NodeLife]], tuple[int, int]]:
+    """Return a key that sorts nodes by when they came.
+
+    Those that came together are in the order of their list, if no node is missing in it that has left; else in the
+    order in which they got work.
+    """
+    if any(life.left_ms is not None for life in pool.values()):
+        return lambda item: (item[1].came_ms, item[1].place)
+    return lambda item: (item[1].came_ms, 0)
 
 
 def _work(history: History) -> Iterator[tuple[str, str, int, int]]:

@@ -10,7 +10,7 @@ from engine.base.units import SECOND_MS
 from engine.histories.checks import epoch_ms
 from engine.histories.history import History, Record
 from engine.histories.nodes import NodeLife
-from engine.histories.processes import retries
+from engine.histories.processes import ENDED, retries
 from engine.histories.reading import Source
 
 _AT_ONCE_MS = SECOND_MS
@@ -61,6 +61,22 @@ class Occupancy:
             changes = self._changes.setdefault(node_id, [])
             changes.append(_Change(start, slots, record.source))
             changes.append(_Change(end if end is not None else start, -slots, record.source))
+
+    def out_of_turn(self, instances: Iterable[Record]) -> int | None:
+        """Return how many tasks of a job may have lost their node to a failed preparation; None if one was retried.
+
+        When a preparation that was retried has begun is not told, and so neither is when tasks began to wait for it.
+        """
+        slots = 0
+        for record in instances:
+            info = record.body.get("jobPreparationTaskExecutionInfo", {})
+            if retries(info):
+                return None
+            failure = info.get("failureInfo")
+            was_ended = isinstance(failure, dict) and failure.get("code") == ENDED
+            if info.get("result") == "failure" and not was_ended:
+                slots += self._room.get(record.body["nodeId"], 1)
+        return slots
 
     def free_from(self, job_id: str, record: Record) -> int | None:
         """Return the moment from which on the node of a task had room for it until its last attempt."""

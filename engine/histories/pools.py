@@ -78,7 +78,7 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
             new["targetLowPriorityNodes"] = count(first, dedicated=False)
         if not new["targetLowPriorityNodes"]:
             del new["targetLowPriorityNodes"]
-        events += _changes(new["id"], nodes, cohorts)
+        events += _changes(new["id"], nodes, cohorts, asked)
     if not scales_itself and "targetLowPriorityNodes" not in new:
         new.setdefault("targetDedicatedNodes", 0)
     own = {
@@ -142,8 +142,11 @@ class _Leaving(NamedTuple):
     drains: bool
 
 
-def _changes(pool_id: str, nodes: Sequence[NodeLife], cohorts: list[_Cohort]) -> Iterator[Event]:
-    """Yield the resizes of a pool and the removals of nodes, one after the other: the service refuses others."""
+def _changes(pool_id: str, nodes: Sequence[NodeLife], cohorts: list[_Cohort], asked: dict[str, int]) -> Iterator[Event]:
+    """Yield the resizes of a pool and the removals of nodes, one after the other: the service refuses others.
+
+    One that has to wait for the one before is put off; ``asked`` has when each node is requested then.
+    """
     wanted: list[tuple[int, int, _Cohort | _Leaving]] = [
         (cohort.asked_ms, max((life.came_ms for life in cohort.nodes), default=cohort.asked_ms), cohort)
         for cohort in cohorts
@@ -155,7 +158,12 @@ def _changes(pool_id: str, nodes: Sequence[NodeLife], cohorts: list[_Cohort]) ->
     free_ms = 0
     there: list[NodeLife] = []
     for number, (wanted_ms, end_ms, change) in enumerate(wanted):
-        at_ms = max(wanted_ms, free_ms)
+        at_ms = max(wanted_ms, free_ms) if number else wanted_ms
+        if isinstance(change, _Leaving):
+            leaving = [nodes[index] for index in change.indexes]
+            at_ms = max(at_ms, *(max(life.came_ms, asked[life.node_id]) + 1 for life in leaving))
+        else:
+            asked |= dict.fromkeys((life.node_id for life in change.nodes), at_ms)
         free_ms = max(at_ms, end_ms) + SECOND_MS
         if isinstance(change, _Cohort):
             there += change.nodes
@@ -165,7 +173,7 @@ def _changes(pool_id: str, nodes: Sequence[NodeLife], cohorts: list[_Cohort]) ->
             if number:
                 yield Event(at_ms, "resizePool", body)
         else:
-            there = [life for life in there if life not in [nodes[index] for index in change.indexes]]
+            there = [life for life in there if life.node_id not in {nodes[index].node_id for index in change.indexes}]
             body = {"poolId": pool_id, "nodeList": list(change.indexes)}
             if change.drains:
                 body["nodeDeallocationOption"] = "taskcompletion"
@@ -215,7 +223,7 @@ def _reboots(pool_id: str, nodes: Sequence[NodeLife], own: dict[int, dict[str, i
     for index, life in enumerate(nodes):
         if life.rebooted_ms is None or life.rebooted_ms <= begin_ms or life.reboot_asked_ms is None:
             continue
-        at_ms = max(begin_ms, life.reboot_asked_ms)
+        at_ms = max(begin_ms + 1, life.reboot_asked_ms)
         started_ms = epoch_ms((life.start_info or {}).get("startTime"))
         up_ms = started_ms if started_ms is not None and started_ms >= life.rebooted_ms else life.usable_again_ms
         if up_ms is not None and index in own:
@@ -231,7 +239,7 @@ def _troubles(
     for index, life in enumerate(nodes):
         if life.changed_ms is None:
             continue
-        at_ms = max(begin_ms, life.changed_ms)
+        at_ms = max(begin_ms + 1, life.changed_ms)  # the nodes that were there already come at once
         where = {"poolId": pool_id, "node": index}
         before = life.last_work(life.changed_ms)
         if life.state in ("unusable", "unknown"):
@@ -243,7 +251,7 @@ def _troubles(
             option = "taskcompletion" if waited else "requeue"
             asked_ms = before[0] + 1 if waited and before is not None else at_ms
             command = where | {"nodeDisableSchedulingOption": option}
-            yield Event(max(begin_ms, asked_ms), "disableNodeScheduling", command)
+            yield Event(max(begin_ms + 1, asked_ms), "disableNodeScheduling", command)
         else:
             continue
         if life.ready_ms is None and index in own:  # it was never ready before

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -10,15 +13,14 @@ from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, pa
 from engine.histories.bodies import created
 from engine.histories.checks import epoch_ms
 from engine.histories.history import Record
-from engine.histories.processes import Outcome, outcome, retries, simulated
+from engine.histories.processes import ENDED, Outcome, outcome, retries, simulated
 from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS, TASK_DURATION_MS
 from engine.specs.task import TaskSpec
 
-ENDED = "TaskEnded"
-"""The code of a process that the service has ended: for a time limit, a user, or the end of its job."""
-
 TOGETHER_MS = 200
 """Tasks that were added within this time of each other are added together."""
+_MISPLACED_SHARE = 0.2  # of tasks that get nodes out of turn
+_NUMBERS = re.compile(r"([0-9]{1,18})", re.ASCII)
 _LONGER_MS = HOUR_MS  # what a process that was ended would still have taken
 
 
@@ -40,7 +42,8 @@ class Setting(NamedTuple):
     """Facts about the job that decide what its tasks could do.
 
     ``created_ms`` is its creation, ``ending_ms`` the moment at which it began to end. ``free_from`` tells from when on
-    the node of a task had room for it, ``assigned`` when a task that first started at a moment had got its node.
+    the node of a task had room for it, ``assigned`` when a task that first started at a moment had got its node. So
+    many tasks as ``out_of_turn`` may have lost a node to a failed preparation; None if that is not known.
     """
 
     created_ms: int
@@ -48,6 +51,7 @@ class Setting(NamedTuple):
     max_retries: int
     free_from: Callable[[Record], int | None]
     assigned: Callable[[Record, int], int]
+    out_of_turn: int | None
 
 
 def task_stories(records: Sequence[Record], setting: Setting) -> list[TaskStory]:
@@ -56,11 +60,11 @@ def task_stories(records: Sequence[Record], setting: Setting) -> list[TaskStory]
     usual_ms = round(median(ended)) if ended else TASK_DURATION_MS + PROCESS_START_MS
     stories = [_story(record, setting, usual_ms) for record in records]
     stories.sort(key=lambda story: story.added_ms)
-    return _in_order(stories)
+    return _in_order(stories, setting.out_of_turn)
 
 
-def _in_order(stories: Iterable[TaskStory]) -> list[TaskStory]:
-    """Return tasks that were added together in the order in which they got nodes, those without one at the end."""
+def _in_order(stories: Iterable[TaskStory], out_of_turn: int | None) -> list[TaskStory]:
+    """Return tasks with those that were added together in the order in which they were added."""
     groups: list[list[TaskStory]] = []
     for story in stories:
         if not groups or story.added_ms - groups[-1][0].added_ms > TOGETHER_MS:
@@ -69,9 +73,35 @@ def _in_order(stories: Iterable[TaskStory]) -> list[TaskStory]:
     found: list[TaskStory] = []
     for group in groups:
         added_ms = group[0].added_ms
-        group.sort(key=lambda story: story.assigned_ms if story.assigned_ms is not None else float("inf"))
+        if out_of_turn is None or not _is_as_added(group, out_of_turn):
+            group.sort(key=_assigned)
         found += [story._replace(added_ms=added_ms) for story in group]
     return found
+
+
+def _assigned(story: TaskStory) -> float:
+    return story.assigned_ms if story.assigned_ms is not None else inf
+
+
+def _is_as_added(group: Sequence[TaskStory], out_of_turn: int) -> bool:
+    """Return whether a list has the order in which its tasks were added.
+
+    Then nearly all of them got nodes in this order: only what went wrong lets one come later. A list that is sorted by
+    the text of ids, 1, 10, 2, is in no such order.
+    """
+    ids = [story.task_id for story in group]
+    if ids == sorted(ids) and ids != sorted(ids, key=_natural):
+        return False
+    longest: list[float] = []  # at each place the least last value of a growing part with so many values
+    for moment in map(_assigned, group):
+        place = bisect_right(longest, moment)
+        longest[place : place + 1] = [moment]
+    return len(group) - len(longest) <= out_of_turn + len(group) * _MISPLACED_SHARE
+
+
+def _natural(task_id: str) -> list[tuple[int, str]]:
+    """Return a key that sorts numbers in ids by their value."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in _NUMBERS.split(task_id)]
 
 
 def _outcome(record: Record) -> Outcome | None:
