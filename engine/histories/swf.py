@@ -35,6 +35,7 @@ def imported(file: str, shape: PoolShape) -> Imported:
     log = read_log(file)
     machines = _machines(log, shape)
     _leave_out_wide(log, machines)
+    _warn_of_narrowed(log, machines)
     stem = "log" if file == STDIN else PurePath(file).name.removesuffix(".gz").removesuffix(".swf")
     return Imported(_document(log, machines, stem), _assumptions(log, machines), tuple(log.warnings))
 
@@ -52,12 +53,6 @@ def _machines(log: Log, shape: PoolShape) -> Machines:
         nodes = ceil(processors / slots)
     nodes = nodes or ceil(max(log.processors) / slots)
     gangs = slots == 1 and max(log.processors) > 1
-    if gangs and nodes > GANG_NODE_LIMIT:
-        log.warn(
-            f"a pool with multi-instance tasks has at most {GANG_NODE_LIMIT} nodes, not {nodes:,}"
-            f" (ACC-5): fewer nodes with several --slots have room for wider jobs"
-        )
-        nodes = GANG_NODE_LIMIT
     return Machines(nodes, slots, gangs)
 
 
@@ -84,6 +79,22 @@ def _leave_out_wide(log: Log, machines: Machines) -> None:
     log.keep(row for row in range(len(log)) if row not in left_out)
     if not log.numbers:
         raise no_job(log)
+
+
+def _narrowed(log: Log, machines: Machines) -> list[int]:
+    """Return the jobs with more processors than a pool may have nodes that reach one another (ACC-5)."""
+    return [row for row, processors in enumerate(log.processors) if machines.gangs and processors > GANG_NODE_LIMIT]
+
+
+def _warn_of_narrowed(log: Log, machines: Machines) -> None:
+    rows = _narrowed(log, machines)
+    if rows:
+        most = GANG_NODE_LIMIT
+        log.warn(
+            f"{len(rows):,} jobs such as job {log.numbers[rows[0]]} get {most} nodes: more cannot run one task (ACC-5)."
+            " Fewer --nodes with several --slots have room",
+            log.lines[rows[0]],
+        )
 
 
 def _document(log: Log, machines: Machines, stem: str) -> dict[str, object]:
@@ -154,7 +165,7 @@ def _task(log: Log, row: int, machines: Machines) -> dict[str, object]:
     task: dict[str, object] = {"id": str(log.numbers[row]), "commandLine": _COMMAND, "simulate": simulate}
     if is_gang:
         together = {"coordinationCommandLine": "start", "simulate": {"duration": 0}}
-        task["multiInstanceSettings"] = {"numberOfInstances": processors, **together}
+        task["multiInstanceSettings"] = {"numberOfInstances": min(processors, GANG_NODE_LIMIT), **together}
     elif processors > 1:
         task["requiredSlots"] = processors
     return task
@@ -174,6 +185,9 @@ def _assumptions(log: Log, machines: Machines) -> tuple[str, ...]:
     ]
     if machines.gangs:
         sentences.append("Assumed: a job of several processors is a multi-instance task with a node for each.")
+        narrowed = len(_narrowed(log, machines))
+        if narrowed:
+            sentences.append(f"Assumed: {narrowed:,} jobs of more than {GANG_NODE_LIMIT} nodes run on so many (ACC-5).")
     elif machines.slots > 1:
         sentences.append("Assumed: a job needs a task slot for each processor, all on one node.")
     sentences.append(

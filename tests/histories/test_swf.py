@@ -150,12 +150,21 @@ def test_the_pool_is_that_of_the_header_unless_options_say_otherwise(tmp_path, h
     assert (pool["targetDedicatedNodes"], pool["taskSlotsPerNode"]) == wanted
 
 
-def test_more_nodes_than_may_talk_to_each_other_are_not_made(tmp_path):
-    jobs = [SwfJob(1, 0, 10, allocated=99), SwfJob(2, 0, 10, allocated=101)]
-    result = imported(tmp_path, swf_text(jobs, ["MaxProcs: 128"]))
-    assert [warning.line for warning in result.warnings] == [0, 3]
-    assert "at most 100 nodes, not 128" in str(result.warnings[0])
-    assert set(played(result)) == {1}
+def test_no_task_has_more_nodes_than_may_reach_one_another(tmp_path):
+    jobs = [SwfJob(1, 0, 10, allocated=99), SwfJob(2, 20, 10, allocated=128), SwfJob(3, 40, 10, allocated=129)]
+    text = swf_text(jobs, ["MaxProcs: 128"])
+    result = imported(tmp_path, text)
+    assert [(warning.line, warning.message.partition(":")[0]) for warning in result.warnings] == [
+        (4, "job 3 needs 129 processors, but the pool has 128 nodes"),
+        (
+            3,
+            "1 jobs such as job 2 need more than 100 nodes, which a pool with multi-instance tasks cannot have (ACC-5)",
+        ),
+    ]
+    assert result.document["pools"][0]["targetDedicatedNodes"] == 128
+    assert {number: end - start for number, (_, start, end) in played(result).items()} == {1: 10, 2: 10}
+    timeline = list(imported(tmp_path, text).document["timeline"])
+    assert task_of(timeline, 2)["multiInstanceSettings"]["numberOfInstances"] == 100
 
 
 def test_the_start_and_the_acknowledgement_are_those_of_the_header(tmp_path):
