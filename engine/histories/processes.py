@@ -11,7 +11,6 @@ from engine.base.units import format_duration
 from engine.histories.checks import epoch_ms
 from engine.specs.catalogue import PROCESS_START_MS
 
-
 ENDED = "TaskEnded"
 """The code of a process that the service has ended: for a time limit, a user, or the end of its job."""
 

@@ -89,9 +89,10 @@ def _narrowed(log: Log, machines: Machines) -> list[int]:
 def _warn_of_narrowed(log: Log, machines: Machines) -> None:
     rows = _narrowed(log, machines)
     if rows:
-        most = GANG_NODE_LIMIT
+        first = f"job {log.numbers[rows[0]]}"
+        jobs = f"{first} gets" if len(rows) == 1 else f"{len(rows):,} jobs such as {first} get"
         log.warn(
-            f"{len(rows):,} jobs such as job {log.numbers[rows[0]]} get {most} nodes: more cannot run one task (ACC-5)."
+            f"{jobs} {GANG_NODE_LIMIT} nodes: more cannot run one task (ACC-5)."
             " Fewer --nodes with several --slots have room",
             log.lines[rows[0]],
         )

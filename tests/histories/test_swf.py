@@ -156,10 +156,7 @@ def test_no_task_has_more_nodes_than_may_reach_one_another(tmp_path):
     result = imported(tmp_path, text)
     assert [(warning.line, warning.message.partition(":")[0]) for warning in result.warnings] == [
         (4, "job 3 needs 129 processors, but the pool has 128 nodes"),
-        (
-            3,
-            "1 jobs such as job 2 need more than 100 nodes, which a pool with multi-instance tasks cannot have (ACC-5)",
-        ),
+        (3, "job 2 gets 100 nodes"),
     ]
     assert result.document["pools"][0]["targetDedicatedNodes"] == 128
     assert {number: end - start for number, (_, start, end) in played(result).items()} == {1: 10, 2: 10}
