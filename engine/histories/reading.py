@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from engine.base.errors import Position, Problem, ScenarioError
 from engine.base.shortening import quoted, shortened, with_short_words
+from engine.histories.files import name_of, opened
 from engine.histories.names import wire_spelling
 from engine.scenario.document import format_path
 
@@ -30,7 +31,7 @@ _LARGEST = 64 << 20  # characters of one object
 _MOST_NAMES = 10_000  # in one object
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _EDGE = 64  # a mistake so close to the end of a piece may be the end of the piece
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip"}
+_ZIP = b"PK\x03\x04"
 _ENCODINGS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -78,21 +79,13 @@ def json_files(path: Path) -> tuple[Path, ...]:
 
 
 def objects_in(path: Path) -> Iterator[Found]:
-    """Yield the objects of a file; an object comes after those in its lists.
+    """Yield the objects of a file, plain or packed with gzip; an object comes after those in its lists.
 
     Raises:
         ScenarioError: The file cannot be read, or is not JSON from here on.
     """
-    file = str(path)
-    try:
-        with path.open("rb") as stream:
-            yield from _Reader(stream, file).objects()
-    except FileNotFoundError:
-        raise _failure(file, "no such file") from None
-    except PermissionError:
-        raise _failure(file, "may not be read: permission denied") from None
-    except (OSError, ValueError) as error:
-        raise _failure(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    with opened(str(path)) as stream:
+        yield from _Reader(stream, name_of(str(path))).objects()
 
 
 def _failure(file: str, message: str, line: int = 0, column: int = 0) -> ScenarioError:
@@ -106,9 +99,8 @@ class _Text:
         self.file = file
         self._stream = stream
         self._held = stream.read(4)
-        for mark, name in _COMPRESSED.items():
-            if self._held.startswith(mark):
-                raise _failure(file, f"is compressed ({name}): unpack it first")
+        if self._held.startswith(_ZIP):
+            raise _failure(file, "is an archive (zip): unpack it first")
         encoding = next((name for mark, name in _ENCODINGS if self._held.startswith(mark)), "utf-8")
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._start = Position(1, 1)  # of the piece
