@@ -20,10 +20,12 @@ from engine.histories.reading import Source
 from engine.histories.repair import acceptable
 from engine.specs.account import Quotas
 from engine.specs.catalogue import vm_size
+from engine.views.explain.explanation import some
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VM_SIZE = "standard_d2s_v3"
 """Of nodes of which the history does not tell the size."""
+_CLOUD_SERVICE_SIZE = "small"
 
 
 def imported(history: History, shape: PoolShape | None = None) -> Imported:
@@ -110,8 +112,8 @@ class _Importer:
         count = max(1, len(nodes))
         slots = _most_at_once(nodes)
         self._sentences.append(
-            f"Assumed: the pool {pool_id}, of which there is no body, has {count:,} nodes of size {size} with "
-            f"{slots:,} task slots each."
+            f"Assumed: the pool {pool_id}, of which there is no body, has {some(count, 'node')} of size {size} with "
+            f"{some(slots, 'task slot')} each."
         )
         target = 0 if nodes else count  # nodes that are known come when they came
         return {"id": pool_id, "vmSize": size, "targetDedicatedNodes": target, "taskSlotsPerNode": slots}
@@ -216,7 +218,7 @@ class _Importer:
         jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
         jobs.append({"id": "samples", "poolInfo": dict(jobs[0]["poolInfo"]), "usesTaskDependencies": True})
         jobs[-1]["tasks"] = trial
-        self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": _VM_SIZE})
+        self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": (_VM_SIZE, _CLOUD_SERVICE_SIZE)})
         document["jobs"] = [
             tried | {"tasks": tasks} for tried, tasks in zip(jobs, lists[: len(document["jobs"])], strict=False)
         ]

@@ -35,7 +35,7 @@ class History(NamedTuple):
     Bodies have the names and the spelling of the REST API, without nulls, URLs and other properties that only locate
     an object. Their times are valid; those of a task are in order. Tasks and instances (entries of the preparation and
     release status) are listed by the id of their job, nodes by the id of their pool, as the job or pool spells it.
-    A job has a body with nothing but its id if there are only tasks of it.
+    A job has a body with nothing but its id and pool if there are only tasks of it.
     """
 
     pools: tuple[Record, ...]
@@ -146,7 +146,9 @@ class _Reader:
             return
         for one in self._loose[Kind.TASK]:
             if one.owner is not None and one.owner.casefold() not in self._jobs:
-                self._jobs[one.owner.casefold()] = Record({"id": one.owner}, one.source)
+                pool_id = _text(one.body.get("nodeInfo"), "poolId")
+                pool = {} if pool_id is None else {"poolInfo": {"poolId": pool_id}}
+                self._jobs[one.owner.casefold()] = Record({"id": one.owner} | pool, one.source)
                 self._warn(one.source.problem(f"there is no body of the job {quoted(one.owner)}, only its tasks"))
 
     def _listed(

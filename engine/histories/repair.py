@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.base.errors import Problem, ScenarioError
@@ -15,10 +15,10 @@ _KEPT = frozenset({"id", "commandLine", "poolInfo", "vmSize", "pools", "jobs", "
 _ROUNDS = 40
 
 
-def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Any]) -> list[str]:
+def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]]) -> list[str]:
     """Take out of a document what ``check --strict`` does not accept, and return a sentence for each such thing.
 
-    A required property is replaced by its stand-in.
+    A required property is replaced by the first of its stand-ins that is accepted.
 
     Raises:
         ScenarioError: Something that is needed cannot be accepted.
@@ -48,7 +48,9 @@ def _steps(path: str) -> tuple[str | int, ...]:
     return tuple(int(match["index"]) if match["index"] else match["quoted"] or match["name"] for match in found)
 
 
-def _take_out(document: dict[str, Any], steps: tuple[str | int, ...], stand_ins: Mapping[str, Any]) -> str | None:
+def _take_out(
+    document: dict[str, Any], steps: tuple[str | int, ...], stand_ins: Mapping[str, Sequence[str]]
+) -> str | None:
     """Take out the value at a path, or the nearest one around it that is not needed; return where it was."""
     for length in range(len(steps), 2, -1):
         *way, last = steps[:length]
@@ -59,8 +61,10 @@ def _take_out(document: dict[str, Any], steps: tuple[str | int, ...], stand_ins:
             place = place[part] if known or listed else None
         if not isinstance(place, dict) or last not in place:
             continue
-        if last in stand_ins and place[last] != stand_ins[str(last)]:
-            place[last] = stand_ins[str(last)]
+        others = stand_ins.get(str(last), ())
+        others = others[others.index(place[last]) + 1 :] if place[last] in others else others
+        if others:
+            place[last] = others[0]
         elif last in _KEPT:
             continue
         else:

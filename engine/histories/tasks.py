@@ -157,16 +157,16 @@ def _limit_ms(body: Mapping[str, Any]) -> int | None:
 def _first_start(record: Record, start_ms: int, one: Outcome, setting: Setting) -> tuple[int, int]:
     """Return when the first attempt started and how long each failed one took.
 
-    The history tells the last attempt only. The others had the time from when its node had room for the task, unless
-    that is much longer than they would need: then they took as long as the last one.
+    The history tells the last attempt only. The others had the time from when its node had room for the task. If that
+    is not known, they took as long as the last one.
     """
     count = one.failed_attempts
     free_ms = setting.free_from(record)
+    first_ms = free_ms if free_ms is not None else start_ms - count * one.run_ms
     added_ms = epoch_ms(record.body.get("creationTime"))
-    earliest = [moment for moment in (free_ms, added_ms and added_ms + SCHEDULING_LATENCY_MS) if moment is not None]
-    first_ms = max(earliest) if earliest else start_ms - count * one.run_ms
-    if not PROCESS_START_MS * count <= start_ms - first_ms:
-        first_ms = start_ms - count * one.run_ms
+    if added_ms is not None:
+        first_ms = max(first_ms, added_ms + SCHEDULING_LATENCY_MS)
+    first_ms = min(first_ms, start_ms - count * PROCESS_START_MS)
     return first_ms, (start_ms - first_ms) // count
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from engine.base.errors import ScenarioError
@@ -10,7 +12,7 @@ from engine.histories.history import read_history
 from engine.scenario.files import bundled
 from engine.scenario.load import load
 from tests.histories.dialects import DIALECTS, state_of, written
-from tests.histories.replays import differences
+from tests.histories.replays import differences, import_text
 
 FAITHFUL = (
     "a-certificate-in-use",
@@ -109,3 +111,35 @@ def test_histories_that_do_not_tell_everything_are_imported_all_the_same(name, t
         written(state, tmp_path, "rest")
         with pytest.raises(ScenarioError, match=r"no job|nothing in it"):
             imported(read_history([tmp_path]))
+
+
+def test_of_a_job_of_which_there_are_only_tasks_the_rest_is_assumed(tmp_path):
+    state = state_of(load("shared-pool-two-jobs"))
+    (tmp_path / "tasks.json").write_text(json.dumps([task for job in state["jobs"] for task in job["tasks"]]))
+    made = imported(read_history([tmp_path]))
+    (pool,) = state["pools"]
+    assert [one["id"] for one in made.document["pools"]] == [pool["id"]]
+    assert [job["id"] for job in made.document["jobs"]] == [job["id"] for job in state["jobs"]]
+    assert [job["poolInfo"] for job in made.document["jobs"]] == [{"poolId": pool["id"]}] * len(state["jobs"])
+    assert any("of which there is no body, has" in sentence for sentence in made.assumptions)
+    load("imported", text=import_text(tmp_path), strict=True)
+
+
+def test_tasks_in_the_order_of_their_ids_are_added_in_the_order_of_their_starts(tmp_path):
+    state = state_of(load("nodes-for-a-deadline"))
+    for job in state["jobs"]:
+        job["tasks"].sort(key=lambda task: task["id"])
+    assert differences(state, tmp_path, "rest") == []
+
+
+def test_what_a_scenario_cannot_have_is_left_out_and_named(tmp_path):
+    state = state_of(load("job-prep-release-sample"))
+    (pool,) = state["pools"]
+    pool |= {"vmSize": "standard_unheard_of", "brandNew": True, "upgradePolicy": {"mode": "manual"}}
+    made_of = [pool, *state["jobs"]]
+    (tmp_path / "all.json").write_text(json.dumps(made_of))
+    text = import_text(tmp_path)
+    load("imported", text=text, strict=True)
+    assert "brandNew" not in text
+    assert "upgradePolicy" not in text
+    assert "Left out, since a scenario cannot have it: pools.0.vmSize." in text
