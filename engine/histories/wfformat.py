@@ -20,7 +20,8 @@ from engine.specs.refusals.job import DEPENDENCIES_MAX
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CONTAINER = "https://workflow.blob.core.windows.net/files"
+_STORAGE = "https://workflow.blob.core.windows.net"
+_BROUGHT, _MADE = f"{_STORAGE}/inputs", f"{_STORAGE}/files"  # the containers of files that are there, and of made ones
 _LONGEST_COMMAND = 1_000
 _MOST_NODES = GANG_NODE_LIMIT  # of a pool that nobody has asked for
 
@@ -54,6 +55,7 @@ class _Names:
             self.ids = {name: str(number) for number, name in enumerate(in_order, 1)}
         used = (name for task in workflow.tasks.values() for name in (*task.inputs, *task.outputs))
         self.files = batch_ids(used, file_name)
+        self._made = {name for task in workflow.tasks.values() for name in task.outputs}
 
     @property
     def changed(self) -> dict[str, str]:
@@ -69,6 +71,15 @@ class _Names:
         ]
         if problems:
             raise ScenarioError(problems)
+
+    @property
+    def brought(self) -> list[str]:
+        """The files that no task makes."""
+        return [name for name in self.files if name not in self._made]
+
+    def url(self, file: str) -> str:
+        """Return the URL of a file."""
+        return f"{_MADE if file in self._made else _BROUGHT}/{self.files[file]}"
 
     def depends_on(self, task: WorkflowTask) -> dict[str, object]:
         """Return the dependencies of a task as its body has them."""
@@ -101,9 +112,7 @@ def _machines(workflow: Workflow, shape: PoolShape) -> Machines:
 
 def _document(workflow: Workflow, machines: Machines, named: _Names) -> dict[str, object]:
     job_id = batch_id(workflow.name)
-    made = {name for task in workflow.tasks.values() for name in task.outputs}
-    brought = [name for name in named.files if name not in made]
-    storage = {_url(named.files[name]): {"size": workflow.sizes.get(name, 0)} for name in brought}
+    brought = {named.files[name]: workflow.sizes.get(name, 0) for name in named.brought}
     job = {
         "id": job_id,
         "poolInfo": {"poolId": POOL},
@@ -115,7 +124,7 @@ def _document(workflow: Workflow, machines: Machines, named: _Names) -> dict[str
         "scenario": shortened(workflow.name),
         "until": _latest_end_ms(workflow) // SECOND_MS,
         **machines.account(),
-        "simulate": NODES_ARE_READY | ({"storage": storage} if storage else {}),
+        "simulate": NODES_ARE_READY | ({"storage": {_BROUGHT: {"blobs": brought}}} if brought else {}),
         "pools": [machines.pool()],
         "jobs": [job],
         "timeline": [
@@ -144,21 +153,18 @@ def _tasks(workflow: Workflow, machines: Machines, named: _Names) -> Iterator[di
         if task.parents:
             body["dependsOn"] = named.depends_on(task)
         if task.inputs:
-            files = [named.files[file] for file in task.inputs]
-            body["resourceFiles"] = [{"httpUrl": _url(file), "filePath": file} for file in files]
+            body["resourceFiles"] = [
+                {"httpUrl": named.url(file), "filePath": named.files[file]} for file in task.inputs
+            ]
         if outputs:
             body["outputFiles"] = [_upload(file) for file in outputs]
         yield body
 
 
-def _url(file: str) -> str:
-    return f"{_CONTAINER}/{file}"
-
-
 def _upload(file: str) -> dict[str, object]:
     return {
         "filePattern": file,
-        "destination": {"container": {"containerUrl": _CONTAINER, "path": file}},
+        "destination": {"container": {"containerUrl": _MADE, "path": file}},
         "uploadOptions": {"uploadCondition": "tasksuccess"},
     }
 

@@ -121,7 +121,8 @@ def test_files_of_1_4_are_resource_files_and_output_files(imported):
     task = tasks_of(result)["a"]
     (resource,) = task["resourceFiles"]
     assert resource["filePath"] == "data-x-y.fits"
-    assert result.document["simulate"]["storage"] == {resource["httpUrl"]: {"size": 50_000_000}}
+    container, _, blob = resource["httpUrl"].rpartition("/")
+    assert result.document["simulate"]["storage"] == {container: {"blobs": {blob: 50_000_000}}}
     assert task["simulate"]["writes"] == {"out": 7}
     times, _ = played(result)
     assert times["a"] == (1, 1 + 1 + 1 + 5)
