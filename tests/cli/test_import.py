@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -145,3 +147,23 @@ def test_fit_writes_a_distribution_and_how_well_it_fits(capsys):
     text = capsys.readouterr().out
     assert "taskFactory" in text
     assert "constant, Kolmogorov-Smirnov statistic 0.0000" in text
+
+
+@posix_only
+def test_ctrl_c_leaves_no_file(files):
+    before = sorted(path.name for path in files.iterdir())
+    command = [sys.executable, "-m", "tui", "import", "--swf", "-", "-o", "made.yaml"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            process.stdin.write(LOG)
+            process.stdin.flush()
+            deadline = time.monotonic() + 30
+            while sorted(path.name for path in files.iterdir()) == before and time.monotonic() < deadline:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=20)
+            assert (process.returncode, process.stderr.read().strip()) == (130, "Interrupted.")
+        finally:
+            process.kill()
+    assert sorted(path.name for path in files.iterdir()) == before
