@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.base.errors import Problem, ScenarioError
+from engine.scenario.document import format_path
 from engine.scenario.load import load
 from engine.scenario.record import document_text
 
@@ -31,7 +32,7 @@ def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]])
         taken = {path for problem in problems if (path := _take_out(document, _steps(problem.path), stand_ins))}
         if not taken:
             raise ScenarioError(problems)
-        sentences += [f"Left out, since a scenario cannot have it: {path}." for path in sorted(taken)]
+        sentences += [f"A scenario cannot have it, so it is {words}." for words in sorted(taken)]
     raise ScenarioError(_problems(document))
 
 
@@ -51,7 +52,7 @@ def _steps(path: str) -> tuple[str | int, ...]:
 def _take_out(
     document: dict[str, Any], steps: tuple[str | int, ...], stand_ins: Mapping[str, Sequence[str]]
 ) -> str | None:
-    """Take out the value at a path, or the nearest one around it that is not needed; return where it was."""
+    """Take out the value at a path, or the nearest one around it that is not needed; return what was done."""
     for length in range(len(steps), 2, -1):
         *way, last = steps[:length]
         place: Any = document
@@ -65,9 +66,9 @@ def _take_out(
         others = others[others.index(place[last]) + 1 :] if place[last] in others else others
         if others:
             place[last] = others[0]
-        elif last in _KEPT:
+            return f"replaced by {others[0]}: {format_path(steps[:length])}"
+        if last in _KEPT:
             continue
-        else:
-            del place[last]
-        return ".".join(str(part) for part in steps[:length])
+        del place[last]
+        return f"left out: {format_path(steps[:length])}"
     return None

@@ -142,4 +142,4 @@ def test_what_a_scenario_cannot_have_is_left_out_and_named(tmp_path):
     load("imported", text=text, strict=True)
     assert "brandNew" not in text
     assert "upgradePolicy" not in text
-    assert "Left out, since a scenario cannot have it: pools.0.vmSize." in text
+    assert "A scenario cannot have it, so it is replaced by small: pools[0].vmSize." in text
