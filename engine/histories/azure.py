@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from engine.base import gc_pause
 from engine.base.errors import ScenarioError
 from engine.base.units import format_duration, format_utc
+from engine.histories.accounts import PLAIN, account_of
 from engine.histories.history import History, Record
 from engine.histories.ids import batch_ids
 from engine.histories.imported import Imported, PoolShape
 from engine.histories.jobs import JobStory, created_ms, job_story
 from engine.histories.nodes import NodeLife, lives
 from engine.histories.occupancy import Occupancy
-from engine.histories.pools import Event, PoolStory, count, fitted, pool_story
+from engine.histories.pools import Event, PoolStory, fitted, pool_story
 from engine.histories.reading import Source
 from engine.histories.repair import acceptable
-from engine.specs.account import Quotas
-from engine.specs.catalogue import vm_size
 from engine.views.explain.explanation import some
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -188,7 +187,7 @@ class _Importer:
             "startTime": format_utc(_EPOCH, self._zero_ms),
         }
         job_bodies = [self._job_body(story, automatic) for story in jobs]
-        account = _account(stories, job_bodies, jobs)
+        account = account_of(stories, job_bodies, jobs)
         if account:
             document["account"] = account
         steps = fitted([story.steps for story in stories])
@@ -211,8 +210,8 @@ class _Importer:
         lists += [event.body["tasks"] for event in events if event.command == "addTasks"]
         for tasks in lists:
             for task in tasks:
-                if not _PLAIN.issuperset(task):
-                    rest = {name: value for name, value in task.items() if name not in _PLAIN}
+                if not PLAIN.issuperset(task):
+                    rest = {name: value for name, value in task.items() if name not in PLAIN}
                     samples.setdefault(str(rest), []).append(task)
         trial = [dict(alike[0], id=f"sample-{number}") for number, alike in enumerate(samples.values(), start=1)]
         jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
@@ -224,7 +223,7 @@ class _Importer:
         ]
         for alike, tried in zip(samples.values(), trial, strict=True):
             for task in alike:
-                for name in [name for name in task if name not in _PLAIN]:
+                for name in [name for name in task if name not in PLAIN]:
                     if name not in tried:
                         del task[name]
                     else:
@@ -247,9 +246,6 @@ class _Importer:
         if self._history.schedules:
             sentences.append("Job schedules are left out: each of their jobs is a job of its own.")
         return (*sentences, *self._sentences)
-
-
-_PLAIN = frozenset({"id", "commandLine", "simulate", "dependsOn", "displayName", "requiredSlots"})
 
 
 def _is_of_job(settings: Mapping[str, Any]) -> bool:
@@ -276,59 +272,3 @@ def _most_at_once(nodes: Iterable[NodeLife]) -> int:
             running += step
             most = max(most, running)
     return min(most, 256)
-
-
-def _account(
-    pools: Sequence[PoolStory], jobs: Sequence[Mapping[str, Any]], stories: Sequence[JobStory]
-) -> dict[str, Any]:
-    """Return the account: quotas, applications and certificates that pools, jobs and tasks ask for."""
-    quotas = Quotas()
-    account: dict[str, Any] = {}
-    needed = {"dedicatedCores": 0, "lowPriorityCores": 0}
-    for pool in pools:
-        size = vm_size(str(pool.body.get("vmSize")))
-        cores = size.cores if size is not None else 2
-        needed["dedicatedCores"] += cores * max(
-            count(pool.nodes, dedicated=True), int(pool.body.get("targetDedicatedNodes") or 0)
-        )
-        needed["lowPriorityCores"] += cores * max(
-            count(pool.nodes, dedicated=False), int(pool.body.get("targetLowPriorityNodes") or 0)
-        )
-    needed |= {"pools": len(pools), "activeJobsAndSchedules": len(jobs)}
-    enough = {"dedicatedCores": quotas.dedicated_cores, "lowPriorityCores": quotas.low_priority_cores}
-    enough |= {"pools": quotas.pools, "activeJobsAndSchedules": quotas.active_jobs_and_schedules}
-    more = {name: count for name, count in needed.items() if count > enough[name]}
-    if more:
-        account["quotas"] = more
-    lists = [job["tasks"] for job in jobs]
-    lists += [event.body["tasks"] for story in stories for event in story.events if event.command == "addTasks"]
-    tasks = [task for listed in lists for task in listed if not _PLAIN.issuperset(task)]
-    bodies = [{name: value for name, value in job.items() if name != "tasks"} for job in jobs]
-    everything = ([pool.body for pool in pools], bodies, tasks)
-    applications: dict[str, set[str]] = {}
-    for reference in _found("applicationPackageReferences", everything):
-        applications.setdefault(str(reference.get("applicationId")), set()).add(str(reference.get("version") or "1"))
-    if applications:
-        account["applications"] = [
-            {"id": name, "versions": sorted(versions), "defaultVersion": max(versions)}
-            for name, versions in sorted(applications.items())
-        ]
-    thumbprints = {str(reference.get("thumbprint")) for reference in _found("certificateReferences", everything)}
-    if thumbprints:
-        account["certificates"] = [{"thumbprint": thumbprint} for thumbprint in sorted(thumbprints)]
-    if any(True for _ in _found("autoStorageContainerName", everything)):
-        account["storageAccount"] = "history"
-    return account
-
-
-def _found(name: str, value: object) -> Iterator[Mapping[str, Any]]:
-    """Yield the mappings in each list of this name, however deep; for any other value an empty one."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key == name:
-                yield from (each for each in inner) if isinstance(inner, list) else ({},)
-            elif key != "simulate":
-                yield from _found(name, inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _found(name, inner)
