@@ -196,7 +196,7 @@ def two_jobs():
 def test_a_failure_of_a_job_that_is_not_in_focus_is_listed_with_its_name_and_leads_there():
     app = Dashboard(two_jobs(), plays=False)
     seen = []
-    assert app.session.job_id == "j"
+    app.session.focus_job("j")
 
     def look(app):
         seen.append((app.screen.view.id, text_of(app)))

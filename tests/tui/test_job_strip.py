@@ -194,6 +194,17 @@ def test_the_job_in_focus_is_visible_wherever_it_is_in_the_order():
     assert contains(seen, "· ◉ job-21")
 
 
+def test_until_a_job_is_chosen_the_first_line_is_in_focus():
+    jobs = (a_job(f"job-{number}", tasks=30, priority=number, **ENDS) for number in range(30))
+    app = Dashboard(simulation(*jobs, pool=a_pool(nodes=4)), plays=False)
+    run_to(app.session.simulation, seconds=READY_S + 100)
+    app.session.update()
+    seen = []
+    drive(app, lambda app: seen.extend(text_of(app)))
+    assert app.session.job_id == "job-29"
+    assert contains(seen, "· ◉ job-29")
+
+
 def test_a_problem_counts_failed_tasks_and_nodes_that_could_not_prepare():
     sim = simulation(a_job("a", tasks=4, prep=a_line(5, 1)), a_job("b", tasks=[a_task("t1", 5, 1), a_task("t2", 5, 1)]))
     run_to(sim, minutes=4)

@@ -42,7 +42,7 @@ class JobStrip(RowsView):
         self._session = session
         self.model = JobStripModel(session)
         self._lines: list[Line] = []
-        self._at = 0
+        self._at = 0, 0  # the row in focus and the height of the pane, when it was made visible
 
     @property
     def subject(self) -> ItemRef | None:
@@ -69,9 +69,9 @@ class JobStrip(RowsView):
             return  # in the first frame the pane has no room yet
         height = self.size.height
         set_line_count(self, height if self.model.is_single else self.row_count)
-        if self._at != self.model.row:
-            self._at = self.model.row
-            self.scroll_into_view(self._at)
+        if self._at != (self.model.row, height):
+            self._at = self.model.row, height
+            self.scroll_into_view(self.model.row)
         room = self.outer_size.width - _TITLE_CELLS
         set_title(self, self.model.title(height, room), self.model.subtitle(room))
         self._draw()

@@ -28,7 +28,7 @@ from engine.views.pages.jobs import (
     pool_row,
 )
 from engine.views.pages.nodes import NodePage
-from engine.views.pages.progress import progress_of
+from engine.views.pages.progress import jobs_worst_first, progress_of
 from engine.views.pages.storage import stored_blobs
 from engine.views.pages.tasks import TaskPage
 from engine.views.series.series import RunSeries, Window
@@ -199,8 +199,8 @@ class Session:
     def job_id(self) -> str:
         """The job in focus. Until one is chosen it is a job of the pool that is not completed, if there is one.
 
-        A job with a preparation task is preferred, then the oldest one. If a job schedule created that one, the newest
-        job of the schedule is in focus.
+        A job with a preparation task is preferred, then the worst one, which is at the top of the strip. If a job
+        schedule created that one, the newest job of the schedule is in focus.
         """
         if not self._job_id and self._first_job is None:
             self._first_job = self._first_job_here()
@@ -209,7 +209,8 @@ class Session:
     def _first_job_here(self) -> str:
         jobs = job_ids(self.simulation)
         here = [job for job in jobs if pool_of_job(self.simulation, job) == self._pool_id] if self._pool_id else jobs
-        found = [job for job in here if self.is_unfinished(job)] or here or jobs
+        live = [job for job in jobs_worst_first(self.simulation)[0] if job in here]
+        found = live or here or jobs
         prepared = (job for job in found if has_preparation(self.simulation, job))
         first = next(prepared, next(iter(found), ""))
         newest = last_job_like(self.simulation, first)
