@@ -173,8 +173,25 @@ def test_an_empty_scenario_says_how_to_create_something():
     assert "over" not in said
 
 
+def test_enter_opens_what_is_called_like_the_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a-new-guest.yaml").write_text("scenario: mine\n")
+    (tmp_path / "new-session.yaml").write_text("scenario: mine\n")
+    assert [each.name for each in offered("new")][:2] == [NEW_EMPTY, "./new-session.yaml"]
+    assert offered("new-session")[0].name == "./new-session.yaml"
+    assert offered("guest")[0].name == "./a-new-guest.yaml"
+    assert offered("")[-1].name == NEW_EMPTY
+
+
+def test_the_picker_shows_its_cursor_while_a_name_is_typed(dashboard_at):
+    app, seen = dashboard_at(0), []
+    drive(app, "ctrl+o", *"new", lambda app: seen.append(text_of(app)))
+    (line,) = [line for line in seen[0] if NEW_EMPTY in line]
+    assert f"{app.session.glyphs.cursor} {NEW_EMPTY}" in line
+
+
 def test_the_picker_of_scenarios_and_the_palette_offer_an_empty_one(dashboard_at):
-    assert [each.name for each in offered("new empty")][-1] == NEW_EMPTY
+    assert [each.name for each in offered("new empty")] == [NEW_EMPTY]
     seen = []
     app = dashboard_at(0)
     drive(

@@ -40,7 +40,7 @@ class ScenarioPicker(Modal[str | None]):
             yield TextField(placeholder="part of a name, or a path such as ./mine.yaml", id="wanted")
             with Horizontal():
                 choices = Choices(self._glyphs.cursor, id="offered")
-                choices.always_points = True
+                choices.is_driven = True
                 yield choices
                 yield LinesView(id="about")
 

@@ -44,7 +44,6 @@ class Choices(CursorView):
         number: int
 
     POINTER_CELLS = 2  # before every line
-    always_points = False  # show the cursor without the focus too: a field beside the list has it
 
     def __init__(self, pointer: str, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         """There are no lines until ``show``; ``pointer`` is drawn before those under the cursor."""

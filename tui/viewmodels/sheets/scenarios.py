@@ -33,7 +33,8 @@ def offered(text: str) -> list[ScenarioEntry]:
     """Return what fits a text that was typed.
 
     A text with a slash is a path: the directories and scenario files there are offered. Any other text filters the
-    files of the current directory and the bundled scenarios, by their names and descriptions.
+    files of the current directory and the bundled scenarios, by their names and descriptions. What is called like the
+    text comes first, because Enter opens the first.
     """
     text = text.strip()
     if "/" in text or text.startswith(("~", ".")):
@@ -43,7 +44,17 @@ def offered(text: str) -> list[ScenarioEntry]:
     words = text.casefold().split()
     new = ScenarioEntry(NEW_EMPTY, _ABOUT_NEW)
     every = ((entry, f"{entry.name} {entry.about}".casefold()) for entry in (*here, *shipped, new))
-    return [entry for entry, searched in every if all(word in searched for word in words)]
+    found = [entry for entry, searched in every if all(word in searched for word in words)]
+    return sorted(found, key=lambda entry: _rank(entry, words)) if words else found
+
+
+def _rank(entry: ScenarioEntry, words: list[str]) -> int:
+    """Return how far a name is from words that were typed: the same, a new scenario, one that begins so, any other."""
+    wanted, name = " ".join(words), entry.name.removeprefix("./").casefold()
+    if wanted in (name, name.rpartition(".")[0]):
+        return 0
+    begins = name.replace(",", "").startswith(wanted.replace(",", ""))
+    return 3 - begins - (begins and entry.name == NEW_EMPTY)
 
 
 def _at_path(text: str) -> list[ScenarioEntry]:
