@@ -131,7 +131,7 @@ def test_a_form_and_its_body_keep_what_was_typed_in_the_other(dashboard_at):
     app, seen = dashboard_at(LATER_S), []
     drive(
         app,
-        *("2", "ctrl+n", "down", "down", "down", *typed("0")),  # twenty nodes
+        *("2", "ctrl+n", "down", "down", "down", "end", *typed("0")),  # twenty nodes
         *("ctrl+t", look(seen)),
         edit(
             "id: mine  # by hand\nvmSize: standard_d4s_v3\ntargetDedicatedNodes: 3\nmetadata: [{name: a, value: b}]\n"
@@ -300,6 +300,36 @@ def test_resizing_asks_for_running_tasks_only_where_nodes_have_to_leave(dashboar
     }
 
 
+def test_what_is_typed_replaces_what_a_field_begins_with(dashboard_at):
+    app = dashboard_at(LATER_S)
+    drive(app, "2", "a", "enter", *typed("1"), "ctrl+s")
+    (given,) = app.session.simulation.journal.by_hand()
+    assert given.command.wire()["targetDedicatedNodes"] == 1
+
+
+def test_the_hints_of_a_form_name_enter_where_it_acts(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    act_on_node = ("3", "a", *"reboot", look(seen), "enter", look(seen))
+    drive(app, *act_on_node, "enter", look(seen))
+    assert contains(seen[1], "( ) ", "enter or ctrl+s do it")
+    assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["rebootNode"]
+    drive(dashboard_at(LATER_S), "2", "a", "enter", look(seen))
+    assert contains(seen[-1], "tab next  ctrl+s do it")
+
+
+@pytest.mark.parametrize("command_line", ["run", ""])
+def test_tasks_of_a_new_job_are_numbered_also_without_an_id(session_at, command_line):
+    action = action_for_new(session_at(0, "empty"), "job", None)
+    typed_in = {"poolInfo.poolId": "pool-1", "count": "3", "task.commandLine": command_line}
+    result = action.read(None, {**action.defaults, **typed_in})
+    if command_line:
+        assert result.commands[0].wire()["taskFactory"]["repeatTask"]["id"] == "task-{0}"
+        one = action.read(None, {**action.defaults, **typed_in, "count": "1"})
+        assert [task["id"] for task in one.commands[0].wire()["tasks"]] == ["task"]
+    else:
+        assert [(each.name, each.label) for each in result.mistakes] == [("task.commandLine", "Command line")]
+
+
 def test_a_preview_has_the_price_of_an_hour_and_the_cost_until_the_end(session_at):
     session = session_at(LATER_S)
     resize = act(session, SHARED, "Resize shared")
@@ -313,7 +343,7 @@ def test_a_form_says_what_is_wrong_below_the_field_and_what_the_field_is_for(das
     app, seen = dashboard_at(LATER_S), []
     drive(
         app,
-        *("2", "ctrl+n", look(seen), "down", look(seen), "down", "down", *typed("x"), look(seen)),
+        *("2", "ctrl+n", look(seen), "down", look(seen), "down", "down", "end", *typed("x"), look(seen)),
         *("backspace", "backspace", "backspace", "up", "up", "up", "end", *["backspace"] * 6, look(seen)),
         *("ctrl+s", look(seen)),
     )

@@ -347,7 +347,7 @@ def test_the_form_tries_out_and_adds(dashboard_at):
         app,
         *("A", *["down"] * 4, "enter"),
         lambda app: seen.append(text_of(app)),
-        *("down", "end", *"000", "down", "down", *"soon"),
+        *("down", "end", *"000", "down", "down", "end", *"soon"),
         lambda app: seen.append(text_of(app)),
         *(*["backspace"] * 8, *"2m", "ctrl+s"),
         lambda app: seen.append(notes(app)),

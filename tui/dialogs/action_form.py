@@ -115,7 +115,9 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self.call_after_refresh(self._update)
 
     def _show_keys(self) -> None:
-        keys = ["tab next", "ctrl+s do it", f"esc {self._back}"]
+        needs_more = self._action.cannot_be_undone or bool(self._action.to_type)
+        confirm = "enter or ctrl+s" if self._inputs.confirms_on_enter and not needs_more else "ctrl+s"
+        keys = ["tab next", f"{confirm} do it", f"esc {self._back}"]
         if self._action.document is not None:
             keys[1:1] = ["ctrl+t the form" if self._inputs.shows_body else "ctrl+t as a body"]
         self.query_one("#actions").border_subtitle = Content("  ".join(keys))
@@ -220,6 +222,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def _show_help(self) -> None:
         """Show the help for the field that has the focus."""
         view = self.query_one("#field-help", LinesView)
+        self._show_keys()
         self._inputs.show_labels()
         if self._action.to_type:
             self._confirmation.show_label()

@@ -109,7 +109,7 @@ class FieldRow(Vertical):
         self.entry: TextField | OptionField = (
             OptionField(value, options, glyphs, id=identity)
             if options
-            else TextField(value, id=identity, placeholder=_placeholder(field.hint))
+            else TextField(value, id=identity, placeholder=_placeholder(field.hint), select_on_focus=True)
         )
         self._label = LinesView(classes="label")
         self._problem = LinesView(classes="problem")

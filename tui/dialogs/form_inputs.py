@@ -118,6 +118,16 @@ class FormInputs(Vertical):
                 return entry, widget.value
         return None
 
+    @property
+    def confirms_on_enter(self) -> bool:
+        """True if the last input has the focus, where Enter confirms instead of going on."""
+        if self.asks_for_choice:
+            return self._choices.has_focus
+        return any(self._is_last(row.entry) and row.entry.has_focus for row in self._rows.values())
+
+    def _is_last(self, entry: Input | OptionField) -> bool:
+        return entry is self._rows[self._action.entries[-1].name].entry
+
     # -- reading -------------------------------------------------------------------------------------------------
 
     def _texts(self) -> dict[str, str]:
@@ -273,8 +283,7 @@ class FormInputs(Vertical):
         self._submit(message.field)
 
     def _submit(self, entry: Input | OptionField) -> None:
-        is_last = entry is self._rows[self._action.entries[-1].name].entry
-        if self.asks_for_choice or not is_last:
+        if self.asks_for_choice or not self._is_last(entry):
             self.screen.focus_next()
         else:
             self.post_message(self.Submitted())

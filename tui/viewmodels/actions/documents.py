@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.views.pages.account import account_in_force
@@ -18,7 +19,7 @@ from engine.views.pages.jobs import job_ids, pool_ids
 from tui.viewmodels.actions.action import Document
 from tui.viewmodels.actions.cautions import cautions_about_job, cautions_about_tasks, pool_for_jobs
 from tui.viewmodels.actions.fields import with_property
-from tui.viewmodels.actions.many_tasks import COUNT, EACH, fold_tasks, unfold_tasks
+from tui.viewmodels.actions.many_tasks import COUNT, EACH, FIRST_ID, fold_tasks, unfold_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,7 +106,10 @@ def new_job(session: Session, pool_id: str = "") -> Document:
 
 def _job(session: Session, start: Body) -> Document:
     return Document(
-        start, unfold=unfold_tasks, fold=fold_tasks, cautions=lambda body: cautions_about_job(session, body)
+        start,
+        unfold=unfold_tasks,
+        fold=partial(fold_tasks, default_id=FIRST_ID),
+        cautions=lambda body: cautions_about_job(session, body),
     )
 
 

@@ -21,7 +21,7 @@ from tui.viewmodels.actions.fields import (
     yes_no_options,
     yes_or_no,
 )
-from tui.viewmodels.actions.many_tasks import COUNT, EACH
+from tui.viewmodels.actions.many_tasks import COUNT, EACH, FIRST_ID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +108,7 @@ JOB_FIELDS: tuple[AnyField, ...] = (
     ALL_COMPLETE,
     *PREPARATION,
     *RELEASE,
-    Field(f"{EACH}.id", "Id", "several tasks get a number as well", section="Tasks"),
+    Field(f"{EACH}.id", "Id", f"{FIRST_ID} if empty; several tasks get a number as well", section="Tasks"),
     _TASK[1],
     Field(f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number"),
     *_TASK[3:7],

@@ -9,6 +9,7 @@ from tui.viewmodels.actions.fields import Body, property_at
 _NUMBER = "{0}"  # stands for the task's number in a factory
 COUNT = "count"  # how many tasks like the one that is described
 EACH = "task"  # one of them
+FIRST_ID = "task"  # of the tasks that a new job begins with, unless another id is typed
 
 
 def unfold_tasks(body: Body) -> Body:
@@ -28,16 +29,23 @@ def unfold_tasks(body: Body) -> Body:
     return body
 
 
-def fold_tasks(body: Body) -> Body:
-    """Return a body with the task that it describes, or a factory of as many as it says."""
-    task = body.get(EACH)
+def fold_tasks(body: Body, default_id: str = "") -> Body:
+    """Return a body with the task that it describes, or a factory of as many as it says.
+
+    Args:
+        body: The body with a description and a count.
+        default_id: The id of a task that is described without one.
+    """
+    described = body.get(EACH)
     rest = {name: value for name, value in body.items() if name not in (EACH, COUNT)}
     count = body.get(COUNT, 1)
-    if not isinstance(task, Mapping) or not set(task) - {"id"}:
+    task = described if isinstance(described, Mapping) else {}
+    if count == 1 and not set(task) - {"id"}:
         return rest
+    stem = str(task.get("id", default_id))
+    task = {"id": stem, **task} if stem else task
     if count == 1:
         return rest | {"tasks": [task]}
-    stem = str(task.get("id", ""))
     factory = {
         "type": "parametricSweep",
         "parameterSets": [{"start": 1, "end": count}],
