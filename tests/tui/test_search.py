@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from engine import Simulation, load_scenario
 from tests.tui.screen_text import messages_of
 
 LATER_S = 330
@@ -45,8 +46,35 @@ def test_where_nothing_more_happens_to_a_row_it_says_so(dashboard_at):
     app = dashboard_at(LATER_S)
     moment, said = after(app, "6", "home", "semicolon")
     assert said == ["Nothing more happens to it."]
-    assert app.session.simulation.finished
-    assert moment > LATER_S
+    assert moment == LATER_S
+
+
+def run_to_the_end(name):
+    simulation = Simulation(load_scenario(name))
+    while not simulation.finished:
+        simulation.step()
+    simulation.finish()
+    return simulation
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_search_without_result_changes_nothing(dashboard_at, is_over):
+    name = "preparation-fails-on-one-node"
+    app = dashboard_at(run_to_the_end(name).now_ms / 1000 if is_over else LATER_S, name)
+    session = app.session
+    session.update()
+    before = session.now_ms, len(session.simulation.log), session.cost_usd()
+    moment, said = after(app, "t", *"failure", "enter")
+    assert said == ["No later failures."]
+    assert (moment * 1000, len(session.simulation.log), session.cost_usd()) == before
+    assert not session.is_past
+
+
+def test_a_search_without_result_in_the_past_keeps_what_is_recorded(dashboard_at):
+    app = dashboard_at(LATER_S + 100)
+    app.session.simulation.seek(LATER_S * 1000)
+    assert after(app, "t", *"failure", "enter") == (LATER_S, ["No later failures."])
+    assert app.session.is_past
 
 
 def test_without_a_row_there_is_nothing_to_follow(dashboard_at):

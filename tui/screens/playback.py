@@ -249,18 +249,23 @@ class Playback:
             self.seek(when_ms)
 
     def search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
-        """Let events happen until one matches, by its index in the log; say ``otherwise`` if none does."""
+        """Let events happen until one matches, by its index in the log; if none does, say ``otherwise`` and stay."""
         self.pause()
+        if self._session.is_over and not self._session.is_past:
+            say(self._screen, otherwise)
+            return
         self._is_searching = True
         self._screen.run_worker(self._search(is_match, otherwise), group="time", exclusive=True)
 
     async def _search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
+        from_ms, was_past = self._session.now_ms, self._session.is_past
         with self.guard():
             while self._is_searching:
                 has_more, is_found = self._search_slice(is_match)
                 if is_found:
                     break
                 if not has_more:
+                    self._return_to(from_ms, was_past=was_past)
                     say(self._screen, otherwise)
                     break
                 self._session.update()
@@ -268,6 +273,18 @@ class Playback:
                 await self.pacer.yielder.pause()
         self._is_searching = False
         self._update()
+
+    def _return_to(self, from_ms: int, *, was_past: bool) -> None:
+        """Go back to where a search began. What it played is forgotten if that was the present, and so takes commands.
+
+        With clients time has passed for them, and so cannot be taken back.
+        """
+        simulation = self._session.simulation
+        if simulation.awaits_commands:
+            return
+        simulation.seek(from_ms)
+        if not was_past:
+            simulation.branch()
 
     def _search_slice(self, is_match: Callable[[int], bool]) -> tuple[bool, bool]:
         """Step for one slice of wall time; return whether more is due, and whether an event matched."""
