@@ -107,6 +107,43 @@ def test_moments_as_people_write_them(text, seconds):
     assert fmt.parse_moment(text, START, 600_000) == seconds * 1000
 
 
+H = 3600
+
+
+@pytest.mark.parametrize(
+    ("text", "now_s", "end_s", "seconds"),
+    [
+        ("9:40", 17 * H, 17 * H, 6000),  # at the end, on the next day: only the first day has this time
+        ("19:30", 17 * H, 17 * H, 11.5 * H),
+        ("09:00", 25 * H, 26 * H, 25 * H),  # both days have it: the present one counts
+        ("09:00", H, 26 * H, H),
+        ("2:40", 0, 20 * H, 18 * H + 2400),  # after midnight
+        ("9:40", 0, H, 6000),  # after the end
+        ("2:40:00", 30 * H, None, 18 * H + 2400),
+        ("30:00:00", 0, None, 30 * H),  # no time of day: since the start
+    ],
+)
+def test_a_time_of_day_is_a_moment_inside_the_run(text, now_s, end_s, seconds):
+    end_ms = None if end_s is None else round(end_s * 1000)
+    assert fmt.parse_moment(text, START, round(now_s * 1000), end_ms) == seconds * 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2:40", "2:40 is before the run, which begins at 08:00:00; 2m40s counts from it."),
+        ("0:02:40", "0:02:40 is before the run, which begins at 08:00:00; 0h2m40s counts from it."),
+        ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z is before the run, which begins at "),
+        ("24:10", "'24:10' is not a time: write +5m"),
+        ("10:72", "'10:72' is not a time: write +5m"),
+    ],
+)
+@pytest.mark.parametrize("end_ms", [None, 3_600_000])
+def test_a_time_outside_the_run_is_refused_with_a_sentence(text, said, end_ms):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        fmt.parse_moment(text, START, 0, end_ms)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

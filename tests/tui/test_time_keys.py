@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.tui.driving import drive
-from tests.tui.screen_text import text_of
+from tests.tui.screen_text import messages_of, text_of
 
 LATER_S = 330
 
@@ -53,6 +53,16 @@ def test_go_to_a_time_and_back_again(dashboard_at):
     assert moments == [100_000]
     assert app.session.now_ms == LATER_S * 1000
     assert not app.session.is_past
+
+
+def test_a_time_before_the_run_is_refused_and_one_on_an_earlier_day_is_found(dashboard_at):
+    app, seen = dashboard_at(60, "job-prep-release-sample"), []
+    drive(app, "t", *"2:40", "enter", lambda app: seen.append((app.session.now_ms, messages_of(app))))
+    assert seen == [(60_000, ["2:40 is before the run, which begins at 08:00:00; 2m40s counts from it."])]
+    app, seen = dashboard_at(0, "a-day-of-autoscaling"), []
+    drive(app, "G", *(each for time in ("9:40", "19:30") for each in ("t", *time, "enter", lambda app: seen.append(
+        (app.session.now_ms, messages_of(app))))))  # fmt: skip
+    assert seen == [(34_800_000, []), (70_200_000, [])]
 
 
 def test_paused_means_no_work_at_all(dashboard_at):

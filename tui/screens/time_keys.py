@@ -89,7 +89,7 @@ class TimeKeys(ViewScreen):
 
     def go_to_time(self, text: str) -> None:
         """Go to the moment that was typed."""
-        simulation = self.session.simulation
+        session, simulation = self.session, self.session.simulation
         match text.strip():
             case "end":
                 self.playback.seek_end()
@@ -97,7 +97,9 @@ class TimeKeys(ViewScreen):
                 self.playback.seek_failure(1)
             case typed:
                 try:
-                    when_ms = fmt.parse_moment(typed, simulation.scenario.start, simulation.now_ms)
+                    when_ms = fmt.parse_moment(
+                        typed, simulation.scenario.start, simulation.now_ms, session.last_known_ms
+                    )
                 except ValueError as error:
                     say(self, str(error), "error")
                 else:

@@ -151,6 +151,11 @@ class Session:
         return known_ms
 
     @property
+    def last_known_ms(self) -> int | None:
+        """The end of the run in ms after the start, as far as it is known or set; None before that."""
+        return self.simulation.scenario.until_ms if self.end_ms is None else self.end_ms
+
+    @property
     def is_over(self) -> bool:
         """True at the end of the run: nothing more can happen, or is known to happen."""
         end_ms = self.end_ms

@@ -23,7 +23,7 @@ _time = lru_cache(maxsize=4096)(format_time)  # a frame shows the times of the o
 _CLASSIC_NODE = re.compile(r"(tvm)-\d+_(\d+)-.*")
 _NODE = re.compile(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
 _SECONDS = re.compile(r"\d+(\.\d+)?")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _CLOCK_SPAN = re.compile(r"(?:(\d+)d )?(\d{1,3}):(\d{2}):(\d{2})", re.ASCII)
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _IN_UNITS = re.compile(
@@ -129,11 +129,20 @@ def node_name(position: int, node_id: str) -> str:
     return f"{f'n{position}':<4} {short_node(node_id)}"
 
 
-def parse_moment(text: str, start: datetime, now_ms: int) -> int:
-    """Return the ms after the start that ``text`` names. Raises ValueError with a sentence for the user.
+def parse_moment(text: str, start: datetime, now_ms: int, end_ms: int | None = None) -> int:
+    """Return the ms after the start that ``text`` names.
 
-    ``+5m`` and ``-30s`` count from now, ``300``, ``5m`` and ``PT5M`` from the start. ``10:42`` is a time on the present
-    day. Anything else must be a UTC time.
+    ``+5m`` and ``-30s`` count from now, ``300``, ``5m`` and ``PT5M`` from the start. ``10:42`` is a time of day: of those
+    inside the run it is that of the present day, else the nearest one. Anything else must be a UTC time.
+
+    Args:
+        text: What was typed.
+        start: The start of the run.
+        now_ms: The present moment, in ms after the start.
+        end_ms: The end of the run, or as far as it has come, in ms after the start; None while neither is known.
+
+    Raises:
+        ValueError: The text is no time, or a time before the run. The message is a sentence for the user.
     """
     text = text.strip()
     if not text:
@@ -143,15 +152,31 @@ def parse_moment(text: str, start: datetime, now_ms: int) -> int:
         return max(0, now_ms + sign * duration_ms(text[1:]))
     of_day = _CLOCK.fullmatch(text)
     if of_day:
+        hours, minutes, seconds = (int(part or 0) for part in of_day.groups())
         today = (start + timedelta(milliseconds=now_ms)).replace(hour=0, minute=0, second=0, microsecond=0)
-        moment = today + timedelta(hours=int(of_day[1]), minutes=int(of_day[2]), seconds=int(of_day[3] or 0))
-        return max(0, (moment - start) // timedelta(milliseconds=1))
+        moment = today + timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        when_ms = _inside_run((moment - start) // timedelta(milliseconds=1), now_ms, end_ms)
+        if when_ms < 0:
+            since_start = f"{hours}m{minutes}s" if of_day[3] is None else f"{hours}h{minutes}m{seconds}s"
+            raise ValueError(
+                f"{text} is before the run, which begins at {clock(start, 0)}; {since_start} counts from it."
+            )
+        return when_ms
     with suppress(ValueError):
         return duration_ms(text)
     try:
-        return max(0, (parse_utc(text) - start) // timedelta(milliseconds=1))
+        when_ms = (parse_utc(text) - start) // timedelta(milliseconds=1)
     except (ValueError, OverflowError):
         raise ValueError(f"{quoted(text)} is not a time: {_MOMENTS}.") from None
+    if when_ms < 0:
+        raise ValueError(f"{text} is before the run, which begins at {date_and_clock(start, 0)}.")
+    return when_ms
+
+
+def _inside_run(today_ms: int, now_ms: int, end_ms: int | None) -> int:
+    """Return the moment of the present day, or on the nearest day where the same time of day is inside the run."""
+    inside = range(today_ms % DAY_MS, (today_ms if end_ms is None else end_ms) + 1, DAY_MS)
+    return today_ms if today_ms in inside else min(inside, key=lambda ms: abs(ms - now_ms), default=today_ms)
 
 
 def duration_ms(text: str) -> int:
