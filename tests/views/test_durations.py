@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.percentiles import percentile
 from engine.views.estimates.durations import Durations, Spread
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
@@ -26,7 +27,7 @@ def expected(page):
     taken = sorted(row.end_ms - row.start_ms for row in rows if row.status is HookStatus.SUCCEEDED)
     if not taken:
         return None
-    return Spread(taken[(len(taken) - 1) // 2], taken[(len(taken) - 1) * 95 // 100], taken[-1])
+    return Spread(round(percentile(taken, 0.5)), round(percentile(taken, 0.95)), taken[-1])
 
 
 @pytest.mark.parametrize("hook", list(Hook))

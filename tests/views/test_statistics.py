@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.base.percentiles import percentile
 from engine.base.terms import TaskState
+from engine.comparison.figures import figures_of_run
 from engine.views.pages.statistics import JobStatistics
 from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, simulation, some_tasks
 
@@ -25,8 +27,8 @@ def agrees(found, expected):
         assert found is None
         return
     assert found.tasks == len(expected) == sum(each.tasks for each in found.bins)
-    assert found.median_ms == expected[(len(expected) - 1) // 2]
-    assert found.p95_ms == expected[(len(expected) - 1) * 95 // 100]
+    assert found.median_ms == round(percentile(expected, 0.5))
+    assert found.p95_ms == round(percentile(expected, 0.95))
     assert found.max_ms == expected[-1]
     for each in found.bins:
         inside = [ms for ms in expected if each.low_ms <= ms and (each.high_ms is None or ms < each.high_ms)]
@@ -54,6 +56,17 @@ def test_statistics_agree_with_the_rows_while_time_goes_by_and_after_seeks(name)
             agrees(found.durations, took)
             agrees(found.waits, waited)
             assert all(len(each.bins) <= 9 for each in (found.durations, found.waits) if each)
+
+
+def test_waits_have_the_percentiles_that_comparisons_have():
+    sim = simulation(a_job(tasks=some_tasks(3, seconds=100)), pool=a_pool(nodes=1))
+    run_to(sim, seconds=READY_S + 400)
+    waits = JobStatistics(sim, 0).with_bins(8).waits
+    compared = figures_of_run(sim).measures
+    assert waits.median_ms < waits.p95_ms < waits.max_ms
+    assert (waits.median_ms / 1000, waits.p95_ms / 1000) == pytest.approx(
+        (compared["waitSecondsMedian"], compared["waitSecondsP95"]), abs=0.1
+    )
 
 
 def test_failed_attempts_are_counted_by_exit_code():

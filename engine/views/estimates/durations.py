@@ -7,6 +7,7 @@ from itertools import compress
 from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.percentiles import percentile
 from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import HookStatus
 
@@ -44,7 +45,8 @@ class Durations:
         found = self._sorted_ms
         if not found:
             return None
-        return Spread(found[(len(found) - 1) // 2], found[(len(found) - 1) * 95 // 100], found[-1])
+        median_ms, p95_ms = (round(percentile(found, share) or 0) for share in (0.5, 0.95))
+        return Spread(median_ms, p95_ms, found[-1])
 
     def _update(self, page: InstancePage) -> None:
         rows, (_, all_starts, ends) = page.rows(), page.columns()

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
+from engine.base.percentiles import percentile
 from engine.base.terms import InstanceState, JobState, NodeState, ReleaseAfter, SchedulingState, TaskResult
 from engine.rules.release import owes_release
 from engine.specs.job import JobPreparationTask
@@ -350,7 +351,7 @@ class InstancePage:
             states, starts, ends = self.columns()
             some = self._rows[:: len(self._rows) // _SAMPLED + 1]
             took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
-            self._long_ms = took_ms[len(took_ms) * 95 // 100] if took_ms else 0
+            self._long_ms = round(percentile(took_ms, 0.95) or 0)
         return self._long_ms
 
     def planned_end_ms(self, node: int) -> int | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from itertools import compress, repeat
+from itertools import accumulate, compress, repeat
 from operator import floordiv, sub
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo
+from engine.base.percentiles import percentile
 from engine.base.terms import TaskState
 from engine.events.log import LogSubject
 from engine.state.tasks import COMPLETED, NEVER_MS
@@ -159,23 +161,29 @@ class JobStatistics:
                 self._failures[_failure_name(shape), _completes(shape)] += 1
 
 
+class _Sorted:
+    """The times of all tasks in order, in ms, from the number of tasks with each time."""
+
+    def __init__(self, in_order: Sequence[tuple[int, int]]) -> None:
+        self._values = [value for value, _ in in_order]
+        self._up_to = list(accumulate(count for _, count in in_order))
+
+    def __len__(self) -> int:
+        return self._up_to[-1]
+
+    def __getitem__(self, at: int, /) -> float:
+        return self._values[bisect_right(self._up_to, at)]
+
+
 def _distribution(times: _Times, at_most: int) -> Distribution | None:
     in_order = times.in_order()
     if not in_order:
         return None
-    tasks = sum(number for _, number in in_order)
-    median_ms, p95_ms = (_quantile(in_order, (tasks - 1) * percent // 100) for percent in (50, 95))
+    tasks = _Sorted(in_order)
+    median_ms, p95_ms = (round(percentile(tasks, share) or 0) for share in (0.5, 0.95))
     low_ms, max_ms = in_order[0][0], in_order[-1][0]
     end_ms = min(max_ms, max(p95_ms * _TAIL, 1))
-    return Distribution(tasks, median_ms, p95_ms, max_ms, _bins(in_order, low_ms, end_ms, at_most))
-
-
-def _quantile(in_order: Sequence[tuple[int, int]], place: int) -> int:
-    for value, count in in_order:
-        place -= count
-        if place < 0:
-            return value
-    return in_order[-1][0]
+    return Distribution(len(tasks), median_ms, p95_ms, max_ms, _bins(in_order, low_ms, end_ms, at_most))
 
 
 def _bins(in_order: Sequence[tuple[int, int]], low_ms: int, end_ms: int, at_most: int) -> list[Bin]:

@@ -132,8 +132,8 @@ def node_name(position: int, node_id: str) -> str:
 def parse_moment(text: str, start: datetime, now_ms: int, end_ms: int | None = None) -> int:
     """Return the ms after the start that ``text`` names.
 
-    ``+5m`` and ``-30s`` count from now, ``300``, ``5m`` and ``PT5M`` from the start. ``10:42`` is a time of day: of those
-    inside the run it is that of the present day, else the nearest one. Anything else must be a UTC time.
+    ``+5m`` and ``-30s`` count from now, ``300``, ``5m`` and ``PT5M`` from the start. ``10:42`` is a time of day: if
+    several are inside the run, that of the present day, else the nearest one. Anything else must be a UTC time.
 
     Args:
         text: What was typed.
