@@ -216,7 +216,7 @@ def test_nothing_different_is_said_too(session_at):
     assert lines == [
         "accepted; no other difference",
         "an hour now costs $0.48 no difference",
-        "cost until the end $0.067 no difference",
+        "the run costs $0.067 no difference",
     ]
 
 

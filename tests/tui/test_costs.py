@@ -165,12 +165,12 @@ def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour_now():
     )
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([halved]), 100)]
     assert "an hour now costs $0.30 no difference" in lines
-    (until,) = (each for each in lines if each.startswith("cost until the end"))
+    (until,) = (each for each in lines if each.startswith("the run costs"))
     with_it, without = (float(each) for each in re.findall(r"\$(0\.\d{4})(?: \(|$)", until))
     assert with_it - without == pytest.approx(0.0081)
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([paused]), 100)]
-    assert sum(each.startswith(("an hour now costs", "cost until")) for each in lines) == 2
+    assert sum(each.startswith(("an hour now costs", "the run costs")) for each in lines) == 2
 
 
 def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_the_end):

@@ -7,10 +7,12 @@ import pytest
 from engine.comparison.figures import figures_of_run
 from engine.comparison.rows import change, row
 from engine.comparison.wording import label, value_text
-from engine.specs.commands import DisableJobSchedule, RebootNode
+from engine.specs.commands import DisableJobSchedule, RebootNode, ResizePool
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
+from tui.viewmodels.actions.consequences import trial_result_lines
 from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels.actions.trial import Trials
 from tui.viewmodels.events import compare
 from tui.viewmodels.events.bookmarks import Bookmarks
 from tui.viewmodels.events.command_words import words_of
@@ -165,9 +167,34 @@ def test_two_runs_are_compared_at_the_same_moment_and_at_their_ends_and_named_by
     )
     told = [" ".join(line.strip(" │").split()) for line in seen[0]]
     assert contains(told, "The runs part at 08:03:20.", "B: this run, after: reboot node n0 of shared.")
-    assert contains(told, "A: the earlier run, in which nothing else was done by hand.")
+    assert contains(told, "A: the earlier run, without further commands by hand.")
     assert contains(told, "At 08:05:30, the same moment", "A B difference percent")
     assert not contains(told, "CommandAccepted")
+
+
+def test_a_comparison_has_small_differences_of_cost_and_the_expectations_that_only_one_run_breaks(session_at):
+    session = session_at(300, "priorities-and-fairness")
+    bookmarks = Bookmarks(session)
+    resize = ResizePool(pool_id=session.pool_id, target_dedicated_nodes=1)
+    trial = Trials(session).of([resize])
+    dialog = [" ".join(plain(each).split()) for each in trial_result_lines(session, trial, 200)]
+    while session.ahead.advance(10_000):
+        pass
+    bookmarks.keep_run()
+    session.simulation.submit(resize)
+    while session.simulation.advance(session.simulation.end_ms, 256):
+        pass
+    session.simulation.finish()
+    session.update()
+    lines = told(session, bookmarks.here(), bookmarks.others()[0], cells=160)
+    cost = [line for line in lines if line.startswith("cost $")][-1]
+    assert "+$0.0032 +6.7 %" in cost
+    broken = [line for line in lines if line.startswith("Only B breaks")]
+    assert [line.removeprefix("breaks ") for line in dialog if line.startswith("breaks")] == [
+        line.removeprefix("Only B breaks ").removesuffix(".") for line in broken
+    ]
+    assert broken[0].startswith("Only B breaks expectation 4, job urgent at 08:06:00: tasks running")
+    assert dialog[0] == "What would happen from now on"
 
 
 def test_the_earlier_run_is_compared_at_the_moment_that_is_shown_not_at_its_end(session_at):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.run.expectations import Judgement
-from engine.views.attention.concern import MOST_NAMED, Concern, Severity
+from engine.views.attention.concern import Concern, Severity
 from engine.views.pages.expectations import row_of
 
 if TYPE_CHECKING:
@@ -36,13 +36,12 @@ def foreseen(simulation: Simulation, at_end: Sequence[Outcome], *, is_over: bool
 
 
 def _concern(row: ExpectationRow, verb: str, severity: Severity) -> Concern:
-    said = ", ".join(f"{part.name} {part.seen} instead of {part.wanted}" for part in row.differing[:MOST_NAMED])
     return Concern(
         "expectation",
         severity,
         f"expectation {row.number} {verb}: {row.subject}",
         row.decided_ms or 0,
-        effect=f"{row.when}: {said}",
+        effect=f"{row.when}: {row.difference}",
         jobs=(row.item_id,) if row.kind == "job" else (),
         pools=(row.item_id,) if row.kind == "pool" else (),
         schedules=(row.item_id,) if row.kind == "job schedule" else (),

@@ -12,13 +12,16 @@ from engine.scenario.expect import matches
 from engine.specs.conditions import Bounds, SubjectKind, Verbatim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from engine import Simulation
     from engine.run.expectations import Judgement, Outcome, RefusedCommand
     from engine.scenario.model import Expectation, TimelineEntry
     from engine.specs.command import Command
     from engine.specs.conditions import ConditionSubject, Wanted
+
+
+_MOST_NAMED = 3  # parts that differ
 
 
 class ExpectationState(Enum):
@@ -61,6 +64,17 @@ class ExpectationRow(NamedTuple):
         """The parts that are not as expected; all parts where there is none."""
         return tuple(part for part in self.parts if not part.is_met) or self.parts
 
+    @property
+    def difference(self) -> str:
+        """The first differing parts in words: ``tasks running 1 instead of 2``."""
+        parts = self.differing[:_MOST_NAMED]
+        return ", ".join(f"{part.name} {part.seen} instead of {part.wanted}" for part in parts)
+
+    @property
+    def text(self) -> str:
+        """The number, the item, the moment and what differs: ``expectation 3, job j at the end: state ...``."""
+        return f"expectation {self.number:,}, {self.subject} {self.when}: {self.difference}"
+
 
 def expectation_rows(simulation: Simulation) -> list[ExpectationRow]:
     """Return all expectations: those of ``expect``, then the refusals that are expected or happened.
@@ -69,6 +83,18 @@ def expectation_rows(simulation: Simulation) -> list[ExpectationRow]:
     """
     rows = [row_of(simulation, judged) for judged in simulation.judgements()]
     return [*rows, *_commands(simulation, len(rows))]
+
+
+def broken_rows(simulation: Simulation) -> list[ExpectationRow]:
+    """Return the entries of ``expect`` that are broken: at the end of the run all of them are decided."""
+    judged = simulation.judgements(with_open=simulation.finished)
+    return [row_of(simulation, each) for each in judged if not each.outcome.met]
+
+
+def newly_broken(before: Iterable[ExpectationRow], after: Iterable[ExpectationRow]) -> tuple[ExpectationRow, ...]:
+    """Return the expectations that are broken after a change and were not before."""
+    known = {row.number for row in before}
+    return tuple(row for row in after if row.number not in known)
 
 
 def row_of(simulation: Simulation, judged: Judgement) -> ExpectationRow:

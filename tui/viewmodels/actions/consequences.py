@@ -40,7 +40,7 @@ def effect_lines(session: Session, action: Action, cells: int, *, asks: bool = F
 
 def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     """Return the result of a trial."""
-    return [line(Span("What would happen", Role.STRONG)), *_heading_lines(session, trial, cells)]
+    return [line(Span("What would happen from now on", Role.STRONG)), *_heading_lines(session, trial, cells)]
 
 
 def _heading_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:

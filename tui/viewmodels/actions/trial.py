@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import shortened
 from engine.views.log.tally import Measure, Tally, leaving_since, tally_since
-from engine.views.pages.expectations import row_of
+from engine.views.pages.expectations import broken_rows, newly_broken
 from engine.views.pages.jobs import cost_of_run, usd_an_hour
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
     from engine import BatchError, Simulation
     from engine.specs.command import Command
+    from engine.views.pages.expectations import ExpectationRow
     from tui.viewmodels.session.session import Session
 
 # The length of a trial in log entries. It runs at most three times, in a quarter of a second altogether.
 _MOST_ENTRIES = 5_000
 _MOST_S = 0.4  # wall time of one course, where single instants take long
 _SLICE = 256
-_LABEL_CELLS = 36
+_LABEL_CELLS, _LEAST_LABEL = 36, 12
 _MOST_TOLD = 3
 _LEAST_DIFFERENCE = 1e-5  # of two costs, in US dollars
 
@@ -45,7 +46,7 @@ class _Course(NamedTuple):
     leaving: frozenset[int]  # nodes that began to leave their pool
     cost_usd: float  # of the whole run up to then
     hourly_usd: float  # of the VMs that the pools have and await once the commands are given
-    broken: tuple[str, ...]  # expectations, in words
+    broken: tuple[ExpectationRow, ...]
     mistake: EngineError | None = None
 
 
@@ -62,7 +63,7 @@ class TrialResult(NamedTuple):
     mistake: EngineError | None
     cost_usd: tuple[float, float] = (0.0, 0.0)  # of the run until then: without the commands, and with them
     hourly_usd: tuple[float, float] = (0.0, 0.0)  # of the VMs that the pools have and await now
-    broken: tuple[str, ...] = ()  # expectations that the commands break, in words
+    broken: tuple[ExpectationRow, ...] = ()  # expectations that the commands break
 
     def differences(self) -> list[tuple[Measure, int, int]]:
         """Return the measures that differ: without the commands, and with them."""
@@ -114,9 +115,7 @@ class Trials:
             (without.cost_usd, given.cost_usd),
             (without.hourly_usd, given.hourly_usd),
             # Without its end, the course without the commands does not say what is broken at the end anyway.
-            tuple(each for each in given.broken if each not in without.broken)
-            if without.is_end or not given.is_end
-            else (),
+            newly_broken(without.broken, given.broken) if without.is_end or not given.is_end else (),
         )
 
 
@@ -153,17 +152,10 @@ def _course(
             leaving_since(simulation, first),
             cost_of_run(simulation),
             hourly_usd,
-            _broken(simulation),
+            tuple(broken_rows(simulation)),
             mistake,
         )
     return course, errors
-
-
-def _broken(simulation: Simulation) -> tuple[str, ...]:
-    """Return the expectations that are broken: at the end of the run all of them are decided."""
-    judged = simulation.judgements(with_open=simulation.finished)
-    rows = [row_of(simulation, each) for each in judged if not each.outcome.met]
-    return tuple(f"expectation {row.number:,} ({row.subject}, {row.when})" for row in rows)
 
 
 def heading(session: Session, trial: TrialResult) -> str:
@@ -195,15 +187,20 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
     value_cells = max((len(after) for _, after, _ in rows), default=0)
     before_cells = max((len(before) for _, after, before in rows if before != after), default=0)
-    has_room = 2 + label_cells + 2 + value_cells + len("  otherwise ") + before_cells <= cells
+    gap, room = "  ", cells - len("  otherwise ") - value_cells - before_cells
+    if before_cells and label_cells + 2 * len(gap) > room:
+        gap = " "
+        label_cells = min(label_cells, max(_LEAST_LABEL, room - 2 * len(gap)))
     for label, after, before in rows:
-        begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}  ", Role.DIM)
-        otherwise = f"  {'otherwise' if has_room else 'else'} {before}" if before != after else "  no difference"
+        begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}{gap}", Role.DIM)
+        otherwise = f"{gap}{f'otherwise {before}' if before != after else 'no difference'}"
         lines.append(line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(otherwise, Role.DIM)))
     if trial.broken:
         rest = len(trial.broken) - _MOST_TOLD
-        said = "breaks " + ", ".join(trial.broken[:_MOST_TOLD]) + (f" and {rest:,} more" if rest > 0 else "")
-        lines += [line(Span(f"  {each}", Role.FAILED)) for each in wrapped(said, cells - 2)]
+        texts = [f"breaks {row.text}" for row in trial.broken[:_MOST_TOLD]]
+        texts += [f"breaks {rest:,} more"] if rest > 0 else []
+        said = [each for text in texts for each in wrapped(session.text(text), cells - 2)]
+        lines += [line(Span(f"  {each}", Role.FAILED)) for each in said]
     if trial.leaving:
         texts = wrapped(f"nodes that leave: {_some_of(trial.leaving)}", cells - 2)
         lines += [line(f"  {each}") for each in texts]
@@ -212,7 +209,7 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
 
 def _money_rows(trial: TrialResult) -> list[tuple[str, str, str]]:
     """Return the cost of an hour from now on and that until the end of the trial; nothing if nothing costs."""
-    until = "cost until the end" if trial.is_end else "cost until then"
+    until = "the run costs" if trial.is_end else "the run costs until then"
     if len(trial.refused) == trial.commands or not any((*trial.hourly_usd, *trial.cost_usd)):
         return []
     rows = []

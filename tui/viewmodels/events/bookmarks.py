@@ -6,6 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.log.tally import LogColumns, all_job_ids, node_prices_usd, recorded_columns
+from engine.views.pages.expectations import broken_rows
 from engine.views.results.document import given_by_hand
 from tui.viewmodels.events.command_words import summed_up
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.specs.command import Command
+    from engine.views.pages.expectations import ExpectationRow
     from tui.viewmodels.session.session import Session
 
 _MOST_RUNS = 4
@@ -31,6 +33,7 @@ class Recording(NamedTuple):
     jobs: tuple[str, ...]  # their ids by row number
     prices: Sequence[float]  # of an hour of each node, in US dollars
     by_hand: tuple[tuple[int, Command], ...]
+    broken: tuple[ExpectationRow, ...]  # expectations, as far as the run is recorded
 
     def stop(self, when_ms: int) -> int:
         """Return the number of log entries up to a moment."""
@@ -100,4 +103,5 @@ def _recorded(
     is_whole: bool,
 ) -> Recording:
     columns, jobs, prices = recorded_columns(simulation), all_job_ids(simulation), node_prices_usd(simulation)
-    return Recording(name, when_ms, end_ms, is_whole, simulation, columns, jobs, prices, by_hand)
+    broken = tuple(broken_rows(simulation))
+    return Recording(name, when_ms, end_ms, is_whole, simulation, columns, jobs, prices, by_hand, broken)

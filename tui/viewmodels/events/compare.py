@@ -13,6 +13,7 @@ from engine.comparison.rows import row as comparison_row
 from engine.comparison.wording import LABELS, change_text, end_label, label, percent_text, value_text
 from engine.views.log.tally import Measure, node_use, tally
 from engine.views.log.task_times import task_times
+from engine.views.pages.expectations import newly_broken
 from tui.viewmodels.events.command_words import summed_up
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
@@ -26,6 +27,8 @@ _VALUE_CELLS, _DIFFERENCE_CELLS, _PERCENT_CELLS = 12, 11, 10
 _MOST_LABEL = 40
 _LONG_LOG = 150_000  # entries, which take a tenth of a second
 _LEAST_DIFFERENCE = 0.005  # half of what two decimals show
+_LEAST_COST = 1e-5  # of two costs, in US dollars
+_MOST_BROKEN = 5  # expectations that are told
 
 
 class _Row(NamedTuple):
@@ -53,8 +56,8 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
     when_ms, here, there = parted
     texts = [
         f"The runs part at {session.clock(when_ms)}.",
-        f"A: the earlier run, {_done(there)}.",
-        f"B: this run, {_done(here)}.",
+        f"A: {_done('the earlier run', there)}.",
+        f"B: {_done('this run', here)}.",
     ]
     lines = [line(each) for text in texts for each in wrapped(session.text(text), cells)]
     same_ms = min(one.until_ms, other.end_ms)
@@ -66,7 +69,17 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
         heading += ", simulated"
     lines += [(), *_heads(("A", "B"), cells, heading)]
     table = [_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])]
-    return [*lines, *_lines(table, cells), *_times_note(session, one, other, cells)]
+    told = [*_broken_lines(session, "A", one, other, cells), *_broken_lines(session, "B", other, one, cells)]
+    return [*lines, *_lines(table, cells), *([(), *told] if told else []), *_times_note(session, one, other, cells)]
+
+
+def _broken_lines(session: Session, side: str, without: Recording, run: Recording, cells: int) -> list[Line]:
+    """Return the expectations that only one side breaks."""
+    broken = newly_broken(without.broken, run.broken)
+    texts = [f"Only {side} breaks {row.text}." for row in broken[:_MOST_BROKEN]]
+    if len(broken) > _MOST_BROKEN:
+        texts.append(f"Only {side} breaks {len(broken) - _MOST_BROKEN:,} more.")
+    return [line(Span(each, Role.FAILED)) for text in texts for each in wrapped(session.text(text), cells)]
 
 
 def _times_note(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
@@ -80,8 +93,8 @@ def _moment(session: Session, run: Recording) -> str:
     return session.clock(run.until_ms)
 
 
-def _done(commands: str) -> str:
-    return f"after: {commands}" if commands else "in which nothing else was done by hand"
+def _done(run: str, commands: str) -> str:
+    return f"{run}, after: {commands}" if commands else f"{run}, without further commands by hand"
 
 
 def _parting(one: Recording, other: Recording) -> tuple[int, str, str] | None:
@@ -154,8 +167,13 @@ def _number_row(label: str, a: float, b: float, *, decimals: int = 0) -> _Row:
 
 
 def _money_row(label: str, a: float, b: float) -> _Row:
-    row, more = _number_row(label, a, b, decimals=2), fmt.more_dollars(b - a)
-    return row._replace(a=fmt.dollars(a), b=fmt.dollars(b), difference=more if row.difference else "")
+    difference, percent = change(a, b)
+    if difference is None or abs(difference) < _LEAST_COST:
+        return _Row(label, fmt.dollars(a), fmt.dollars(b))
+    texts = fmt.dollars(a), fmt.dollars(b)
+    if texts[0] == texts[1]:  # the difference is in later digits
+        texts = fmt.dollars_apart(a, b)
+    return _Row(label, *texts, fmt.more_dollars(difference), percent_text(percent))
 
 
 def _span_row(session: Session, label: str, a_ms: int | None, b_ms: int | None) -> _Row:
