@@ -190,8 +190,9 @@ def test_a_comparison_has_small_differences_of_cost_and_the_expectations_that_on
     cost = [line for line in lines if line.startswith("cost $")][-1]
     assert "+$0.0032 +6.7 %" in cost
     broken = [line for line in lines if line.startswith("Only B breaks")]
-    assert [line.removeprefix("breaks ") for line in dialog if line.startswith("breaks")] == [
-        line.removeprefix("Only B breaks ").removesuffix(".") for line in broken
+    assert [line for line in dialog if line.startswith("breaks")] == [
+        *(line.removeprefix("Only B ").removesuffix(".") for line in broken[:3]),
+        "breaks 1 more",
     ]
     assert broken[0].startswith("Only B breaks expectation 4, job urgent at 08:06:00: tasks running")
     assert dialog[0] == "What would happen from now on"
