@@ -197,10 +197,10 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
         lines.append(line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(otherwise, Role.DIM)))
     if trial.broken:
         rest = len(trial.broken) - _MOST_TOLD
-        texts = [f"breaks {row.text}" for row in trial.broken[:_MOST_TOLD]]
-        texts += [f"breaks {rest:,} more"] if rest > 0 else []
-        said = [each for text in texts for each in wrapped(session.text(text), cells - 2)]
-        lines += [line(Span(f"  {each}", Role.FAILED)) for each in said]
+        told = [f"breaks {row.text}" for row in trial.broken[:_MOST_TOLD]]
+        told += [f"breaks {rest:,} more"] if rest > 0 else []
+        broken = [each for text in told for each in wrapped(session.text(text), cells - 2)]
+        lines += [line(Span(f"  {each}", Role.FAILED)) for each in broken]
     if trial.leaving:
         texts = wrapped(f"nodes that leave: {_some_of(trial.leaving)}", cells - 2)
         lines += [line(f"  {each}") for each in texts]
