@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import drive
-from tests.tui.screen_text import messages_of, text_of
-from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found
+from tests.tui.screen_text import contains, messages_of, text_of
+from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found, written_out
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Retry count", "Node")
@@ -68,6 +68,47 @@ def test_where_nothing_is_near_it_is_told_where_all_commands_are(session_at):
     said = not_found(session_at(LATER_S), "frobnicate", "ctrl+p")
     assert said.startswith("No view, command or id is called 'frobnicate'. ")
     assert "ctrl+p" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("stat", "statistics"),
+        ("crit", "critical path"),
+        ("pre", "preparation"),
+        ("preparation t", "preparation"),
+        ("job", "jobs"),
+        ("Expec", "expectations"),
+        ("sp 60", "speed 60"),
+        ("st", "st"),
+        ("risk", "risk"),
+        ("deal-7", "deal-7"),
+        ("time 1:00", "time 1:00"),
+        ("", ""),
+    ],
+)
+def test_the_beginning_of_one_command_stands_for_it(session_at, text, command):
+    assert written_out(session_at(LATER_S), text) == command
+
+
+def test_an_id_is_not_taken_for_the_beginning_of_a_command(session_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.frame.go_line._COMMANDS", ("risky",))
+    assert written_out(session_at(LATER_S), "risk") == "risk"
+
+
+def test_the_beginning_of_several_commands_tells_them(session_at):
+    said = not_found(session_at(LATER_S), "st", "ctrl+p")
+    assert said == "'st' begins several commands: study, statistics, storage."
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("stat", "Waiting"), ("critical path", "The chain of tasks that decides the end"), ("theme", "Settings")],
+)
+def test_the_go_line_opens_tabs_and_settings(dashboard_at, text, shown):
+    seen = []
+    drive(dashboard_at(LATER_S), *typed(text), "enter", lambda app: seen.extend(text_of(app)))
+    assert contains(seen, shown)
 
 
 def test_columns_to_show_and_to_hide():

@@ -15,15 +15,18 @@ from tui.dialogs.sheet import Sheet
 from tui.screens.search_keys import SearchKeys
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM, AccountDetailModel
-from tui.viewmodels.detail_pages.job import STATISTICS_TAB, JobDetailModel
+from tui.viewmodels.detail_pages.job import CRITICAL_PATH_TAB, STATISTICS_TAB, JobDetailModel
 from tui.viewmodels.frame.go_line import (
     ACCOUNT,
+    CRITICAL_PATH,
     EXPECTATIONS,
     MESSAGES,
     RELOAD,
     REQUESTS,
+    SETTINGS,
     STATISTICS,
     STORAGE,
+    THEME,
     VIEWS,
     WARNINGS,
     asked_columns,
@@ -31,6 +34,7 @@ from tui.viewmodels.frame.go_line import (
     find,
     line_hint,
     not_found,
+    written_out,
 )
 from tui.viewmodels.lists.expectations import ExpectationsModel, expectation_lines
 from tui.viewmodels.lists.filters import column_of, field_name
@@ -64,7 +68,7 @@ class GoLineKeys(SearchKeys):
 
     def go_to(self, text: str) -> None:
         """Carry out a line."""
-        text = text.strip()
+        text = written_out(self.session, text.strip())
         verb, _, rest = text.partition(" ")
         rest = rest.strip()
         if text.lower() in VIEWS:
@@ -89,7 +93,10 @@ class GoLineKeys(SearchKeys):
             MESSAGES: partial(self.call_later, self.run_action, "app.messages"),
             REQUESTS: partial(self.call_later, self.run_action, "app.requests"),
             STORAGE: partial(self.show_account, "Storage"),
-            STATISTICS: self.show_statistics,
+            STATISTICS: partial(self._show_job_tab, STATISTICS_TAB),
+            CRITICAL_PATH: partial(self._show_job_tab, CRITICAL_PATH_TAB),
+            SETTINGS: partial(self.call_later, self.run_action, "app.settings"),
+            THEME: partial(self.call_later, self.run_action, "app.settings"),
         }
 
     @property
@@ -159,14 +166,14 @@ class GoLineKeys(SearchKeys):
         """Open the page of the account at one of its tabs."""
         self.open_subject(ACCOUNT_ITEM, AccountDetailModel.TABS.index(tab))
 
-    def show_statistics(self) -> None:
-        """Open the statistics of the job in focus."""
+    def _show_job_tab(self, title: str) -> None:
+        """Open a tab of the page of the job in focus."""
         job = self.session.job_id
         if self.session.job(job) is None:
             say(self, "No job has been added yet.")
         else:
             subject = ItemRef("job", job)
-            self.open_subject(subject, JobDetailModel(self.session, subject).tabs.index(STATISTICS_TAB))
+            self.open_subject(subject, JobDetailModel(self.session, subject).tabs.index(title))
 
     def show_expectations(self) -> None:
         """Show the expectations of the scenario: met, broken, or pending."""

@@ -45,6 +45,7 @@ _PARTS = (
 
 
 STATISTICS_TAB = "Statistics"
+CRITICAL_PATH_TAB = "Critical path"
 
 
 class JobDetailModel(DetailModel):
@@ -98,7 +99,7 @@ class JobDetailModel(DetailModel):
             ("Preparation tasks", lambda cells: listing(self._preparation, "preparation", cells)),
             ("Release tasks", lambda cells: listing(self._release, "release", cells)),
             (STATISTICS_TAB, lambda cells: statistics_lines(self.session, self.name, cells, self.rows)),
-            ("Critical path", self._critical_path),
+            (CRITICAL_PATH_TAB, self._critical_path),
             ("Properties", self._properties),
             ("Timeline", self._timeline),
         )

@@ -46,6 +46,12 @@ STATISTICS = "statistics"
 MESSAGES = "messages"
 REQUESTS = "requests"
 RELOAD = "reload"
+CRITICAL_PATH = "critical path"
+SETTINGS = "settings"
+THEME = "theme"
+PAGES = (
+    *(ACCOUNT, CRITICAL_PATH, EXPECTATIONS, MESSAGES, RELOAD, REQUESTS, SETTINGS, STATISTICS, STORAGE, THEME, WARNINGS),
+)
 GO_WORDS = (
     "time",
     "speed",
@@ -61,6 +67,7 @@ GO_WORDS = (
     "report",
     "study",
 )
+_COMMANDS = (*VIEWS, *GO_WORDS, *PAGES)
 _OFFERED = {
     "time": ["end", "failure", "+5m", "-5m"],
     "report": ["report.html", "report.md"],
@@ -95,11 +102,37 @@ def find(session: Session, identity: str) -> Found | None:
     return next(exact, next(iter(found), None))
 
 
+def written_out(session: Session, text: str) -> str:
+    """Return a line with the command that alone begins with its text, or with its first word, written out.
+
+    A line that is a command or an id already is returned as it is.
+    """
+    whole, (verb, blank, rest) = text.lower(), text.partition(" ")
+    if whole in _COMMANDS or verb in GO_WORDS or not whole:
+        return text
+    found = find(session, text)
+    if found is not None and found.model.identity_of(found.key).lower() == whole:
+        return text
+    begun = _begun_by(whole)
+    if len(begun) == 1 or f"{whole}s" in begun:
+        return begun[0] if len(begun) == 1 else f"{whole}s"
+    verbs = [each for each in GO_WORDS if each.startswith(verb.lower())] if blank and verb else []
+    return f"{verbs[0]} {rest}" if len(verbs) == 1 else text
+
+
+def _begun_by(text: str) -> list[str]:
+    """Return the commands that begin with a text, a view by one of its names only."""
+    return list(dict.fromkeys(VIEWS.get(each, each) for each in _COMMANDS if each.startswith(text)))
+
+
 def not_found(session: Session, text: str, palette_key: str) -> str:
     """Say that nothing has this name, and suggest the nearest one, else where all commands are listed.
 
     Of a line of several words the first may be a mistyped command.
     """
+    begun = _begun_by(text.lower())
+    if len(begun) > 1:
+        return f"{quoted(text)} begins several commands: {', '.join(begun)}."
     words = list(_words(session))
     near = did_you_mean(text, words) or did_you_mean(text.split(maxsplit=1)[0], words)
     lists = f". : and tab list views and commands, {palette_key} finds them by what they do."
@@ -110,7 +143,7 @@ def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
     yield from GO_WORDS
-    yield from (ACCOUNT, EXPECTATIONS, MESSAGES, RELOAD, REQUESTS, STATISTICS, STORAGE, WARNINGS)
+    yield from PAGES
     yield from _ids(session)
 
 
