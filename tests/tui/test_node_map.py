@@ -277,7 +277,24 @@ def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
     def marks(app):
         seen.append(list(app.session.marks))
 
-    drive(app, "tab", "right", "left", "enter", roles, "m", marks, "a", note, "escape", "escape", roles, "u", marks)
+    drive(
+        app,
+        "end",
+        "down",
+        "right",
+        "left",
+        "enter",
+        roles,
+        "m",
+        marks,
+        "a",
+        note,
+        "escape",
+        "escape",
+        roles,
+        "u",
+        marks,
+    )
     assert seen[0] == 4
     assert seen[1] == [ItemRef("node", 1)]
     assert contains(seen[2], "Act on this node")
@@ -288,7 +305,7 @@ def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
 def test_all_nodes_of_a_state_are_acted_on_in_four_keys():
     app = Dashboard(many(30), plays=False)
     seen = []
-    drive(app, "tab", "m", "a", lambda app: seen.append(text_of(app)))
+    drive(app, "end", "down", "m", "a", lambda app: seen.append(text_of(app)))
     assert contains(seen[0], "Act on 30 marked nodes")
 
 
@@ -324,12 +341,27 @@ def test_the_legend_can_be_reached_at_every_size(dashboard_at, size):
     seen = []
     drive(
         dashboard_at(LATER_S),
-        "tab",
+        *("end", "down"),
         lambda app: seen.append((type(app.screen.focused), app.screen.focused.size.height)),
+        "up",
+        lambda app: seen.append(type(app.screen.focused)),
         size=size,
     )
     assert seen[0][0] is Legend
     assert seen[0][1] >= 1
+    assert seen[1] is NodeMap
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_the_next_pane_is_another_pane_also_from_the_legend(dashboard_at, size):
+    app, seen = dashboard_at(LATER_S), []
+
+    def pane_of(app):
+        seen.append(next(each.id for each in app.screen.focused.ancestors_with_self if each.parent.id == "panes"))
+
+    drive(app, pane_of, "tab", pane_of, "shift+tab", pane_of, "end", "down", pane_of, "tab", pane_of, size=size)
+    assert seen[0] == seen[2] == seen[3] == "map-pane"
+    assert seen[1] == seen[4] != "map-pane"
 
 
 def test_going_back_to_before_there_were_nodes_reads_nothing_of_nodes_that_are_no_more():

@@ -103,6 +103,16 @@ class NodeMapPane(Vertical):
         """Update legend and description with the map."""
         self.update()
 
+    def on_node_map_legend_wanted(self) -> None:
+        """Go on from the last row of nodes to the legend."""
+        legend = self.query_one(Legend)
+        if legend.entry is not None:
+            legend.focus()
+
+    def on_legend_left(self) -> None:
+        """Go back from the first line of the legend to the nodes."""
+        self.query_one(NodeMap).focus()
+
     def on_node_map_lens_wanted(self) -> None:
         """Let the user choose a lens."""
 

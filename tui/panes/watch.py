@@ -49,7 +49,7 @@ HELP = (
     "Beside a cell - means scheduling disabled, and a dot means Spot. "
     "With very many nodes a cell stands for several. It shows any failure among them, else what most of them are. "
     "Enter shows the nodes of such a cell, esc goes back. "
-    "On the legend enter dims all other nodes. m marks the nodes of an entry.\n"
+    "Below the last row is the legend. There enter dims all other nodes, and m marks the nodes of an entry.\n"
     "Needs attention lists what has gone wrong anywhere, grouped by cause. The worst and newest come first. "
     "Simulated entries have not happened yet: the run has been played ahead. "
     "Enter goes to the first item, or to the moment of what is ahead. "

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
+    from textual.widget import Widget
 
     from tui.saving.recorder import Recorder
     from tui.settings.values import Settings
@@ -102,6 +103,11 @@ class ViewScreen(Screen[None]):
                 child.remove()
 
     # -- views ---------------------------------------------------------------------------------------------------
+
+    @property
+    def focus_chain(self) -> list[Widget]:
+        """The panes in the order of Tab. The legend is a part of the pane of nodes: arrow keys lead there."""
+        return [each for each in super().focus_chain if not isinstance(each, Legend) or each.has_focus]
 
     @property
     def view(self) -> View:

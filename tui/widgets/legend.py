@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from tui.viewmodels.node_map.legend import LegendEntry, laid_out, legend_line
 from tui.viewmodels.text.styled import ItemRef
@@ -27,10 +28,14 @@ class Legend(CursorView):
     """The meaning of the cells of the map, with counts."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,up,k", "cursor(-1)", "previous entry", show=False, id="legend.before"),
+        Binding("left", "cursor(-1)", "previous entry", show=False, id="legend.before"),
         Binding("right,down,j", "cursor(1)", "next entry", show=False, id="legend.next"),
+        Binding("up,k", "up", "the line above, or back to the nodes", show=False, id="legend.up"),
         Binding("enter", "only", "dim all other nodes, or none", id="legend.only"),
     ]
+
+    class Left(Message):
+        """The cursor goes on above the first line."""
 
     def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         """The legend is empty until ``update``."""
@@ -80,6 +85,15 @@ class Legend(CursorView):
         if self.entry is not None:
             at = self._entries.index(self.entry) + by
             self._move_to(self._entries[max(0, min(at, len(self._entries) - 1))])
+
+    def action_up(self) -> None:
+        """Move the cursor to the line above, or from the first line back to the nodes."""
+        entry = self.entry
+        above = [] if entry is None else [each for each in self._entries if each.line == entry.line - 1]
+        if entry is None or not above:
+            self.post_message(self.Left())
+        else:
+            self._move_to(next((each for each in reversed(above) if each.first <= entry.first), above[0]))
 
     def _move_to(self, entry: LegendEntry) -> None:
         self._at = entry.glyph

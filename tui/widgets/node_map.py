@@ -47,6 +47,9 @@ class NodeMap(ResizeFilter, CursorView):
     class Changed(Message):
         """The cursor, the marks, the lens or the part in view has changed."""
 
+    class LegendWanted(Message):
+        """The cursor goes on below the last row."""
+
     class LensWanted(Message):
         """The user wants to choose a lens."""
 
@@ -152,9 +155,11 @@ class NodeMap(ResizeFilter, CursorView):
         self.post_message(self.Changed())
 
     def action_move(self, right: int, down: int) -> None:
-        """Move the cursor by columns and rows; at the edge of the map it stays."""
+        """Move the cursor by columns and rows; below the last row is the legend, at the other edges it stays."""
         layout, count = self.layout_now, len(self.model.nodes)
         row, column = divmod(self.cursor // layout.nodes, layout.columns)
+        if row + down >= layout.rows(count):
+            self.post_message(self.LegendWanted())
         if not 0 <= column + right < layout.columns or not 0 <= row + down < layout.rows(count):
             return
         self.move_to(min(((row + down) * layout.columns + column + right) * layout.nodes, count - 1))
