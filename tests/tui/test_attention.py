@@ -47,6 +47,27 @@ def test_a_node_that_has_gone_wrong_is_listed_with_the_time_and_its_name(state, 
     assert model.subjects(0) == [ItemRef("node", 1)]
 
 
+@pytest.mark.parametrize("minutes", [1, 14.5, 40, 49])
+def test_nodes_that_closed_ports_cut_off_are_a_standstill_however_often_they_boot(minutes):
+    sim = Simulation(load_scenario("a-blocked-subnet"))
+    run_to(sim, minutes=minutes)
+    concerns = Session(sim).concerns()
+    assert concerns[0].text == "2 tasks of curves wait: no node takes tasks"
+    assert concerns[0].effect == "closed ports in the subnet of pool pricing cut its nodes off from Batch (NET-4)"
+    remedies = {concern.remedy for concern in concerns}
+    assert remedies == {"empty the pool, then give it simplified communication"}
+
+
+def test_tasks_whose_pool_is_being_emptied_wait_in_vain():
+    sim = Simulation(load_scenario("a-blocked-subnet"))
+    run_to(sim, minutes=50)
+    concern = Session(sim).concerns()[0]
+    assert (concern.text, concern.effect) == (
+        "2 tasks of curves wait: no node takes tasks",
+        "2 nodes leaving the pool",
+    )
+
+
 def test_a_failed_start_task_is_listed():
     start = a_line(5, 1, waitForSuccess=True)
     sim = simulation(a_job(tasks=1), pool=a_pool(nodes=4, startTask=start))

@@ -5,8 +5,8 @@ import time
 from engine.state.past import TasksCopy
 from engine.views.explain.pools import why_pool
 from engine.views.explain.tasks import why_task
-from tests.builders import a_job, a_pool, do, evict, run, run_to, simulation
-from tests.views.explaining import why_node_says, why_pool_says, why_task_says
+from tests.builders import READY_S, a_job, a_pool, do, evict, run, run_to, simulation
+from tests.views.explaining import why_job_says, why_node_says, why_pool_says, why_task_says
 
 DESK = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/corp/subnets/desk"
 
@@ -134,20 +134,40 @@ def test_net_3_a_subnet_that_is_full():
 def test_net_4_what_the_service_cannot_see_is_said():
     pool = a_pool(networkConfiguration={"subnetId": DESK}, targetNodeCommunicationMode="classic")
     sim = simulation(a_job(), pool=pool, simulate={"network": {"*/desk": {"blocked": [29876, 29877]}}})
-    blocked = "     1 node cut off from Batch by closed ports in their subnet; soonest n0 at 08:10:20 [NET-4]"
+    blocked = "     1 node cut off from Batch by closed ports in their subnet [NET-4]"
     closed = "✗ network           classic communication needs ports 29876 and 29877, closed in its subnet [NET-4]"
     run_to(sim, seconds=70)
     assert closed in why_pool_says(sim)
-    assert blocked in why_task_says(sim)
-    assert why_node_says(sim)[-1] == "Next: n0 is no longer starting at 08:10:20 [NODE-9]"
-    run_to(sim, minutes=15)
-    assert [line for line in why_node_says(sim) if "NODE-1" in line] == [
-        "Batch recovers it by itself. [NODE-14]",
-        "Next: n0 is no longer unusable at 08:30:20 [NODE-13]",
-    ]
-    run_to(sim, minutes=60)
-    last = "Batch could not recover it: the pool needs another subnet. [NODE-14]"
-    assert why_node_says(sim)[-2:] == [last, "Next: nothing by itself, a user has to act [NODE-13]"]
+    way_out = "Empty the pool, then give it simplified communication. [NET-7]"
+    assert why_node_says(sim)[-2:] == [way_out, "Next: n0 becomes unusable at 08:10:20 [NET-4]"]
+    for minutes in (1.2, 15, 35, 60):  # starting, unusable, starting again, unusable for good
+        run_to(sim, minutes=minutes)
+        said = why_task_says(sim)
+        assert blocked in said
+        assert said[-2:] == [way_out, "Next: nothing by itself, a user has to act [SCHED-8]"]
+        assert why_job_says(sim)[-1] == "Next: nothing by itself, a user has to act [JOB-8]"
+    sim.seek(15 * 60_000)
+    assert why_node_says(sim)[-2:] == [way_out, "Next: n0 boots again in vain at 08:30:20 [NODE-14]"]
+    sim.seek(60 * 60_000)
+    assert why_node_says(sim)[-2:] == [way_out, "Next: nothing by itself, a user has to act [NODE-13]"]
+
+
+def test_net_4_where_simplified_communication_is_closed_too_another_subnet_is_the_way_out():
+    pool = a_pool(networkConfiguration={"subnetId": DESK}, targetNodeCommunicationMode="classic")
+    sim = simulation(a_job(), pool=pool, simulate={"network": {"*/desk": {"blocked": [443]}}})
+    run_to(sim, seconds=70)
+    way_out = "Open the ports, or use another subnet. [NET-7]"
+    assert way_out in why_node_says(sim)
+
+
+def test_a_node_that_leaves_is_no_hope_for_a_task():
+    timeline = [{"at": READY_S + 10, "resizePool": {"poolId": "p", "targetDedicatedNodes": 0}}]
+    pool = a_pool(nodes=1, maxTasksPerNode=1)
+    sim = simulation(a_job(tasks=3), pool=pool, timeline=timeline)
+    run_to(sim, seconds=READY_S + 12)
+    assert "     1 node leaving the pool [RSZ-7]" in why_task_says(sim)
+    assert why_task_says(sim)[-1] == "Next: nothing by itself, a user has to act [SCHED-8]"
+    assert why_node_says(sim)[-1].startswith("Next: n0 leaves the pool at ")
 
 
 def test_looking_changes_nothing_and_does_not_look_at_all_tasks():

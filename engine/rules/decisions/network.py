@@ -59,6 +59,14 @@ def blocked_ports(world: World, pool: Pool) -> tuple[int, ...]:
     return tuple(port for port in needed if settings.blocks(port))
 
 
+def is_open_if_simplified(world: World, pool: Pool) -> bool:
+    """Return whether the subnet blocks no port that the pool would need in ``simplified`` mode (NET-7)."""
+    settings = _subnet(world, pool)
+    can_change = pool.spec.os_family is not OsFamily.CLOUD_SERVICE
+    ports = needed_ports(NodeCommunicationMode.SIMPLIFIED)
+    return can_change and (settings is None or not any(map(settings.blocks, ports)))
+
+
 def free_addresses(world: World, pool: Pool) -> int | None:
     """Return for how many more nodes the subnet has addresses, with all its pools (NET-3); None: any number."""
     settings = _subnet(world, pool)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_states import COMING_UP, NODE_STATES
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
+from engine.rules.decisions import network
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.views.attention.concern import Concern, Severity, apart, listed, some
+from engine.views.explain.pools import network_remedy
 from engine.views.pages.bulk import values
 from engine.views.pages.jobs import bad_end
 from engine.views.pages.option_words import eligible_again
@@ -172,7 +174,8 @@ def _stall(world: World, job: Job, *, is_pool_busy: bool) -> _Stall | None:
     if too_large:
         effect = f"a node of pool {pool.id} has {some(pool.slots, 'task slot')} (SCHED-10)"
         return _Stall(f"{some(too_large, 'task')} of {job.id} too large for any node", effect, "")
-    if job.busy or pool.allocation is not AllocationState.STEADY or pool.pending:
+    is_emptied = pool.scaling is None and not pool.target_dedicated + pool.target_spot
+    if job.busy or pool.pending or (pool.allocation is not AllocationState.STEADY and not is_emptied):
         return None
     if is_pool_busy and not job.ineligible:
         return None  # others have their turn
@@ -183,7 +186,8 @@ def _without_nodes(world: World, job: Job, pool: Pool, *, is_pool_busy: bool) ->
     """Return why none of the nodes of a steady pool takes the job's tasks."""
     tasks = _waiting(job)
     states = bytes(values(world.nodes.state, pool.nodes))
-    if any(states.count(state) for state in COMING_UP):
+    is_cut_off = bool(network.blocked_ports(world, pool))
+    if any(states.count(state) for state in COMING_UP) and not is_cut_off:
         return None
     if states.count(GONE) == len(states):
         return _empty(job, pool, tasks)
@@ -200,7 +204,11 @@ def _without_nodes(world: World, job: Job, pool: Pool, *, is_pool_busy: bool) ->
         return _dependencies(world, job, tasks)
     if any(values(world.nodes.open, pool.nodes)):
         return _gang(world, job, pool, tasks)
-    return _Stall(f"{tasks}: no node takes tasks", ", ".join(_why_closed(states)), "enable, repair or add nodes")
+    text = f"{tasks}: no node takes tasks"
+    if is_cut_off and any(states.count(state) for state in (*COMING_UP, NodeState.UNUSABLE)):
+        effect = f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch (NET-4)"
+        return _Stall(text, effect, network_remedy(world, pool))
+    return _Stall(text, ", ".join(_why_closed(states)), "enable, repair or add nodes")
 
 
 def _empty(job: Job, pool: Pool, tasks: str) -> _Stall | None:

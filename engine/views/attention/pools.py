@@ -13,6 +13,7 @@ from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.views.attention.concern import MOST_NAMED, Concern, Severity, listed, some
 from engine.views.explain.explanation import moment
+from engine.views.explain.pools import network_remedy
 from engine.views.pages.bulk import places, values
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) 
             f"{every}{where}: {problem.name}{f' ({code})' if code else ''}",
             max(map(table.since.__getitem__, nodes)),
             effect="; ".join([cut_off or problem.effect, *_releases_owed(world, nodes)]),
-            remedy=problem.remedy,
+            remedy=network_remedy(world, pool) if is_cut_off else problem.remedy,
             names=named if len(nodes) > 1 else (),
             nodes=nodes,
             pools=(pool.id,),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.node_states import NODE_STATES, READY
+from engine.base.node_states import COMING_UP, NODE_STATES, READY
 from engine.base.terms import InstanceState, NodeState, SchedulingState
 from engine.rules.decisions import network
 from engine.state.nodes import GONE
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _N = NodeState
+
+_LEADING_AWAY = (_N.LEAVING_POOL, _N.DEALLOCATING)  # states after which a node is gone, or stopped
 
 _Why = tuple[str, str]  # the reason and its rule
 _CUT_OFF: _Why = ("cut off from Batch by closed ports in their subnet", "NET-4")
@@ -81,7 +83,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     changes = {why: _change(world, first, why[1]) for why, first in firsts if first is not None}
     # The end of a preparation frees no slots; it counts only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
-    return Fit(present, fitting, reasons, earliest([*changes.values(), _growth(agenda, pool)]) or preparing)
+    return Fit(present, fitting, reasons, earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing)
 
 
 def _is_on(world: World, job: Job, node: int) -> bool:
@@ -137,8 +139,10 @@ def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
     state = world.nodes.state[node]
     meaning = NODE_STATES[NodeState(state)]
     why = None if state in READY else (meaning.text, meaning.rule)
-    if state in (_N.STARTING, _N.UNUSABLE) and network.blocked_ports(world, world.pool_of(node)):
-        why = _CUT_OFF
+    if is_cut_off(world, node):
+        return _CUT_OFF, None  # however often it boots
+    if why is not None and state in _LEADING_AWAY:
+        return why, None
     if why is not None:
         when_ms = state_passes_ms(world, agenda, node)
         if state in (_N.UNUSABLE, _N.UNKNOWN) and when_ms is None:
@@ -154,6 +158,12 @@ def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
             record.operation.rule,
         ), None
     return ("used by one exclusive task", "JM-5"), room_ms(world, node, 1)
+
+
+def is_cut_off(world: World, node: int) -> bool:
+    """Return whether closed ports keep a node from ever being ready, now or after its next boot (NET-4)."""
+    can_boot = world.nodes.state[node] in (*COMING_UP, _N.UNUSABLE)
+    return can_boot and bool(network.blocked_ports(world, world.pool_of(node)))
 
 
 def state_passes_ms(world: World, agenda: Agenda, node: int) -> int | None:
@@ -179,7 +189,9 @@ def _change(world: World, first: tuple[int, int], rule: str) -> Next:
     return Next(f"{task_name(world, task)} ends on {where}", when_ms, "SCHED-15")
 
 
-def _growth(agenda: Agenda, pool: Pool) -> Next | None:
+def _growth(world: World, agenda: Agenda, pool: Pool) -> Next | None:
+    if network.blocked_ports(world, pool):
+        return None  # new nodes do not get ready either
     arrivals = agenda.allocations.get(pool.row, {}).values()
     return due(f"a new node joins pool {pool.id}", min(arrivals, default=None), "RSZ-2")
 

@@ -9,9 +9,9 @@ from engine.base.node_states import NODE_STATES, READY
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.state.instances import PrepFlag
 from engine.views.explain.autoscale import next_evaluation
-from engine.views.explain.candidates import first_end, occupancy, room_ms, state_passes_ms
+from engine.views.explain.candidates import first_end, is_cut_off, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Next, Note, answer, due, earliest, moment, name_of, some
-from engine.views.explain.pools import network_checks
+from engine.views.explain.pools import network_checks, network_notes
 from engine.views.pages.nodes import BY_CHANCE
 from engine.views.pages.option_words import eligible_again
 from engine.views.pages.provisioning import is_behind, packages_and_images
@@ -58,6 +58,8 @@ def why_node(world: World, node: int) -> Explanation:
             notes.append(Note("No job uses the pool.", "NODE-9"))
         if len(jobs) > _MOST_JOBS:
             notes.append(Note(f"{some(len(jobs) - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4"))
+    elif is_cut_off(world, node):
+        notes += network_notes(world, pool)
     elif meaning.remedy is not None:
         notes.append(Note(*meaning.remedy))
     elif state is _N.UNUSABLE:
@@ -156,7 +158,7 @@ def _remedy_of_unusable(record: Node) -> Note:
     if record.recover_ms is not None:
         return Note("Batch recovers it by itself.", "NODE-14")
     if not record.errors:
-        return Note("Batch could not recover it: the pool needs another subnet.", "NODE-14")
+        return Note("Batch could not recover it: reboot, reimage or remove it.", "NODE-14")
     known = Note("Batch does not recover it: reboot, reimage or remove it.", "NODE-11")
     return _REMEDIES_BY_CODE.get(record.errors[0].code, known)
 
@@ -166,7 +168,8 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
     eviction = due(f"{where} is preempted", world.nodes[node].evicted_ms, "SPOT-3")
     if state not in READY:
         when_ms = state_passes_ms(world, Agenda(world), node)
-        return earliest([due(f"{where} is no longer {state.wire}", when_ms, NODE_STATES[state].rule), eviction])
+        text, rule = _passing(world, node, state)
+        return earliest([due(f"{where} {text}", when_ms, rule), eviction])
     running = world.nodes.running[node]
     ends_ms = room_ms(world, node, world.nodes.free[node] + 1) if running else None
     instances = world.instances
@@ -179,6 +182,15 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
             hooks.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
     ends = due(f"a task ends on {where}", ends_ms, "TASK-7")
     return earliest([ends, eviction, *hooks]) or _next_of_jobs(world, node)
+
+
+def _passing(world: World, node: int, state: NodeState) -> tuple[str, str]:
+    """Return what happens at the end of a state, as said of the node, and its rule."""
+    if is_cut_off(world, node) and state in (_N.STARTING, _N.UNUSABLE):
+        return ("becomes unusable", "NET-4") if state is _N.STARTING else ("boots again in vain", "NODE-14")
+    if state is _N.LEAVING_POOL:
+        return "leaves the pool", "RSZ-7"
+    return f"is no longer {state.wire}", NODE_STATES[state].rule
 
 
 def _next_of_jobs(world: World, node: int) -> Next | None:

@@ -96,6 +96,21 @@ def network_checks(world: World, pool: Pool) -> list[Check]:
     return [Check("network", False, value, "NET-4")]
 
 
+def network_remedy(world: World, pool: Pool) -> str:
+    """Return what connects the nodes of a pool to Batch whose subnet closes ports; booting them again does not."""
+    if network.is_open_if_simplified(world, pool):
+        return "empty the pool, then give it simplified communication"
+    return "open the ports, or use another subnet"
+
+
+def network_notes(world: World, pool: Pool) -> list[Note]:
+    """Note what connects the pool's nodes to Batch, if its subnet closes ports (NET-7)."""
+    if not network.blocked_ports(world, pool):
+        return []
+    way_out = Note(f"{network_remedy(world, pool).capitalize()}.", "NET-7")
+    return [Note("Booting its nodes again does not help.", "NODE-14"), way_out]
+
+
 def _upgrade_check(world: World, pool: Pool) -> Check | None:
     """Check the progress of an operating system upgrade (POOL-22)."""
     if not pool.upgrade:

@@ -26,6 +26,7 @@ from engine.views.explain.explanation import (
     task_name,
 )
 from engine.views.explain.failures import cause_notes
+from engine.views.explain.pools import network_notes
 from engine.views.explain.priority import priority_check
 from engine.views.pages.acts import act_words, end_words
 from engine.views.pages.provisioning import ready_ms
@@ -216,6 +217,8 @@ class _Waiting:
             notes.append(Note("Enable the job to run its tasks.", "JOB-12"))
         if self.profile.instances > 1 and self.pool is not None and self.pool.hosts_gangs:
             notes.append(Note("Batch reserves no node for it: other tasks may come first.", "MI-3"))
+        if self.pool is not None:
+            notes += network_notes(world, self.pool)
         node = placement.preferred_node(world, self.task, self.profile) if self.pool is not None else -1
         if node >= 0:
             rule = "RETRY-5" if extra.awaits_retry else "RETRY-7" if extra.node_retries else "SCHED-13"
