@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.comparison.sides import Side
 
 LABELS = {
-    "makespanSeconds": "end",
+    "makespanSeconds": "last task ends",
     "costUsd": "cost",
     "nodeHours": "node hours",
     "slotUtilization": "slots used",

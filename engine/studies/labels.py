@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.shortening import shortened
 from engine.scenario.study import JobEnd
 from engine.studies.summary import Spread
-from engine.studies.wording import cost_text, end_text
+from engine.studies.wording import cost_text, duration_text, end_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from engine.studies.summary import VariantSummary
 
 _HEADINGS = {
-    "makespanSeconds": "end",
-    "costUsd": "USD",
+    "makespanSeconds": "last task",
+    "costUsd": "cost",
     "nodeHours": "node hours",
     "slotUtilization": "slots used",
     "failedTasks": "failed tasks",
@@ -28,7 +28,7 @@ _HEADINGS = {
 }
 _USUAL = ("makespanSeconds", "costUsd")
 _NOTHING = Spread(None, None, None, None)
-_STEPS_S = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200)
+_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _DAY_S = 86_400
 
 
@@ -50,8 +50,8 @@ def _needed(own: Sequence[str], others: Sequence[Sequence[str]]) -> int:
 
 
 def heading(one: str | JobEnd) -> str:
-    """Return the heading of a measure."""
-    return f"end of {shortened(one.job_id, 20)}" if isinstance(one, JobEnd) else _HEADINGS[one]
+    """Return the heading of a measure. That of a job's end begins with the job, which a cut heading still names."""
+    return f"{shortened(one.job_id, 20)} ends" if isinstance(one, JobEnd) else _HEADINGS[one]
 
 
 def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
@@ -61,8 +61,10 @@ def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
 
 def text_of(measure: str | JobEnd) -> Callable[[float | None], str]:
     """Return the function that writes a value of a measure; empty text if there is none."""
-    if isinstance(measure, JobEnd) or "econds" in measure:
+    if isinstance(measure, JobEnd) or measure == "makespanSeconds":
         return end_text
+    if "econds" in measure:
+        return duration_text
     return cost_text if measure == "costUsd" else lambda value: "" if value is None else f"{value:,.4g}"
 
 

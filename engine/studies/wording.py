@@ -24,21 +24,26 @@ def interval_text(met: Share) -> str:
 
 
 def end_text(seconds: float | None) -> str:
+    """Return a moment since the start of the run: ``+04:12:00``, ``+1d 02:00:00``; empty if there is none."""
+    return "" if seconds is None else format_clock(round(seconds * SECOND_MS))
+
+
+def duration_text(seconds: float | None) -> str:
     """Return a duration: ``04:12:00``, ``1d 02:00:00``; empty if there is none."""
-    return "" if seconds is None else format_clock(round(seconds * SECOND_MS)).removeprefix("+")
+    return end_text(seconds).removeprefix("+")
 
 
 def cost_text(usd: float | None) -> str:
-    """Return an amount of US dollars, with four decimals below one dollar; empty if there is none."""
+    """Return an amount of US dollars, with four decimals below one dollar: ``$0.6400``; empty if there is none."""
     if usd is None:
         return ""
-    return f"{usd:,.2f}" if usd >= 1 else f"{usd:.4f}"
+    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"
 
 
 def pace_text(done: int, total: int, elapsed_s: float) -> str:
     """Return how fast the runs of a study are played, and when all will be: ``25.3 runs/s  00:00:03 left``."""
     left_s = int((total - done) * elapsed_s / done)
-    return f"{done / elapsed_s:,.1f} runs/s  {end_text(left_s)} left"
+    return f"{done / elapsed_s:,.1f} runs/s  {duration_text(left_s)} left"
 
 
 def _written(variant: VariantSummary) -> str:
@@ -69,4 +74,4 @@ def _named(variant: VariantSummary, values_of: Callable[[VariantSummary], str]) 
 
 def _about(variant: VariantSummary) -> str:
     met = f"{round(variant.met.share * variant.runs):,} of {variant.runs:,} ({interval_text(variant.met)})"
-    return f"{met}, end after {end_text(variant.end_s)}, {cost_text(variant.cost_usd)} USD"
+    return f"{met}, last task ends at {end_text(variant.end_s)}, {cost_text(variant.cost_usd)}"

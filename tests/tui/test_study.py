@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from engine import Simulation, load_scenario
 from engine.studies.measures import summary
 from engine.studies.plan import Run, planned
 from engine.studies.playing import Player, failed_line
@@ -16,10 +17,12 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.studying import NODES, night_dashboard, typed
 from tui.app.commands import palette_entries
+from tui.app.dashboard import Dashboard
 from tui.dialogs.study import StudyScreen
 from tui.dialogs.study_form import StudyForm
 from tui.dialogs.study_runs import VariantRuns
 from tui.settings.options import LIGHT, NO_COLOUR
+from tui.settings.values import Settings
 from tui.viewmodels.study import model
 from tui.viewmodels.study.formulas import formula_request
 from tui.viewmodels.study.names import ValueNames
@@ -96,7 +99,7 @@ def night(tmp_path, monkeypatch):
 def test_table_plot_and_recommendation_are_shown_at_every_size(night, size):
     app, seen = night(), []
     drive(app, "V", lambda app: seen.append(text_of(app)), size=size)
-    assert contains(seen[0], "Study of night", "16 of 16 runs", "Variants 4", "End against cost", "USD")
+    assert contains(seen[0], "Study of night", "16 of 16 runs", "Variants 4", "End against cost", "$")
     assert contains(seen[0], "No variant keeps all expectations", "4 variants, 4 seeds: 16 runs")
     assert contains(seen[0], "targetDedicated", "Pareto")
     assert all(len(each) <= size[0] for each in seen[0])
@@ -166,7 +169,7 @@ def test_rows_are_sorted_by_their_numbers_and_the_cursor_goes_along_the_costs(ni
     drive(app, "V", *["o"] * 5, look, "O", look, "end", "left", look)
     found = app.studies.shown.summary
     by_end = sorted(range(1, 5), key=lambda number: found.variants[number - 1].end_s)
-    assert app.studies.shown.arrangement["sort"] == "End"
+    assert app.studies.shown.arrangement["sort"] == "Last task"
     assert seen[0][0] == by_end
     assert [found.variants[number - 1].end_s for number in seen[1][0]] == [
         found.variants[number - 1].end_s for number in reversed(by_end)
@@ -191,6 +194,32 @@ def test_details_have_the_whole_formula(night):
         lambda app: seen.append(text_of(app)),
     )
     assert contains(seen[0], "formula 1: $TargetDedicatedNodes = 1;", "whatever there is to do")
+
+
+def test_a_wide_table_stands_above_the_plot_with_whole_heads_and_the_cursor_on_the_recommended_variant():
+    app, seen = Dashboard(Simulation(load_scenario("which-formula")), Settings(), plays=False), []
+    look = lambda app: seen.append((text_of(app), app.screen.query_one(Table).key, app.studies.shown.summary))  # noqa: E731
+    drive(app, "V", look, size=(200, 60))
+    lines, key, summary = seen[0]
+    assert contains(
+        lines, "autoScaleEvaluationInterval", " early ends early ends p5–p95 ", " late ends late ends p5–p95 "
+    )
+    assert not contains(lines, "as in t")
+    assert summary.recommended is not None
+    assert key == summary.recommended
+    assert contains(lines, f"› ★ {key} formula")
+    assert not contains(lines, "USD")
+    plot = next(at for at, each in enumerate(lines) if "End against cost" in each)
+    assert plot == len(summary.variants) + 5
+
+
+def test_on_a_small_screen_the_recommendation_is_whole_and_the_axis_has_marks():
+    app, seen = Dashboard(Simulation(load_scenario("nodes-for-a-deadline")), Settings(), plays=False), []
+    drive(app, "V", lambda app: seen.append(text_of(app)), size=(80, 24))
+    assert contains(seen[0], "last task ends at +06:52:51, $8.93.", "left out", "as is")
+    assert sum(" ┤" in each for each in seen[0]) >= 3
+    (legend,) = (each for each in seen[0] if "★ best" in each)
+    assert all(legend.count(mark) == 1 for mark in "★◆◇●○")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -459,7 +488,7 @@ def test_the_editor_studies_its_formula_against_the_present_one(night):
     )
     assert seen[0] == "The formula is the one of the scenario: change it, then study it against that one."
     assert seen[1] == "The service would refuse it."
-    assert contains(seen[2], "2 variants, 2 seeds: 4 runs", "autoScaleFormula", "as in the scenario", "formula 2")
+    assert contains(seen[2], "2 variants, 2 seeds: 4 runs", "autoScaleFormula", "formula 1", "formula 2")
     page, factor = seen[3]
     assert contains(page, "3 variants, 2 seeds", "formula 3")
     assert factor.path == "pools.desk.autoScaleFormula"
@@ -496,7 +525,7 @@ def test_values_have_short_names(night):
     ]
     study = planned(app.session.simulation.scenario, options)
     names = ValueNames(study)
-    assert names.of(study.values(1)) == ["as in the scenario", "1"]
+    assert names.of(study.values(1)) == ["formula 1", "1"]
     assert names.of(study.values(4)) == ["formula 2", "2"]
     assert names.heads == ["autoScaleFormula", "priority"]
 
@@ -532,7 +561,7 @@ def test_costs_grow_to_the_right_and_ends_upwards():
     }
     assert places["●13"][0] < places["◆1"][0] < places["◆2"][0]
     assert places["◆1"][1] < places["◆2"][1] < places["●13"][1]
-    assert "USD" in lines[-1]
+    assert "$4.00" in lines[-1]
 
 
 def test_the_variant_under_the_cursor_is_highlighted_and_has_bars():

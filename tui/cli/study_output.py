@@ -77,7 +77,10 @@ def _spread_text(one: VariantSummary, column: str | JobEnd) -> str:
 
 
 def _legend(summary: StudySummary) -> str:
-    lines = ["Medians over the seeds, below them 5th to 95th percentile."]
+    lines = [
+        "Medians over the seeds, below them 5th to 95th percentile.",
+        "Times with + count from the start. A job ends after its last task, once its releases have ended.",
+    ]
     if summary.has_expectations:
         lines.append("met: runs that kept all expectations, below them the 95 % interval of their share.")
     if len(summary.variants) > 1:

@@ -38,7 +38,7 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
     axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
     axes.set_title(f"{shortened(summary.scenario, _TITLE)}, {len(summary.seeds):,} seeds")
     axes.set_xlabel("cost in US dollars")
-    axes.set_ylabel("end after")
+    axes.set_ylabel("end of the last task")
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(MultipleLocator(time_step_s(high - low, _MOST_TICKS)))
     axes.yaxis.set_major_formatter(lambda seconds, _: end_text(max(0.0, seconds)))

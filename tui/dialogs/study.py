@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import Line
 
 _CLOCK_S = 1.0  # between two updates without news
-_MOST_SAID = 4  # lines below table and plot
+_MOST_SAID = 4  # lines below table and plot, unless the recommendation needs more
 _FRAME = 2  # lines and cells of a frame
 _MOST_TABLE_SHARE = 0.62  # of the width, where table and plot are side by side
 
@@ -133,6 +133,13 @@ class StudyScreen(Modal[None]):
         if self.study.cursor is not None:
             self.query_one(Table).move_to_key(self.study.cursor)
 
+    def _point_out(self, table: Table) -> None:
+        """Move the cursor once to the recommended variant, unless the user has moved it."""
+        best = self.study.summary.recommended if self.study.is_complete else None
+        if best is not None and self.study.cursor is None and table.chosen_key is None:
+            self.study.cursor = best
+            table.move_to_key(best)
+
     def _tick(self) -> None:
         """Show how the time goes by, until the study has ended."""
         if not self.study.background.is_under_way:
@@ -154,6 +161,7 @@ class StudyScreen(Modal[None]):
         self.study.update()
         table = self.query_one(Table)
         table.update()
+        self._point_out(table)
         self._divide(table)
         self._show_lines(table)
         problems = self.study.background.problems
@@ -164,15 +172,19 @@ class StudyScreen(Modal[None]):
     def _divide(self, table: Table) -> None:
         """Give the table the width that it needs, as far as it leaves enough for the plot; stacked, its lines.
 
-        On a low screen there is no plot.
+        They are stacked on a narrow screen, and where the table needs more width and half of the height is enough for
+        its lines. On a low screen there is no plot.
         """
         panes = self.query_one("#study-panes").size
         wanted = max(table.natural_width, int(panes.width * (1 - _MOST_TABLE_SHARE)))
-        divided: tuple[int | str, int | str] = "1fr", min(self._model.count + 1 + _FRAME, panes.height // 2)
+        lines, most_cells = self._model.count + 1 + _FRAME, int(panes.width * _MOST_TABLE_SHARE)
+        is_stacked = not self.has_class("-wide") or (wanted > most_cells and lines <= panes.height // 2)
+        self.set_class(is_stacked, "-stacked")
+        divided: tuple[int | str, int | str] = "1fr", min(lines, panes.height // 2)
         if self.has_class("-low"):
             divided = "1fr", "1fr"
-        elif self.has_class("-wide"):
-            divided = min(wanted, int(panes.width * _MOST_TABLE_SHARE)), "1fr"
+        elif not is_stacked:
+            divided = min(wanted, most_cells), "1fr"
         if divided != self._divided:
             self._divided = divided
             table.styles.width, table.styles.height = divided
@@ -188,8 +200,8 @@ class StudyScreen(Modal[None]):
         self.query_one("#study").border_subtitle = Content(size_text(study.study))
         self.query_one(Plot).update()
         view = self.query_one("#study-said", LinesView)
-        lines = said_lines(study, table.key, session.glyphs, max(20, self.size.width - 4))
-        lines = lines[: _MOST_SAID - self.has_class("-short") - 2 * self.has_class("-low")]
+        most = _MOST_SAID - self.has_class("-short") - 2 * self.has_class("-low")
+        lines = said_lines(study, table.key, session.glyphs, max(20, self.size.width - 4), most)
         view.styles.height = max(1, len(lines))
         view.show(lines)
         is_over = not study.background.is_under_way
@@ -248,6 +260,7 @@ class StudyScreen(Modal[None]):
         background = self.study.background
         if background.is_under_way:
             background.stop()
+            self.update()
             say(self, f"Stopping. {self._keymap.shown('study.stop')} continues.")
         elif background.can_go_on:
             background.go_on()

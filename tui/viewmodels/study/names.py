@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from engine.studies.summary import VariantSummary
 
 _LONGEST = 24  # characters of a value that is shown as it is
-_AS_IS = "as in the scenario"
+_AS_IS, _LEFT_OUT = "as is", "left out"
 _NOUNS = {"autoScaleFormula": "formula", "commandLine": "command"}
+_ANY = "value"
 
 
 class ValueNames:
@@ -60,18 +61,20 @@ def factor_lines(factors: Iterable[Factor]) -> list[str]:
 def _names_of(factor: Factor, root: Tree) -> dict[str, str]:
     """Return the names of the values of a factor, by their texts."""
     own = value_at(root, locate(root, factor.steps).at)
-    noun = _NOUNS.get(factor.steps[-1], "value")
+    noun = _NOUNS.get(factor.steps[-1], _ANY)
     found: dict[str, str] = {}
     for number, one in enumerate(factor.values, start=1):
         written = one.written.plain
         text = flow_text(written)
-        if isinstance(written, str) and len(written) <= _LONGEST and written.isprintable():
+        kind = "formula" if isinstance(written, dict) and "autoScaleFormula" in written else noun
+        if written is None:
+            found[text] = _LEFT_OUT
+        elif isinstance(written, str) and len(written) <= _LONGEST and written.isprintable():
             found[text] = written
         elif len(text) <= _LONGEST:
             found[text] = text
-        elif own is not None and own.plain == one.value.plain:
+        elif kind == _ANY and own is not None and own.plain == one.value.plain:
             found[text] = _AS_IS
         else:
-            kind = "formula" if isinstance(written, dict) and "autoScaleFormula" in written else noun
             found[text] = f"{kind} {number}"
     return found

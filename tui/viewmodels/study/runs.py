@@ -31,7 +31,7 @@ class RunsModel(RowsModel):
     columns = (
         Column("", 1),
         Column(SEED, 6, "the seed", is_right=True, is_whole=True),
-        Column(END, 8, "when the last event was", is_right=True, is_whole=True),
+        Column(END, 9, "when the last task ended", is_right=True, is_whole=True),
         Column(COST, 8, "what the nodes cost", is_right=True, is_whole=True),
         Column(BROKEN, 18, "the expectations that were broken, by number"),
         Column(ERROR, 20, "why the run failed", stretch=True, is_extra=False, from_width=50),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CELLS_FOR_BARS, _ROWS_FOR_BARS = 40, 5  # the room for bars of all variants, and of each of them
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read
 _LEAST_CELLS, _LEAST_ROWS = 16, 4
-_ROWS_FOR_MARK, _CELLS_FOR_MARK = 3, 9  # between two marks of an axis
+_ROWS_FOR_MARK, _CELLS_FOR_MARK = 2, 10  # between two marks of an axis
 _UNICODE = {"upright": "│", "level": "─", "tick": "┤", "foot": "┴", "corner": "└", "line": "·", "cross": "┼"}
 _ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "cross": "+"}
 _ORDER = {glyph: at for at, glyph in enumerate(reversed(VARIANT_GLYPHS))}
@@ -105,7 +105,7 @@ def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int
     costs = [_of(value) for dot in dots for value in (dot.cost.p5, dot.cost.p95)]
     room = rows - 2  # the axis, and its labels
     low_s, high_s = _range(ends, 60.0)
-    step_s = time_step_s(high_s - low_s, max(3, room // _ROWS_FOR_MARK + 1))
+    step_s = time_step_s(high_s - low_s, max(5, room // _ROWS_FOR_MARK))
     margin = max(len(end_text(value)) for value in (low_s, high_s)) + 1
     y = _Scale(low_s, high_s, room)
     x = _Scale(*_range(costs, 0.0), cells - margin - 1)
@@ -135,23 +135,25 @@ def _draw_axes(canvas: Canvas, x: _Scale, y: _Scale, margin: int, step_s: float,
         canvas.put(margin, row, signs["upright"], Role.DIM)
     canvas.put(margin, y.cells, signs["corner"] + signs["level"] * x.cells, Role.DIM)
     mark_s = -(-y.low // step_s) * step_s
+    lowest_free = y.cells - 1  # two marks in one row would hide each other
     while mark_s <= y.high:
         row = y.cells - 1 - y.cell(mark_s)
-        label = end_text(mark_s)
-        canvas.put(margin - 1 - len(label), row, label, Role.DIM)
-        canvas.put(margin, row, signs["tick"], Role.DIM)
+        if row <= lowest_free:
+            label = end_text(mark_s)
+            canvas.put(margin - 1 - len(label), row, label, Role.DIM)
+            canvas.put(margin, row, signs["tick"], Role.DIM)
+            lowest_free = row - 1
         mark_s += step_s
     step_usd = _cost_step(x.high - x.low, max(2, x.cells // _CELLS_FOR_MARK))
     free = 0
     for at in range(int(-(-x.low // step_usd)), int(x.high // step_usd) + 1):
         column = margin + 1 + x.cell(at * step_usd)
         label = cost_text(round(at * step_usd, 9))
-        first = min(column - len(label) // 2, canvas.cells - len(label) - 4)
+        first = min(column - len(label) // 2, canvas.cells - len(label))
         if first > free:
             canvas.put(first, y.cells + 1, label, Role.DIM)
             canvas.put(column, y.cells, signs["foot"], Role.DIM)
             free = first + len(label)
-    canvas.put(canvas.cells - 3, y.cells + 1, "USD", Role.DIM)
 
 
 def _draw_line(canvas: Canvas, places: Sequence[tuple[int, int]], sign: str) -> None:

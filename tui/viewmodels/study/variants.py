@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.scenario.record import flow_text
+from engine.scenario.study import JobEnd
 from engine.studies.labels import heading, shown_measures, spread_of, text_of
 from engine.studies.wording import interval_text
 from tui.viewmodels.lists.columns import Column
@@ -16,7 +17,6 @@ from tui.viewmodels.text.styled import Role, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from engine.scenario.study import JobEnd
     from engine.studies.summary import VariantSummary
     from tui.viewmodels.lists.sorting import SortValues
     from tui.viewmodels.session.session import Session
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NUMBER, MET, RUNS = "#", "Met", "Runs"
 _FACTOR_CELLS = 14
 _LEAST_FACTOR, _LEAST_OF_MANY, _MANY = 12, 6, 3  # cells of a factor, and of each if there are more than so many
-_MEASURE_CELLS, _SPREAD_CELLS = 8, 17
+_MEASURE_CELLS, _SPREAD_CELLS = 9, 19
 _WITHOUT_SPREAD, _MORE_MEASURES, _RUNS_FROM = 60, 70, 40  # from these widths on columns are shown
 
 
@@ -59,9 +59,9 @@ class VariantsModel(RowsModel):
             name = heading(measure)
             from_width = 0 if at < 2 else _MORE_MEASURES
             said = f"{name}: the median over the seeds"
-            yield Column(_capital(name), _MEASURE_CELLS, said, from_width, is_right=True, is_whole=True)
+            yield Column(_head(measure), _MEASURE_CELLS, said, from_width, is_right=True, is_whole=True)
             said = f"{name}: 5th to 95th percentile over the seeds"
-            yield Column(_spread(name), _SPREAD_CELLS, said, max(from_width, _WITHOUT_SPREAD) + at, is_whole=True)
+            yield Column(_spread(measure), _SPREAD_CELLS, said, max(from_width, _WITHOUT_SPREAD) + at, is_whole=True)
         yield Column(RUNS, 4, "runs that have results, and those of them that failed inside", _RUNS_FROM, is_whole=True)
 
     def order(self) -> Sequence[int]:
@@ -127,10 +127,9 @@ class VariantsModel(RowsModel):
         if name in simple:
             return simple[name]
         for measure in self._measures:
-            title = heading(measure)
-            if name == _capital(title):
+            if name == _head(measure):
                 return partial(_median, measure)
-            if name == _spread(title):
+            if name == _spread(measure):
                 return partial(_width, measure)
         at = self.study.names.heads.index(name)
         return lambda one: self.study.names.place(at, one.values)
@@ -146,7 +145,7 @@ class VariantsModel(RowsModel):
             spread, text = spread_of(one, measure), text_of(measure)
             if spread.median is not None:
                 said = f"{text(spread.median)}, {text(spread.p5)} to {text(spread.p95)}"
-                rows.append(row(_capital(heading(measure)), said))
+                rows.append(row(_head(measure), said))
         failed = row("Failed runs", f"{one.errors:,}", Role.FAILED)
         return [Block("Values", values)] * bool(values) + [
             Block("Median, and 5th to 95th percentile over the seeds", (*rows, *([failed] if one.errors else [])))
@@ -159,12 +158,14 @@ class VariantsModel(RowsModel):
             yield path, text if text == name else f"{name}: {text}"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _head(measure: str | JobEnd) -> str:
+    """Return the head of a measure's column. A job's id keeps its letters."""
+    text = heading(measure)
+    return text if isinstance(measure, JobEnd) else text[:1].upper() + text[1:]
 
 
-def _spread(name: str) -> str:
-    return f"{_capital(name)} p5–p95"
+def _spread(measure: str | JobEnd) -> str:
+    return f"{_head(measure)} p5–p95"
 
 
 def _met(one: VariantSummary, role: Role) -> Span:

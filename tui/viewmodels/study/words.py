@@ -26,6 +26,7 @@ HELP_TEXT = (
     "variant is played with the same seeds.\n"
     "What the scenario expects is what a variant has to achieve. The cheapest variant that keeps all expectations in "
     "95 % of its runs is recommended. No other variant is both cheaper and earlier than one with the mark Pareto.\n"
+    "Times with + count from the start. A job ends after its last task, once its releases have ended.\n"
     "Enter lists the runs of a variant, one for each seed, and opens one of them. The numbers are those of "
     "`batchdeck study`."
 )
@@ -57,8 +58,11 @@ def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:
     return line(Span(f" {glyphs.good} {runs}", Role.OK), *errors, *kept)
 
 
-def said_lines(study: StudyModel, cursor: int | None, glyphs: GlyphSet, cells: int) -> list[Line]:
-    """Return the values of the variant under the cursor, and at the end the recommendation."""
+def said_lines(study: StudyModel, cursor: int | None, glyphs: GlyphSet, cells: int, most: int) -> list[Line]:
+    """Return at the end the recommendation, and the values of the variant under the cursor.
+
+    The recommendation is whole; the values have the rest of ``most`` lines.
+    """
     lines: list[Line] = []
     if study.background.state is StudyState.FAILED:
         said = glyphs.text(study.background.reason or "The values of some variants are not valid.")
@@ -70,19 +74,25 @@ def said_lines(study: StudyModel, cursor: int | None, glyphs: GlyphSet, cells: i
         one = study.tally.variant(cursor)
         named = study.names.line_of(one)
         text = glyphs.text(f"Variant {cursor:,}{': ' if named else ''}{named}")
-        lines += [line(Span(f" {each}", Role.DIM)) for each in wrapped(text, cells - 2)]
+        room = max(1 - len(lines), most - len(lines), 0)
+        lines += [line(Span(f" {each}", Role.DIM)) for each in wrapped(text, cells - 2)][:room]
     return lines
 
 
 def legend_line(study: StudyModel, glyphs: GlyphSet) -> Line:
-    """Return what the marks in the plot mean."""
-    marks: list[tuple[tuple[Glyph, ...], str]] = [((VARIANT_PARETO,), "Pareto"), ((VARIANT_KEEPS,), "other")]
+    """Return what the marks in the plot mean, those that are there."""
+    marks: list[tuple[Glyph, str]] = [(VARIANT_PARETO, "Pareto"), (VARIANT_KEEPS, "other")]
     if study.scenario.expect:
-        pareto = (VARIANT_PARETO, VARIANT_PARETO_BREAKS)
-        marks = [(pareto, "Pareto"), ((VARIANT_KEEPS,), "keeps"), ((VARIANT_BREAKS, VARIANT_PARETO_BREAKS), "breaks")]
-    if study.is_complete and study.summary.recommended is not None:
-        marks.insert(0, ((VARIANT_RECOMMENDED,), "best"))
-    return tuple(span for found, word in marks for span in (*map(glyphs.span, found), Span(f" {word} ", Role.DIM)))
+        marks = [
+            (VARIANT_RECOMMENDED, "best"),
+            (VARIANT_PARETO, "Pareto, keeps"),
+            (VARIANT_PARETO_BREAKS, "Pareto, breaks"),
+            (VARIANT_KEEPS, "keeps"),
+            (VARIANT_BREAKS, "breaks"),
+        ]
+    there = {study.glyph(one) for one in study.summary.variants}
+    known = [(glyph, word) for glyph, word in marks if glyph in there]
+    return tuple(span for glyph, word in known for span in (glyphs.span(glyph), Span(f" {word} ", Role.DIM)))
 
 
 def short_progress(study: StudyModel) -> str:
