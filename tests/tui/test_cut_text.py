@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
 from tests.tui.screen_text import after
+from tui.viewmodels.actions.consequences import effect_lines
+from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels.autoscale.formula import numbered
+from tui.viewmodels.autoscale.overview import autoscale_lines
 from tui.viewmodels.frame.header import Transport, breadcrumb
 from tui.viewmodels.lists.columns import Column, layout
 from tui.viewmodels.lists.nodes import NodesModel
@@ -15,8 +20,9 @@ from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.node_map.lenses import Lens
 from tui.viewmodels.node_map.model import NodeMapModel
 from tui.viewmodels.session.session import Session
+from tui.viewmodels.sheets.palette import PaletteEntry, entry_line
 from tui.viewmodels.text.glyphs import GlyphSet
-from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.text.styled import ItemRef, plain, width
 from tui.viewmodels.timeline.bars import Bar, Canvas
 from tui.viewmodels.timeline.columns import TimeColumns
 from tui.viewmodels.timeline.heights import Height
@@ -169,3 +175,53 @@ def test_a_line_that_is_longer_than_its_list_ends_with_an_ellipsis(dashboard_at)
     shown = after(dashboard_at(2000, "terminate-then-delete"), "5", "a", size=(90, 24))
     (said,) = [each for each in shown if "Cancel the failed deletion" in each]
     assert "…" in said
+
+
+@pytest.mark.parametrize(("view", "title"), [("2", "Create a pool"), ("4", "Create a job"), ("0", "Create a job sch")])
+def test_hints_in_empty_fields_stand_whole(dashboard_at, view, title):
+    lines = after(dashboard_at(5), view, "ctrl+n", size=(120, 40))
+    assert any(title in each for each in lines)
+    fields = [each[:60] for each in lines if re.search(r"[│┃] [A-Z][\w ]+ \*? +\(", each[:60])]
+    assert len(fields) > 4
+    assert [each for each in fields if ")" not in each] == []
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_what_a_setting_is_for_is_told_in_whole_parts(dashboard_at, size):
+    lines = after(dashboard_at(5), "s", size=size)
+    theme = next(each for each in lines if "› theme" in each)
+    assert re.search(r"dark +(default +)?colours(; ansi takes the terminal's own sixteen)? *▃?▇? *│", theme)
+    assert any("(dark, light, high-contrast, ansi" in each or "(dark, light," in each for each in lines)
+
+
+def test_effects_have_a_heading_only_where_there_are_any(session_at):
+    lines = {}
+    for action in actions_for(session_at(330), [ItemRef("node", 0)]):
+        lines[action.title] = [plain(each) for each in effect_lines(session_at(330), action, 60)]
+    assert any("Effects" in each for each in lines.values())
+    assert [title for title, each in lines.items() if each and each[-1] == "Effects"] == []
+
+
+def test_a_key_of_the_palette_stands_apart_from_its_title():
+    for key in ("G ctrl+end", "x"):
+        told = plain(entry_line(PaletteEntry("Go to the end", "Of the run.", list, key=key), 60))
+        assert re.match(rf"{re.escape(key)} +Go to the end", told)
+
+
+@pytest.mark.parametrize("cells", [30, 44, 60])
+def test_a_long_line_of_a_formula_is_broken_between_names(cells):
+    text = "waiting = sampled < 70 ? 1 : max($PendingTasks.GetSample(TimeInterval_Minute * 3), $ActiveTasks.Count());"
+    lines = [plain(each)[4:] for each in numbered(text, cells)]
+    assert "".join(lines) == text
+    assert all(len(each) <= cells - 4 for each in lines)
+    for before, behind in pairwise(lines):
+        assert not re.match(r"\w", behind) or not re.search(r"[\w$]$", before)
+
+
+def test_the_history_of_evaluations_stands_below_its_heads_also_on_another_day(session_at):
+    lines = [plain(each) for each in autoscale_lines(session_at(DAY_S + 3600, "a-day-of-autoscaling"), "elastic", 120)]
+    at = next(number for number, each in enumerate(lines) if "dedicated   Spot" in each)
+    rows = lines[at + 1 : at + 6]
+    assert any(re.match(r" +\d\d-\d\d \d\d:\d\d:\d\d ", each) for each in rows)
+    assert {each[lines[at].index("dedicated") - 1] for each in rows} == {" "}
+    assert all(each[lines[at].index("dedicated")].isdigit() for each in rows)

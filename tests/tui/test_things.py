@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -290,9 +291,26 @@ def test_without_dependencies_it_says_so(session_at):
 
 def test_a_click_on_a_tab_finds_it():
     tabs = ("Overview", "Files")
-    bar = plain(tab_bar(tabs, 0))
-    assert [tab_at(tabs, bar.index(each)) for each in tabs] == [0, 1]
-    assert tab_at(tabs, len(bar) + 1) is None
+    bar = plain(tab_bar(tabs, 0, 80))
+    assert [tab_at(tabs, 0, 80, bar.index(each)) for each in tabs] == [0, 1]
+    assert tab_at(tabs, 0, 80, len(bar) + 1) is None
+
+
+def test_tabs_that_have_no_room_are_left_out_whole():
+    tabs = ("Curves", "Overview", "Preparation tasks", "Statistics", "Critical path", "Properties")
+    for present, title in enumerate(tabs):
+        for cells in (22, 40, 60):
+            bar = plain(tab_bar(tabs, present, cells))
+            assert len(bar) <= cells
+            assert f"[{title}]" in bar
+            shown = [each for each in tabs if f" {each} " in bar or f"[{each}]" in bar]
+            assert "".join(shown).replace(" ", "") == re.sub(r"[^A-Za-z]", "", bar)
+            last = tabs.index(shown[-1])
+            assert bar.endswith(">") == (last < len(tabs) - 1)
+            assert bar.startswith("<") == (shown[0] != tabs[0])
+            assert tab_at(tabs, present, cells, len(bar) - 1) == (last + bar.endswith(">"))
+            if bar.startswith("<"):
+                assert tab_at(tabs, present, cells, 0) == tabs.index(shown[0]) - 1
 
 
 def test_the_trail_goes_back_and_forward_and_forgets_what_lay_ahead():

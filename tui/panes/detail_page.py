@@ -30,10 +30,10 @@ class _Tabs(LinesView):
 
     def show_tabs(self, titles: tuple[str, ...], present: int) -> None:
         self._titles, self._present = titles, present
-        self.show([tab_bar(titles, present)])
+        self.show([tab_bar(titles, present, self.size.width)])
 
     def on_click(self, event: events.Click) -> None:
-        number = tab_at(self._titles, event.x)
+        number = tab_at(self._titles, self._present, self.size.width, event.x)
         if number is not None:
             self.post_message(PageView.Turned(number - self._present))
 

@@ -29,13 +29,14 @@ def effect_lines(session: Session, action: Action, cells: int, *, asks: bool = F
     if action.unavailable:
         said = f"Not now: {action.unavailable}. The service would refuse it."
         return [*lines, *(line(Span(each, Role.FAILED)) for each in wrapped(said, cells))]
-    lines.append(line(Span("Effects", Role.STRONG)))
+    heading = line(Span("Effects", Role.STRONG))
+    better_lines, lines = lines, []
     if action.counts:
         touched = f" {session.glyphs.dot} ".join(f"{label}: {number:,}" for label, number in action.counts)
         lines += [line(Span(each, Role.DIM)) for each in wrapped(f"at present   {touched}", cells)]
     for effect in (*action.effects, *(action.choice_effects if asks else ())):
         lines += [line(Span(each)) for each in wrapped(f"{session.glyphs.dot} {session.text(effect)}", cells)]
-    return lines
+    return [*better_lines, heading, *lines] if lines else better_lines
 
 
 def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:

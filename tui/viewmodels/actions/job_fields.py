@@ -57,7 +57,9 @@ def _hook_fields(body: str, section: str, when: str) -> tuple[AnyField, ...]:
 
 
 PREPARATION = (
-    *_hook_fields("jobPreparationTask", "Preparation task", "runs on a node before the job's first task there"),
+    *_hook_fields(
+        "jobPreparationTask", "Preparation task", "runs ahead of tasks; before the job's first task on a node"
+    ),
     Field[Any]("jobPreparationTask.constraints.maxTaskRetryCount", "Retries", "0 if empty; -1 is no limit", read=whole),
     Field[Any](
         "jobPreparationTask.waitForSuccess",
@@ -74,7 +76,7 @@ PREPARATION = (
         options=yes_no_options,
     ),
 )
-RELEASE = _hook_fields("jobReleaseTask", "Release task", "runs at the end of the job where its tasks ran")
+RELEASE = _hook_fields("jobReleaseTask", "Release task", "runs at the end of the job; on each node where its tasks ran")
 
 
 def _count(text: str) -> int:
@@ -87,7 +89,7 @@ def _count(text: str) -> int:
 MOST_NEW_TASKS = 1_000_000
 
 _TASK = (
-    Field[Any](f"{EACH}.id", "Id", "several tasks get a number as well", is_required=True),
+    Field[Any](f"{EACH}.id", "Id", "its name in the job; several tasks get a number as well", is_required=True),
     Field[Any](COUNT, "How many", f"1 to {MOST_NEW_TASKS:,}; several are a task factory", read=_count),
     Field[Any](
         f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number", is_required=True
@@ -95,7 +97,7 @@ _TASK = (
     Field[Any](f"{EACH}.simulate.duration", "Runs for", f"{DURATION}; in the simulation", read=duration_or_value),
     Field[Any](f"{EACH}.simulate.exitCode", "Exit code", "0 if empty; {0: 0.9, 1: 0.1} draws one", read=whole_or_value),
     Field[Any](f"{EACH}.requiredSlots", "Required slots", "1 if empty; task slots on the node", read=whole),
-    Field[Any](f"{EACH}.dependsOn.taskIds", "Depends on", "ids of tasks, separated by blanks", read=words),
+    Field[Any](f"{EACH}.dependsOn.taskIds", "Depends on", "ids of tasks; separated by blanks", read=words),
     Field[Any](f"{EACH}.constraints.maxTaskRetryCount", "Retries", "the job's if empty; -1 is no limit", read=whole),
     Field[Any](f"{EACH}.constraints.maxWallClockTime", "Time limit", f"no limit if empty; {DURATION}", read=duration),
 )

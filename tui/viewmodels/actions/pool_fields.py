@@ -103,7 +103,7 @@ _FILL = Field[Any](
     options=one_of("", "spread", "pack"),
 )
 _START = (
-    Field[Any]("startTask.commandLine", "Command line", "runs on each node whenever it starts", section="Start task"),
+    Field[Any]("startTask.commandLine", "Command line", "runs at each start of a node", section="Start task"),
     Field[Any]("startTask.simulate.duration", "Runs for", f"{DURATION}; in the simulation", read=duration_or_value),
     Field[Any](
         "startTask.waitForSuccess",
@@ -117,7 +117,7 @@ _PACKAGES = Field[Any](
     "applicationPackageReferences", "Packages", "such as: pricer 1.2, tools; installed on each node", read=packages
 )
 _CERTIFICATES = Field[Any](
-    "certificateReferences", "Certificates", "thumbprints of certificates of the account", read=thumbprints
+    "certificateReferences", "Certificates", "their thumbprints; of certificates of the account", read=thumbprints
 )
 
 POOL_FIELDS: tuple[AnyField, ...] = (
@@ -131,7 +131,7 @@ POOL_FIELDS: tuple[AnyField, ...] = (
     ),
     Field("targetDedicatedNodes", "Dedicated nodes", "how many to have", read=whole, section="Scale"),
     Field("targetLowPriorityNodes", "Spot nodes", "how many to have; cheaper, may be preempted", read=whole),
-    FormulaField("autoScaleFormula", "Autoscale formula", "instead of both: $TargetDedicatedNodes = 4;"),
+    FormulaField("autoScaleFormula", "Autoscale formula", "instead of numbers; such as $TargetDedicatedNodes = 4;"),
     Field("resizeTimeout", "Resize timeout", f"PT15M if empty; at least PT5M; {DURATION}", read=duration),
     replace(_SLOTS, section="Tasks on its nodes"),
     _FILL,
@@ -148,7 +148,7 @@ POOL_FIELDS: tuple[AnyField, ...] = (
     DISPLAY_NAME,
 )
 
-_WITHOUT_NODES = "only while the pool has no nodes"
+_WITHOUT_NODES = "only while it has no nodes"
 POOL_CHANGES: tuple[AnyField, ...] = (
     *_START,
     replace(_PACKAGES, section="Installed"),

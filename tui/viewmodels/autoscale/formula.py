@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 
 from engine.autoscale import METRICS, OPTION, TARGETS
 from tui.viewmodels.text.styled import Line, Role, Span, wrapped
@@ -21,6 +21,7 @@ _PIECE = re.compile(
     r"|(?P<other>\s+|[0-9.]+|.)",
     re.ASCII,
 )
+_WORD = re.compile(r"\s+|\S+")
 _ROLES = {"comment": Role.DIM, "string": Role.OK, "called": Role.DERIVED, "other": Role.PLAIN}
 _NUMBER_CELLS = 4
 
@@ -68,19 +69,18 @@ def numbered(text: str, cells: int, fault: tuple[Position, str] | None = None) -
 
 
 def _broken(spans: Line, room: int) -> list[Line]:
-    """Return a line in pieces of at most ``cells`` cells."""
+    """Return a line in pieces of at most ``room`` cells, each as many whole names, numbers and words as fit."""
     pieces: list[list[Span]] = [[]]
     left = room
     for span in spans:
-        for letter in span.text:
-            if cell_len(letter) > left:
+        for word in _WORD.findall(span.text):
+            if cell_len(word) > left and left < room:
                 pieces.append([])
                 left = room
-            left -= cell_len(letter)
-            if pieces[-1] and pieces[-1][-1].role is span.role:
-                pieces[-1][-1] = span._replace(text=pieces[-1][-1].text + letter)
-            else:
-                pieces[-1].append(span._replace(text=letter))
+            whole, *parts = chop_cells(word, left) if cell_len(word) > left else [word]
+            pieces[-1].append(span._replace(text=whole))
+            pieces += [[span._replace(text=part)] for part in parts]
+            left = (room if parts else left) - cell_len(parts[-1] if parts else whole)
     return [tuple(piece) for piece in pieces]
 
 

@@ -128,8 +128,11 @@ def _history(session: Session, page: ScalePage, cells: int) -> list[Line]:
     first, last = session.clock(runs[0].when_ms), session.clock(runs[-1].when_ms)
     lines = [line(Span("History", Role.STRONG), Span(f"  {first} to {last}, most: {most}", Role.DIM))]
     lines += [(Span(f"{name:<{_LABEL_CELLS}}", Role.DIM), *spans) for name, spans in rows.items()]
-    lines.append(line(Span(f"{'':<{_LABEL_CELLS}}time      dedicated   Spot     result", Role.DIM)))
-    return [*lines, *(_row(session, run) for run in reversed(runs[-_MOST_ROWS:]))]
+    listed = runs[-_MOST_ROWS:]
+    cells_of_time = max(len(session.clock(run.when_ms)) for run in listed) + 1
+    heads = f"{'':<{_LABEL_CELLS}}{'time':<{cells_of_time}} dedicated   Spot     result"
+    lines.append(line(Span(heads, Role.DIM)))
+    return [*lines, *(_row(session, run, cells_of_time) for run in reversed(listed))]
 
 
 def _wanted(run: AutoScaleRun) -> int:
@@ -146,11 +149,11 @@ def _level(glyphs: GlyphSet, value: int, most: int) -> str:
     return levels[-(-value * (len(levels) - 1) // most)] if value else glyphs.rest
 
 
-def _row(session: Session, run: AutoScaleRun) -> Line:
+def _row(session: Session, run: AutoScaleRun, cells_of_time: int) -> Line:
     arrow = session.glyphs.arrow
     dedicated = f"{run.current_dedicated} {arrow} {run.target_dedicated}"
     spot = f"{run.current_spot} {arrow} {run.target_spot}" if run.current_spot or run.target_spot else ""
-    when = f"{session.clock(run.when_ms):<{_LABEL_CELLS}} {dedicated:<11} {spot:<8} "
+    when = f"{session.clock(run.when_ms):<{cells_of_time}} {dedicated:<11} {spot:<8} "
     if run.error is not None:
         result = Span(run.error.code, Role.FAILED)
     else:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef, Kind
 
 _HEADING_ROWS = 2  # a title and the line above it
+_TAB_SIDES = 2  # cells around a title
 _LEAST_BELOW = 3  # rows of another tab; fewer say nothing
 
 Page = tuple[str, "Callable[[int], Sequence[Line]]"]
@@ -97,21 +98,39 @@ class DetailModel(ABC):
         return found
 
 
-def tab_bar(tabs: Sequence[str], present: int) -> Line:
-    """Return the titles of the tabs; the present one is highlighted."""
-    spans: list[Span] = [Span(" ")]
-    for number, title in enumerate(tabs):
+def tab_bar(tabs: Sequence[str], present: int, cells: int) -> Line:
+    """Return the titles of the tabs, the present one highlighted; where not all have room, whole ones around it."""
+    shown = _shown_tabs(tabs, present, cells)
+    spans: list[Span] = [Span("<" if shown.start else " ", Role.DIM)]
+    for number in shown:
         is_present = number == present
-        text = f"[{title}]" if is_present else f" {title} "
+        text = f"[{tabs[number]}]" if is_present else f" {tabs[number]} "
         spans.append(Span(text, Role.STRONG if is_present else Role.DIM, is_underlined=is_present))
-    return tuple(spans)
+    return (*spans, Span(">", Role.DIM)) if shown.stop < len(tabs) else tuple(spans)
 
 
-def tab_at(tabs: Sequence[str], cell: int) -> int | None:
-    """Return the tab at a cell of ``tab_bar``, or None."""
+def tab_at(tabs: Sequence[str], present: int, cells: int, cell: int) -> int | None:
+    """Return the tab at a cell of ``tab_bar``, a hidden one at the mark that stands for it, or None."""
+    shown = _shown_tabs(tabs, present, cells)
+    if cell == 0 and shown.start:
+        return shown.start - 1
     at = 1
-    for number, title in enumerate(tabs):
-        if at <= cell < at + len(title) + 2:
+    for number in shown:
+        if at <= cell < at + len(tabs[number]) + _TAB_SIDES:
             return number
-        at += len(title) + 2
-    return None
+        at += len(tabs[number]) + _TAB_SIDES
+    return shown.stop if cell == at and shown.stop < len(tabs) else None
+
+
+def _shown_tabs(tabs: Sequence[str], present: int, cells: int) -> range:
+    """Return the tabs that have room: the first ones, or those up to the present one."""
+    wide = [len(title) + _TAB_SIDES for title in tabs]
+    if sum(wide) + 1 <= cells:
+        return range(len(tabs))
+    room, first = cells - 2, 0
+    while first < present and sum(wide[first : present + 1]) > room:
+        first += 1
+    stop = present + 1
+    while stop < len(tabs) and sum(wide[first : stop + 1]) <= room:
+        stop += 1
+    return range(first, stop)

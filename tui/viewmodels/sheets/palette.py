@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _WORD = re.compile(r"[a-z0-9']+")
-_KEY_CELLS = 10
+_KEY_CELLS = 12
 _TITLE_SHARE = 0.45
 _WIDE = 70  # cells; narrower palettes show no explanations
 # How well a typed word fits: the whole word or its beginning, in the title, the further words, or the explanation.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tui.settings.options import OPTIONS, Value
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from tui.settings.values import Settings, ViewValue
 
+_PART = re.compile(r"(?=; | \()")  # ahead of each further part of a purpose
+_WIDE = 90  # cells; narrower lists leave out where a value comes from
 _NAME_CELLS, _VALUE_CELLS, _SOURCE_CELLS = 24, 16, 14
 
 
@@ -62,16 +65,30 @@ def entry_lines(found: Sequence[SettingEntry], cells: int) -> list[tuple[int, Li
             kind = entry.kind
             lines += [(-1, ())] if lines else []
             lines.append((-1, line(Span(_HEADINGS[kind], Role.STRONG))))
-        rest = max(0, cells - _NAME_CELLS - _VALUE_CELLS - _SOURCE_CELLS - 3)
-        is_default = entry.source == Source.DEFAULT.value
+        is_default, is_narrow = entry.source == Source.DEFAULT.value, cells < _WIDE
+        source = (
+            [] if is_narrow else [Span(fit(entry.source, _SOURCE_CELLS) + " ", Role.DIM if is_default else Role.PLAIN)]
+        )
+        rest = max(0, cells - _NAME_CELLS - _VALUE_CELLS - 2 - (0 if is_narrow else _SOURCE_CELLS + 1))
         spans = [
             Span(fit(entry.name, _NAME_CELLS) + " "),
             Span(fit(entry.value, _VALUE_CELLS) + " ", Role.KEY),
-            Span(fit(entry.source, _SOURCE_CELLS) + " ", Role.DIM if is_default else Role.PLAIN),
-            Span(fit(entry.said, rest), Role.DIM),
+            *source,
+            Span(fit(_in_short(entry, rest), rest), Role.DIM),
         ]
         lines.append((number, line(*spans)))
     return lines
+
+
+def _in_short(entry: SettingEntry, cells: int) -> str:
+    """Return a purpose as far as whole parts of it have room; the rest is told once the cursor is there."""
+    parts = _PART.split(entry.said)
+    found = parts[0]
+    for part in parts[1:]:
+        if len(found) + len(part) > cells:
+            break
+        found += part
+    return found
 
 
 def next_value(name: str, value: Value, by: int, speeds: Sequence[float]) -> Value:
