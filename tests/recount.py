@@ -101,6 +101,7 @@ def _check_job(sim, recount, row, found):
         ended_ms = world.jobs[row].end_ms
         has_ended = ended_ms is not None and ended_ms < end_ms
         assert found.waiting[number] == (0 if has_ended else states[TaskState.ACTIVE] + states[TaskState.PREPARING])
+        assert found.preparing[number] == (0 if has_ended else states[TaskState.PREPARING])
         assert found.running[number] == states[TaskState.RUNNING]
         for rate, has_failed in ((found.succeeded_a_minute, False), (found.failed_a_minute, True)):
             done = there.done[row, has_failed] - earlier.done[row, has_failed]

@@ -11,7 +11,7 @@ from engine import Simulation, load_scenario
 from engine.base.units import HOUR_MS
 from engine.views.series.series import Window
 from tui.panes.curves import Curves
-from tui.viewmodels.curves.charts import compact
+from tui.viewmodels.curves.charts import charts_of, compact
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.curves.plot import Layer, Style, nice_top, plot, stretched
 from tui.viewmodels.session.session import Session
@@ -126,6 +126,27 @@ def test_the_readings_are_the_numbers_of_now():
     assert "─ 2 target" in text
     assert "2 of other jobs" in text
     assert "4 waiting" in text
+
+
+@pytest.mark.parametrize("name", ["job-prep-release-sample", "preparation-fails-on-one-node"])
+def test_the_scale_reaches_the_numbers_of_now(name):
+    simulation = Simulation(load_scenario(name))
+    session = Session(simulation)
+    while not simulation.finished and simulation.step():
+        session.update()
+        for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40):
+            numbers = [int(each.text) for each in chart.readings if each.text.isdecimal() and each.layer is not None]
+            assert not chart.is_count or chart.top >= max(numbers, default=0)
+
+
+def test_tasks_that_prepare_are_told_apart_from_those_that_wait():
+    model = model_at("preparation-fails-on-one-node", 119_000)
+    progress = model._session.job(model._session.job_id).phases.tasks
+    assert progress.active > 0
+    assert progress.preparing > 0
+    text = "\n".join(text_of(model, 70, 30))
+    assert f"{progress.active} waiting" in text
+    assert f"{progress.preparing} preparing" in text
 
 
 def test_the_times_of_the_window_stand_below():

@@ -121,9 +121,16 @@ def test_all_jobs_together_are_the_sum_of_the_jobs():
     jobs = [series.of_job(job.id, Window.ALL, 50) for job in sim.world.jobs.present()]
     together = series.of_job(None, Window.ALL, 50)
     assert sum(together.running) > 0
-    for measure in ("waiting", "running", "succeeded_a_minute", "preparing_nodes", "preparation_s"):
+    for measure in ("waiting", "running", "preparing", "succeeded_a_minute", "preparation_s"):
         sums = [sum(each) for each in zip(*(getattr(job, measure) for job in jobs), strict=True)]
         assert all(map(math.isclose, getattr(together, measure), sums))
+
+
+def test_a_short_preparation_has_its_full_height_however_wide_the_columns_are():
+    sim = finished("preparation-fails-everywhere")
+    job = next(iter(sim.world.jobs.rows))
+    series = RunSeries(sim)
+    assert [max(series.of_job(job.id, Window.ALL, columns).preparing_nodes) for columns in (2, 10, 200)] == [2, 2, 2]
 
 
 def test_acc_10_a_job_that_fills_its_nodes_costs_what_they_cost_meanwhile():

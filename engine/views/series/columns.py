@@ -56,10 +56,10 @@ def means(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[floa
     return [(sums[end - begin] - sums[start - begin]) / (end - start) for start, end in pairwise(axis.edges)]
 
 
-def level_means(axis: Axis, level: Level) -> list[float]:
-    """Return the mean of a level over each column."""
-    areas = [level.area(edge * axis.every_ms) for edge in axis.edges]
-    return rates(axis, areas)
+def peaks(axis: Axis, level: Level) -> list[int]:
+    """Return the highest value of a level in each column: a mean would hide what is short."""
+    moments = (edge * axis.every_ms for edge in axis.edges)
+    return [level.highest(begin_ms, end_ms)[0] for begin_ms, end_ms in pairwise(moments)]
 
 
 def rates(axis: Axis, values: Sequence[float]) -> list[float]:

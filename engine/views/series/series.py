@@ -12,7 +12,7 @@ from engine.state.tasks import RUNNING
 from engine.views.log.reader import Cuts
 from engine.views.series.buckets import Buckets
 from engine.views.series.changes import ALL, ChangeCounter, Measure
-from engine.views.series.columns import Axis, in_a_minute, level_means, means, rates
+from engine.views.series.columns import Axis, in_a_minute, means, peaks, rates
 from engine.views.series.levels import RareLevels
 
 if TYPE_CHECKING:
@@ -50,14 +50,15 @@ class PoolSeries(NamedTuple):
 
 
 class JobSeries(NamedTuple):
-    """The tasks of a job, or of all jobs: means over each column, and rates."""
+    """The tasks of a job, or of all jobs: means over each column, and rates. Of preparing nodes it is the most."""
 
     axis: Axis
     waiting: Sequence[float]  # tasks in state active or preparing; none of a job that has ended
+    preparing: Sequence[float]  # of the waiting tasks: those in state preparing
     running: Sequence[float]
     succeeded_a_minute: Sequence[float]  # in the minute before the end of each column, or on average if it is longer
     failed_a_minute: Sequence[float]
-    preparing_nodes: Sequence[float]
+    preparing_nodes: Sequence[int]  # the highest number in each column
     preparation_s: Sequence[float]  # so far on all nodes, at the end of each column
 
 
@@ -283,7 +284,7 @@ class RunSeries:
         buckets, axis = self._axis(window, columns)
         job = None if job_id is None else self._simulation.world.jobs.find(job_id)
         if job_id is not None and job is None:
-            return JobSeries(Axis(0, ()), (), (), (), (), (), ())
+            return JobSeries(Axis(0, ()), (), (), (), (), (), (), ())
         row = ALL if job is None else job.row
         waiting, preparing, running = (
             means(axis, buckets, measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
@@ -293,14 +294,15 @@ class RunSeries:
         )
         level = self._levels.preparing[row]
         ended_ms = _EVERYTHING if job is None or job.end_ms is None else job.end_ms  # what has ended waits for nothing
-        ends = (end * axis.every_ms for end in axis.edges[1:])
+        ends = [end * axis.every_ms for end in axis.edges[1:]]
         return JobSeries(
             axis,
             [sum(each) if end <= ended_ms else 0.0 for *each, end in zip(waiting, preparing, ends, strict=True)],
+            [each if end <= ended_ms else 0.0 for each, end in zip(preparing, ends, strict=True)],
             running,
             succeeded,
             failed,
-            level_means(axis, level),
+            peaks(axis, level),
             [level.area(edge * axis.every_ms) / SECOND_MS for edge in axis.edges[1:]],
         )
 

@@ -43,12 +43,13 @@ class Chart(NamedTuple):
     readings: Sequence[Reading]
     is_count: bool  # of things: the scale has whole numbers only
     label: Callable[[float], str]
+    now: float = 0  # the value at this moment, which may be above all columns: these are means
 
     @property
     def top(self) -> float:
-        """The highest value."""
+        """The highest value that is drawn or read."""
         sums = (sum(column) for column in zip(*(layer.values for layer in self.layers), strict=True))
-        return max(max(sums, default=0), max(self.line.values, default=0) if self.line else 0)
+        return max(self.now, max(sums, default=0), max(self.line.values, default=0) if self.line else 0)
 
 
 def compact(value: float) -> str:
@@ -128,7 +129,8 @@ def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int)
     ]
     target = pool.target_dedicated + pool.target_spot
     readings.append(Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1))
-    return [Chart("Nodes", values.axis, layers, Layer("target", Role.STRONG, values.target), readings, True, compact)]
+    line, now = Layer("target", Role.STRONG, values.target), max(target, sum(kinds[kind] for kind in present))
+    return [Chart("Nodes", values.axis, layers, line, readings, True, compact, now)]
 
 
 def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
@@ -169,31 +171,28 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     rates = [Layer("succeeded", Role.OK, values.succeeded_a_minute)]
     if tasks.failed or any(values.failed_a_minute):
         rates.append(Layer("failed", Role.FAILED, values.failed_a_minute))
-    waiting = tasks.active + tasks.preparing if job.end_ms is None else 0
+    active, preparing = (tasks.active, tasks.preparing) if job.end_ms is None else (0, 0)
+    waiting = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
+    waiting_layers, waiting_now = [Layer("waiting", Role.OFF, waiting)], [Reading(f"{active:,}", "waiting", 0)]
+    if preparing or any(values.preparing):
+        waiting_layers.append(Layer("preparing", Role.PREPARING, values.preparing))
+        waiting_now.append(Reading(f"{preparing:,}", "preparing", 1))
     latest = [compact(round(layer.values[-1], 1) if layer.values else 0) for layer in rates]
     done = [Reading(latest[0], "a minute", 0)]
     if len(rates) > 1:
         done.append(Reading(f"{tasks.failed:,}", "failed", 1))
     found = [
-        Chart("Running tasks", values.axis, running, None, readings, True, compact),
-        Chart(
-            "Waiting tasks",
-            values.axis,
-            (Layer("waiting", Role.OFF, values.waiting),),
-            None,
-            [Reading(f"{waiting:,}", "waiting", 0)],
-            True,
-            compact,
-        ),
+        Chart("Running tasks", values.axis, running, None, readings, True, compact, session.series.running_tasks()),
+        Chart("Waiting tasks", values.axis, waiting_layers, None, waiting_now, True, compact, active + preparing),
         Chart("Tasks completed a minute", values.axis, rates, None, done, False, compact),
     ]
     if job.phases.preparation.is_specified:
         spent_ms = session.series.preparation_ms(job_id)
-        preparing = Layer("preparing", Role.PREPARING, values.preparing_nodes)
+        nodes = Layer("preparing", Role.PREPARING, values.preparing_nodes)
         prepare = sum(job.phases.preparation[status] for status in _RUNS)
         told = [
             Reading(f"{prepare:,}", "node" if prepare == 1 else "nodes", 0),
             Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all"),
         ]
-        found.append(Chart("Preparing nodes", values.axis, (preparing,), None, told, True, compact))
+        found.append(Chart("Preparing nodes", values.axis, (nodes,), None, told, True, compact, prepare))
     return found
