@@ -162,3 +162,13 @@ def test_the_footer_names_its_key(dashboard_at):
 
 def test_words_of_a_command_line_are_explained(entries):
     assert plain(entry_line(fitting(entries, "bookmark")[0], 110)).split()[0] == "B"
+
+
+def test_on_a_narrow_screen_commands_are_explained_too(entries):
+    found = fitting(entries, "cost")
+    assert "Statistics" in [each.title for each in found]
+    for entry in found:
+        told = plain(entry_line(entry, 68))
+        assert width(entry_line(entry, 68)) <= 68
+        assert entry.title in told
+        assert entry.about[:10] in told

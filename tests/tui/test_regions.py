@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.tui.conftest import SOON_S
-from tests.tui.screen_text import text_of
+from tests.tui.screen_text import after, contains, text_of
 from tui.widgets.regions import Regions
 
 
@@ -75,3 +75,11 @@ def test_panes_take_the_room_of_the_welcome_when_it_goes(dashboard_at):
     wanted, found = after_all(app, "f13", size=(80, 24))
     assert found == wanted
     assert max(y + height for _, y, _, height in found.values()) == 23
+
+
+@pytest.mark.parametrize("introduces", [True, False])
+def test_on_a_low_screen_the_welcome_leaves_room_for_every_phase(dashboard_at, introduces):
+    lines = after(dashboard_at(0, "preparation-fails-on-one-node", introduces=introduces), size=(80, 24))
+    assert contains(lines, "Preparation fails for good on node 1") == introduces
+    assert contains(lines, "ctrl+o opens another scenario  any key closes this") == introduces
+    assert contains(lines, "  Prep    ", "  Tasks   ", "  Release ", "sample-3")

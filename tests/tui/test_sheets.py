@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import drive
+from tests.tui.screen_text import contains, text_of
 from tui.dialogs.sheet import Sheet, SheetText
 from tui.viewmodels.text.styled import line
 
@@ -35,3 +36,17 @@ def test_a_sheet_is_as_high_as_its_text(dashboard_at, size, lines):
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_a_long_sheet_leaves_a_line_of_the_screen_above_and_below(dashboard_at, size):
     assert heights(dashboard_at, 500, size) == size[1] - MARGIN
+
+
+@pytest.mark.parametrize(("lines", "has_more"), [(60, True), (5, False)])
+def test_a_sheet_that_is_longer_than_the_screen_says_how_to_scroll(dashboard_at, lines, has_more):
+    seen = []
+    texts = [line(f"line {number}") for number in range(lines)]
+    drive(
+        dashboard_at(LATER_S),
+        lambda app: app.push_screen(Sheet("Title", lambda _: texts)),
+        lambda app: seen.extend(text_of(app)),
+        size=(80, 24),
+    )
+    assert contains(seen, "esc close")
+    assert contains(seen, "space scrolls  esc close") == has_more

@@ -9,6 +9,7 @@ from tui.settings.key_help import when_of, words_of
 from tui.settings.options import OPTIONS
 from tui.viewmodels.actions.action_search import offered_actions
 from tui.viewmodels.actions.menu import NEW
+from tui.viewmodels.detail_pages.job import CRITICAL_PATH_TAB, STATISTICS_TAB
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.sheets.palette import PaletteEntry
 from tui.viewmodels.sheets.scenarios import NEW_EMPTY
@@ -79,6 +80,18 @@ def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
         "Quotas and their use, applications, certificates.",
         main.show_account,
         words="quota limits cores packages subscription",
+    )
+    yield PaletteEntry(
+        "Statistics",
+        "Run and waiting times, failures and cost of the job.",
+        partial(main.show_job_tab, STATISTICS_TAB),
+        words="cost money price usd durations p50 p95 percentiles slowest",
+    )
+    yield PaletteEntry(
+        "Critical path",
+        "The chain of tasks that decides when the job ends.",
+        partial(main.show_job_tab, CRITICAL_PATH_TAB),
+        words="late longest bottleneck dependencies chain",
     )
     storage = partial(main.show_account, "Storage")
     yield PaletteEntry(

@@ -86,7 +86,8 @@ class SettingsScreen(Modal[None]):
         self._entries = entries(self._configurable.settings, self._configurable.listed_keys())
         choices = self.query_one(Choices)
         choices.pointer = self._configurable.session.glyphs.cursor
-        choices.show(entry_lines(self._entries, choices.size.width - Choices.POINTER_CELLS))
+        cells = choices.size.width - Choices.POINTER_CELLS - 1  # beside the scrollbar
+        choices.show(entry_lines(self._entries, cells))
         self._explain()
 
     def _explain(self) -> None:

@@ -91,7 +91,9 @@ class Sheet(Modal[None]):
         """Make the text anew, and the sheet as high as it is, if the screen has room for that."""
         text = self.query_one(SheetText)
         text.update()
-        self.query_one(".sheet").styles.height = min(len(text.lines) + _BORDERS, self.size.height - _MARGIN)
+        whole, room = len(text.lines) + _BORDERS, self.size.height - _MARGIN
+        self.query_one(".sheet").styles.height = min(whole, room)
+        text.border_subtitle = f"space scrolls  {self._keys}" if whole > room else self._keys
 
     def show_again(self) -> None:
         """Make the text anew."""

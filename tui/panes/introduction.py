@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.content import Content
+
 from tui.viewmodels.text.styled import Line, Role, Span, line, width, wrapped
 from tui.widgets.lines import LinesView
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from tui.settings.keymap import Keymap
 
 _SIDES = 4  # cells of frame and padding
+_LOW = 30  # lines; on a lower screen the key that the hints do not name stands in the title, with no frame
 _GAP = "   "
 _KEYS = (
     ("time.play", "runs it, in about a minute"),
@@ -22,6 +25,7 @@ _KEYS = (
     ("scenario.open", "opens another scenario"),
     ("help", "helps"),
 )
+_CLOSES = "any key closes this"
 
 
 class Introduction(LinesView):
@@ -34,8 +38,6 @@ class Introduction(LinesView):
         self._about = about
 
     def on_mount(self) -> None:
-        self.border_title = "Welcome"
-        self.border_subtitle = "any key closes this"
         self._fill(self.app.size.width)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -43,9 +45,15 @@ class Introduction(LinesView):
         self._fill(event.size.width + _SIDES)
 
     def _fill(self, outer_cells: int) -> None:
-        cells = max(1, outer_cells - _SIDES)
+        cells, is_low = max(1, outer_cells - _SIDES), self.app.size.height < _LOW
+        self.set_class(is_low, "-low")
+        another = f"{self._keymap.shown('scenario.open')} opens another scenario"
+        self.border_title = Content(f"Welcome  {another}  {_CLOSES}" if is_low else "Welcome")
+        self.border_subtitle = "" if is_low else _CLOSES
         about = [line(Span(each, Role.STRONG)) for each in wrapped(self._about, cells)] if self._about else []
-        keys = [line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in _KEYS]
+        keys = [
+            line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in _KEYS if not is_low or not about
+        ]
         self.show([*about, *_flowing(keys, cells)])
 
     def on_click(self, event: events.Click) -> None:

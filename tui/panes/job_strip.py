@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import Line
 
 _POINTER_CELLS = 2
+_PHASES = 3  # of a job: preparation, tasks and release
 _TITLE_CELLS = 8  # of the frame beside its title
 
 
@@ -58,9 +59,9 @@ class JobStrip(RowsView):
         return self.model.row
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
-        """Return the rows for the jobs that are worth a line."""
-        lines = self.model.line_count() + self.gutter.height
-        return Wish(min(3, lines), lines, lines)
+        """Return the rows for the jobs that are worth a line; of a single job those of its phases at least."""
+        lines, frame = self.model.line_count(), self.gutter.height
+        return Wish(min(_PHASES if self.model.is_single else 1, lines) + frame, lines + frame, lines + frame)
 
     def update(self) -> None:
         """Read the jobs again, and draw the lines that have changed."""

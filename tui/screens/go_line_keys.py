@@ -93,8 +93,8 @@ class GoLineKeys(SearchKeys):
             MESSAGES: partial(self.call_later, self.run_action, "app.messages"),
             REQUESTS: partial(self.call_later, self.run_action, "app.requests"),
             STORAGE: partial(self.show_account, "Storage"),
-            STATISTICS: partial(self._show_job_tab, STATISTICS_TAB),
-            CRITICAL_PATH: partial(self._show_job_tab, CRITICAL_PATH_TAB),
+            STATISTICS: partial(self.show_job_tab, STATISTICS_TAB),
+            CRITICAL_PATH: partial(self.show_job_tab, CRITICAL_PATH_TAB),
             SETTINGS: partial(self.call_later, self.run_action, "app.settings"),
             THEME: partial(self.call_later, self.run_action, "app.settings"),
         }
@@ -166,7 +166,7 @@ class GoLineKeys(SearchKeys):
         """Open the page of the account at one of its tabs."""
         self.open_subject(ACCOUNT_ITEM, AccountDetailModel.TABS.index(tab))
 
-    def _show_job_tab(self, title: str) -> None:
+    def show_job_tab(self, title: str) -> None:
         """Open a tab of the page of the job in focus."""
         job = self.session.job_id
         if self.session.job(job) is None:

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
 from tui.viewmodels.text.styled import Line, Role, Span, clip, fit, line
 
 if TYPE_CHECKING:
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[a-z0-9']+")
 _KEY_CELLS = 12
 _TITLE_SHARE = 0.45
-_WIDE = 70  # cells; narrower palettes show no explanations
+_WIDE = 70  # cells
+_LEAST_ABOUT = 12  # cells; less of an explanation says nothing
 # How well a typed word fits: the whole word or its beginning, in the title, the further words, or the explanation.
 _WHOLE_TITLE, _BEGINS_TITLE, _WHOLE_WORDS, _BEGINS_WORDS, _WHOLE_ABOUT, _BEGINS_ABOUT, _WITHIN_TITLE = (
     *(100, 80, 70, 50),
@@ -88,8 +91,9 @@ def entry_line(entry: PaletteEntry, cells: int) -> Line:
     """Return an entry in one line: key, title, and what it is good for."""
     key = Span(fit(entry.key, _KEY_CELLS), Role.KEY)
     role = Role.PLAIN if entry.is_possible else Role.OFF
-    if cells < _WIDE:
-        return line(key, Span(clip(entry.title, cells - _KEY_CELLS), role))
     title_cells = round(cells * _TITLE_SHARE)
-    about = clip(entry.about, cells - _KEY_CELLS - title_cells)
+    if cells < _WIDE:  # a long title stands whole, and takes room from its explanation
+        title_cells = min(max(title_cells, cell_len(entry.title) + 2), cells - _KEY_CELLS)
+    rest = cells - _KEY_CELLS - title_cells
+    about = clip(entry.about, rest) if rest >= _LEAST_ABOUT else ""
     return line(key, Span(fit(entry.title, title_cells - 2) + "  ", role), Span(about, Role.DIM))
