@@ -108,7 +108,7 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
     assert first.of("nodes")["descending"]
     assert first.of("nodes")["details"] is False
     assert first.of("tasks")["filter"] == "state:completed"
-    assert first.of("tasks")["only_failed"]
+    assert "only_failed" not in first.of("tasks")  # elsewhere it would hide what nobody has looked at
     assert first.of("timeline")["rows"] == "tasks"
     again = dashboard_at(LATER_S, settings=Settings(views=first.views))
     seen = []
@@ -117,6 +117,20 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
     assert again.settings.views == first.views
     assert contains(seen[0], "slots in use")
     assert contains(seen[1], "Node▼")
+
+
+def test_only_failures_ends_with_the_run_and_the_title_says_what_is_hidden(dashboard_at):
+    settings, seen = Settings(), []
+    app = dashboard_at(LATER_S, settings=settings)
+    shows = [lambda app: seen.append(text_of(app))]
+    drive(app, "9", *shows, "exclamation_mark", *shows)
+    events = app.session.events
+    assert contains(seen[0], f"Events {events.count} ")
+    assert contains(seen[1], f"Events {len(events.failures())}, only failed ")
+    app.remember()
+    assert "only_failed" not in settings.of("events")
+    drive(dashboard_at(LATER_S, settings=settings), "9", *shows)
+    assert contains(seen[2], f"Events {events.count} ")
 
 
 def test_an_option_that_is_chosen_takes_effect_at_once(dashboard_at):

@@ -165,7 +165,10 @@ class ListPage(ResizeFilter, View):
     def _update_row(self) -> None:
         table = self.table
         self._divide()
-        shown = f" {self.model.count:,}" if self.model.count else ""
+        shown = f" {self.model.count:,}" if self.model.count or self.model.hidden else ""
+        if self.model.hidden:
+            shown += f" of {self.model.count + self.model.hidden:,}"
+        shown += ", only failed" if self.model.only_failed else ""
         hidden = table.hidden_columns if self.model.count else 0
         columns = "column" if hidden == 1 else "columns"
         set_title(table, f"{self.model.title}{shown}", f"{hidden} more {columns}, C" if hidden else "")

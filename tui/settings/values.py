@@ -22,7 +22,6 @@ VIEW_VALUES: dict[str, type] = {
     "sort": str,
     "descending": bool,
     "filter": str,
-    "only_failed": bool,
     CURSOR: str,
     "details": bool,
     "lens": str,

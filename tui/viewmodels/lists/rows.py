@@ -272,7 +272,6 @@ class RowsModel(ColumnsModel, ABC):
             "sort": self.sort_column,
             "descending": self.is_descending,
             "filter": self.filter_text,
-            "only_failed": self.only_failed,
         }
         return {name: value for name, value in found.items() if value not in (None, False, "")}
 
@@ -284,7 +283,6 @@ class RowsModel(ColumnsModel, ABC):
         self.sort_column = sort if sort in self.column_names and sort else None
         self.is_descending = values.get("descending", False)
         self.filter_text = values.get("filter", "")
-        self.only_failed = values.get("only_failed", False)
 
     def arrangement(self) -> Line:
         """Return how the list is sorted and filtered."""

@@ -215,7 +215,6 @@ class TimelineModel:
             "zoom": None if self._is_fitted else self.columns.step_ms / SECOND_MS,
             "sort": order.sort.value if order.sort is not self.rows.sorts[0] else None,
             "descending": order.is_turned or None,
-            "only_failed": self.only_failed or None,
         }
         return {name: value for name, value in values.items() if value is not None}
 
@@ -225,7 +224,6 @@ class TimelineModel:
         sorts = self.rows.sorts
         self.order.sort = next((sort for sort in sorts if sort.value == values.get("sort")), sorts[0])
         self.order.is_turned = bool(values.get("descending"))
-        self.only_failed = bool(values.get("only_failed"))
         if "zoom" in values:
             self.columns = self.columns._replace(step_ms=max(1, round(values["zoom"] * SECOND_MS)))
             self._is_fitted = False
