@@ -30,7 +30,7 @@ SHOWN = {
     PreparationModel: (*HOOK, "Retries", "Duration"),
     ReleaseModel: (*HOOK, "Duration"),
     NodesModel: ("Node", "State", "Scheduling state", "Running tasks", "Focus job", "Total tasks run"),
-    PoolsModel: ("Pool", "State", "Allocation state", "Node size", "Dedicated", "Spot/low-priority", "Node counts"),
+    PoolsModel: ("Pool", "State", "Allocation state", "Node size", "Dedicated", "Spot", "Node counts"),
     JobsModel: ("Job", "State", "Priority", "Pool", "Preparation", "Tasks", "Release"),
     TasksModel: (
         *("Task", "State", "Result", "Node", "Created", "Start time", "End time", "Exit code", "Retries"),

@@ -71,6 +71,16 @@ def test_each_line_has_the_phases_that_its_job_has():
     assert bare.count("━") + bare.count("─") > whole.count("━") + whole.count("─")
 
 
+def test_a_job_that_is_over_says_on_how_many_nodes_its_preparation_ran():
+    prep = a_line(5, simulate={"onNode": {0: {"exitCode": 3}}}, constraints={"maxTaskRetryCount": 0})
+    jobs = a_job("over", tasks=3, prep=prep, **ENDS), a_job("live", tasks=3, prep=a_line(5))
+    sim = simulation(*jobs, pool=a_pool(nodes=2))
+    wait_for(sim, lambda: job_state(sim, "over") == "completed")
+    by_name = {each.split()[1]: each for each in texts(model_of(Session(sim)), 160)}
+    assert " on 2 ✗1 " in by_name["over"]
+    assert "/2 " in by_name["live"]
+
+
 @pytest.mark.parametrize("cells", [56, 76, 96, 116, 196])
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_every_line_is_as_wide_as_the_strip(cells, ascii_only):

@@ -31,7 +31,7 @@ def test_the_list_of_pools_has_a_number_for_each_state_and_the_use_of_live_slots
     cells = {column.name: cell.text for column, cell in zip(model.columns, model.cells(0), strict=True)}
     assert cells["Node counts"] == "◉5 ▾4"
     assert cells["Utilisation"].split() == ["100%", "of", "5"]
-    assert cells["Spot/low-priority"] == "4/8"
+    assert cells["Spot"] == "4/8"
 
 
 def test_the_page_of_a_pool_has_the_same_numbers(night):

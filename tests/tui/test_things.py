@@ -7,15 +7,23 @@ from itertools import pairwise
 
 import pytest
 
+from engine.views.lanes.lanes import Lanes
+from engine.views.log.node_history import NodeHistory
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
+from tests.tui.conftest import simulation_at
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
+from tui.app.dashboard import Dashboard
+from tui.settings.values import Settings
 from tui.viewmodels.detail_pages import DETAIL_MODELS, detail_model_of
 from tui.viewmodels.detail_pages.page import tab_at, tab_bar
+from tui.viewmodels.properties.instance import runs
 from tui.viewmodels.session.items import focus_on
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.session.visited import ViewHistory, VisitedView
 from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.timeline.job_rows import JobRows
+from tui.viewmodels.timeline.rows import Sort
 
 LATER_S = 330
 NODE, POOL, JOB, TASK = ItemRef("node", 1), ItemRef("pool", "shared"), ItemRef("job", "risk"), ItemRef("task", 24)
@@ -516,3 +524,55 @@ def test_the_overview_of_a_task_draws_its_dependencies_where_they_have_room(sess
     thing = the(session, ItemRef("task", session.tasks(session.job_id).ranges()[0][0]))
     thing.rows = 40
     assert "Dependencies" in [plain(each) for each in thing.lines(0, 116)]
+
+
+# --- counts and times that agree with each other
+
+
+@pytest.fixture(scope="module")
+def all_failed():
+    """A run in which preparation fails on two nodes, and a third one saves the job, at its end."""
+    simulation = simulation_at(0, "preparation-fails-everywhere")
+    while simulation.advance(simulation.end_ms, 256):
+        pass
+    simulation.finish()
+    return simulation
+
+
+def test_the_page_of_a_task_has_its_states_in_order_and_says_everything_once(all_failed):
+    page = the(Session(all_failed), ItemRef("task", 1))
+    page.rows = 40
+    names, times = (plain(each).split() for each in page.head(116))
+    assert [word for word in names if word.isalpha()] == ["active", "preparing", "running", "completed"]
+    assert times == ["08:00:00", "00:24:31", "×2", "08:01:30", "00:00:21", "08:24:52", "00:03:01", "08:27:53"]
+    lines = [plain(each).split() for each in page.lines(0, 116)]
+    assert lines.count(["Timeline"]) == lines.count(["Attempts"]) == 1
+    assert any(each[:2] == ["State", "completed"] for each in lines)
+    assert [each[0] for each in lines if "PREP-8" in each] == ["n1"]
+    assert [each[:2] for each in lines if each[:1] == ["1"]] == [["1", "n2"]]
+
+
+def test_the_bar_of_a_preparation_counts_failures_and_puts_none_where_the_tasks_begin(all_failed):
+    session = Session(all_failed)
+    lanes = Lanes(all_failed)
+    lanes.update()
+    rows = JobRows(session, lanes)
+    ((preparation, *_),) = rows.tracks(rows.order(Sort.NUMBER, only_failed=False)[0], None)
+    assert (preparation.name, preparation.short, preparation.ending) == ("preparation ✗2", "prep ✗2", None)
+
+
+def test_the_tabs_of_a_job_count_the_rows_of_their_lists(all_failed):
+    app, seen = Dashboard(all_failed, Settings(), plays=False), []
+    drive(app, lambda app: seen.extend(text_of(app)), size=(120, 40))
+    assert contains(seen, "Preparation 3  Tasks 3  Release 1  ")
+
+
+def test_a_run_of_a_preparation_that_was_retried_has_its_end_and_an_interrupted_one_says_so():
+    prep = a_line(20, simulate={"attempts": [{"exitCode": 1}]}, constraints={"maxTaskRetryCount": 3})
+    sim = simulation(a_job(tasks=1, prep=prep), pool=a_pool(targetDedicatedNodes=1))
+    run_to(sim, minutes=5)
+    ((_, (first, second)),) = runs(Session(sim), NodeHistory(sim, 0).instance_runs("j", is_release=False))
+    assert [plain((span,)) for _, span in (first, second)] == [
+        "first, 08:00:50 → 08:01:11, failed and was retried",
+        "retry, 08:01:11 → 08:01:32, exit 0",
+    ]

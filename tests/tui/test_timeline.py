@@ -117,7 +117,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.update(CELLS)
-    assert row(model, 0) == "risk      " + "a" * 10 + "ppreppppXtasks  24 of 40" + "=" * 33 + "-" * 27 + " " * 6
+    assert row(model, 0) == "risk      " + "a" * 10 + "pprep x1#tasks  24 of 40" + "=" * 33 + "-" * 27 + " " * 6
     assert plain(model.cursor_line(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
     model.next_rows()
     model.update(CELLS)

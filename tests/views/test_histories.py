@@ -117,6 +117,19 @@ def test_how_long_a_task_was_in_each_state_over_all_attempts():
     assert TaskState.PREPARING not in stays
 
 
+def test_a_state_that_a_task_comes_back_to_is_counted_and_timed_from_its_first_moment():
+    prep = a_line(5, simulate={"onNode": {0: {"exitCode": 3}}})
+    sim = simulation(a_job(tasks=1, prep=prep), pool=a_pool(targetDedicatedNodes=1))
+    run_to(sim, seconds=READY_S + 20)
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=2)
+    run_to(sim, minutes=10)
+    stays = TaskHistory(sim, 0).times()
+    assert stays[TaskState.ACTIVE].times == 2
+    entered = [stays[state].entered_ms for state in TaskState if state in stays]
+    assert entered == sorted(entered)
+    assert entered[0] == 0
+
+
 def test_a_deleted_task_has_been_gone_since_then():
     sim = simulation(a_job())
     run_to(sim, seconds=READY_S + 5)

@@ -131,11 +131,11 @@ class JobLists(Table):
         expected = {EXPECTATIONS: f"{len(self._session.simulation.scenario.expect):,}"}
         if job is None:
             return expected
-        preparation, tasks, release = job.phases
+        preparation, release = self._session.pages(job.job_id)
         return expected | {
-            TASKS: f"{tasks.total:,}",
-            PREPARATION: f"{sum(preparation.by_status.values()):,}",
-            RELEASE: f"{sum(release.by_status.values()):,}",
+            TASKS: f"{job.phases.tasks.total:,}",
+            PREPARATION: f"{len(preparation.order()):,}",
+            RELEASE: f"{len(release.order()):,}",
         }
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature

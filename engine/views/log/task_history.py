@@ -42,9 +42,10 @@ class Attempt(NamedTuple):
 
 
 class TimeInState(NamedTuple):
-    """The moment when a task last came into a state, in ms since the start, and the time spent in it in all."""
+    """When a task first came into a state, in ms since the start, how often it did, and the time spent in it in all."""
 
     entered_ms: int
+    times: int
     spent_ms: int
 
 
@@ -114,9 +115,8 @@ class TaskHistory:
         times: dict[TaskState, TimeInState] = {}
         for step, end_ms in zip(steps, ends, strict=True):
             if step.state is not None:
-                before = times.get(step.state)
-                spent_ms = end_ms - step.when_ms + (before.spent_ms if before else 0)
-                times[step.state] = TimeInState(step.when_ms, spent_ms)
+                first_ms, count, spent_ms = times.get(step.state, (step.when_ms, 0, 0))
+                times[step.state] = TimeInState(first_ms, count + 1, spent_ms + end_ms - step.when_ms)
         return times
 
     def states(self) -> list[StateSpan[TaskState]]:

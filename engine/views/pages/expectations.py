@@ -190,7 +190,9 @@ def _value(name: str, value: object) -> str:
     """Return a value in words; ``makespan`` is in seconds, ``cost`` in US dollars."""
     if value is None:
         return "none"
-    if isinstance(value, bool) or not isinstance(value, int | float | str | tuple | list):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, int | float | str | tuple | list):
         return quoted(value)
     if isinstance(value, str):
         return quoted(value) if name.startswith("file") else value

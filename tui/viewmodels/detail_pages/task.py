@@ -46,9 +46,10 @@ class TaskDetailModel(DetailModel):
     kind = "task"
     view = "tasks"
     help_text = (
-        "A task, in tabs. The lines above show when the task last entered each state. The durations include all "
-        "attempts.\n"
-        "Attempts has a line for each assignment to a node. Dependencies draws what the task depends on, and its "
+        "A task, in tabs. The lines above show when the task first entered each state, and how long it was in it in "
+        "all; ×2 says that it was there twice.\n"
+        "Attempts has a line for each assignment to a node; one that ended before the task started has no number. "
+        "Dependencies draws what the task depends on, and its "
         "dependents. The chain that decides when it can begin is marked.\n"
         "Output shows the last lines of stdout.txt and stderr.txt, also while it runs."
     )
@@ -76,7 +77,7 @@ class TaskDetailModel(DetailModel):
     # -- the strip -----------------------------------------------------------------------------------------------
 
     def _head(self, cells: int) -> Sequence[Line]:
-        """Return the four states: when the task entered each, and how long it stayed."""
+        """Return the four states: when the task first entered each, how long it was there in all, and how often."""
         glyphs, clock = self.session.glyphs, self.session.clock
         row, stays = self._row, self.session.history(TaskHistory, self._task).times()
         stage_cells = max(12, (cells - 2) // len(TaskState))
@@ -92,7 +93,10 @@ class TaskDetailModel(DetailModel):
             names.append(Span(f" {arrow} ".ljust(stage_cells - len(text)), Role.DIM))
             spent = "" if stay is None or state is TaskState.COMPLETED else fmt.span(stay.spent_ms)
             entered = clock(stay.entered_ms) if stay is not None else ""
-            times.append(Span(fit(f" {entered} {spent}", stage_cells), Role.DERIVED))
+            often = f" {glyphs.times}{stay.times:,}" if stay is not None and stay.times > 1 else ""
+            text = f" {entered} {spent}"
+            text += often if len(text + often) < stage_cells else ""
+            times.append(Span(fit(text, stage_cells), Role.DERIVED))
         return [tuple(names), tuple(times)]
 
     # -- pages ---------------------------------------------------------------------------------------------------
@@ -109,7 +113,7 @@ class TaskDetailModel(DetailModel):
 
     def _overview(self, cells: int) -> Sequence[Line]:
         session, row = self.session, self._row
-        lines = columns(
+        return columns(
             [
                 blocks.general(session, row),
                 blocks.execution(session, row),
@@ -120,7 +124,6 @@ class TaskDetailModel(DetailModel):
             ],
             cells,
         )
-        return [*lines, *self._below(cells, self.rows - len(lines))]
 
     def _below(self, cells: int, rows: int) -> list[Line]:
         """Return what has room below the facts: the states over time, attempts, dependencies, the end of the output."""
@@ -160,7 +163,7 @@ class TaskDetailModel(DetailModel):
         then = {None: "", TaskState.ACTIVE: "active again", TaskState.COMPLETED: "completed"}.get(attempt.ended_as, "")
         code = attempt.failure.code if attempt.failure else ""
         return (
-            Span(str(attempt.number)),
+            Span("" if attempt.start_ms is None and attempt.end_ms is not None else str(attempt.number)),
             link(f"n{node.position} {fmt.short_node(node.node_id)}", ItemRef("node", attempt.node)),
             Span(clock(attempt.start_ms)),
             Span(clock(attempt.end_ms)),

@@ -39,7 +39,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         Column("Allocation state", 16, "steady, resizing or stopping", least=10),
         Column("Node size", 16, "the size of the virtual machines", from_width=64, least=11),
         Column("Dedicated", 9, "current and target number of dedicated nodes", is_whole=True),
-        Column("Spot/low-priority", 17, "current and target number of Spot nodes", least=5, is_whole=True),
+        Column("Spot", 9, "current and target number of Spot nodes", least=5, is_whole=True),
         Column(
             "Node counts",
             20,

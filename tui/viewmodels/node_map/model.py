@@ -198,7 +198,7 @@ class NodeMapModel:
         if self.zooms:
             nodes = f"{self.span_name(0, len(self.nodes))} of {self._count:,} · esc back"
         elif self._hidden:
-            nodes = f"{nodes}, {self._hidden:,} left"
+            nodes = f"{nodes}, {self._hidden:,} gone"
         long = short = ""
         if layout.form is Form.GROUP:
             long, short = " a cell: any failure, else most", " a cell, worst"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from engine.base.terms import SchedulingState, TaskResult
-from engine.views.log.node_history import InstanceRun, NodeHistory
+from engine.views.log.node_history import InstanceRun, NodeHistory, RunCause
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from engine.views.pages.option_words import eligible_again
 from tui.viewmodels.text import format as fmt
@@ -86,14 +87,18 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
 def runs(session: Session, found: list[InstanceRun]) -> list[Block]:
     """Return each run with its cause; nothing before the first."""
     rows = []
-    for run in found:
+    for run, later in zip_longest(found, found[1:]):
         clock = session.clock
-        until = f"{session.glyphs.arrow} {clock(run.end_ms)}" if run.end_ms is not None else ""
+        is_retried = run.end_ms is None and later is not None and later.cause is RunCause.RETRY
+        end_ms = later.start_ms if is_retried else run.end_ms
+        until = f"{session.glyphs.arrow} {clock(end_ms)}" if end_ms is not None else ""
         said = " ".join(filter(None, [run.cause.value + ",", clock(run.start_ms), until]))
         said += "" if run.exit_code is None else f", exit {run.exit_code}"
-        is_last = run is found[-1]
-        said += "" if run.end_ms is not None else ", running" if is_last else ", interrupted or retried"
-        role = Role.FAILED if run.result is TaskResult.FAILURE else Role.PLAIN
+        if is_retried:
+            said += ", failed and was retried"  # its exit code is not in the log
+        elif run.end_ms is None:
+            said += ", running" if later is None else ", interrupted"
+        role = Role.FAILED if run.result is TaskResult.FAILURE or is_retried else Role.PLAIN
         rows.append((str(run.number), Span(said, role)))
     return block_of("Runs", rows)
 

@@ -95,7 +95,7 @@ def scale(pool: PoolRow) -> Block:
         "Scale",
         (
             row("Dedicated", f"{pool.current_dedicated:,} of {pool.target_dedicated:,}"),
-            row("Spot/low-priority", f"{pool.current_spot:,} of {pool.target_spot:,}"),
+            row("Spot", f"{pool.current_spot:,} of {pool.target_spot:,}"),
             row("Autoscale", "on" if pool.auto_scale else "off"),
             *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
         ),

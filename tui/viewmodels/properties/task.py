@@ -24,7 +24,7 @@ def general(session: Session, task: TaskRow) -> Block:
         (
             row("ID", task.task_id),
             ("Job", link(task.job_id, ItemRef("job", task.job_id))),
-            row("State", glyph.name, glyph.role),
+            row("State", task.state.wire if task.state else glyph.name, glyph.role),
             row("Command line", task.command_line),
             row("Required slots", task.required_slots),
             *((row("Number of instances", task.instances),) if task.instances else ()),

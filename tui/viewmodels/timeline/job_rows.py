@@ -106,7 +106,10 @@ class JobRows(TimelineRows):
             if phases.tasks is not None:
                 end_ms = max(begin_ms + 1, phases.tasks.begin_ms)
             counts = job.phases.preparation
-            bars.append(Bar(begin_ms, end_ms, PREPARING, "preparation", (_done(counts),), _sign(counts), short="prep"))
+            # Failures are counted by the name: the end of the bar is the start of the first task, not of a failure.
+            failed = f" {self.session.glyphs.bad}{counts[HookStatus.FAILED]:,}" if counts[HookStatus.FAILED] else ""
+            names = f"preparation{failed}", f"prep{failed}"
+            bars.append(Bar(begin_ms, end_ms, PREPARING, names[0], (_done(counts),), short=names[1]))
         if phases.tasks is not None:
             tasks = job.phases.tasks
             note = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"

@@ -20,7 +20,7 @@ _TITLES = {
     TASKS: ("Tasks", "Tasks", "Tasks"),
     RELEASE: ("Release tasks", "Release", "Rel"),
     EVENTS: ("Events", "Events", "Events"),
-    EXPECTATIONS: ("Expectations", "Expected", "Exp"),
+    EXPECTATIONS: ("Expectations", "Expect", "Expect"),
     CURVES: ("Curves", "Curves", "Cur"),
 }
 _GAP = 2  # cells between tabs

@@ -124,15 +124,15 @@ class JobStripModel:
 
         Release is shown once it begins, in a narrow strip in place of preparation. Tasks get what the others leave.
         """
-        glyphs, is_wide = self.session.glyphs, of >= _WIDE
+        glyphs, is_wide, is_over = self.session.glyphs, of >= _WIDE, not job.is_live
         labels = ("prep ", "tasks ", "release ") if of >= _SMALL else ("P ", "T ", "R ")
         has_release = job.release is not None and (job.state is JobState.TERMINATING or (is_wide and not job.is_live))
         preparation: Line = ()
         release: Line = ()
         if job.preparation is not None and (is_wide or not has_release):
-            preparation = _of_nodes(labels[0], job.preparation, glyphs, cells // 4, Role.PREPARING)
+            preparation = _of_nodes(labels[0], job.preparation, glyphs, cells // 4, Role.PREPARING, is_over=is_over)
         if job.release is not None and has_release:
-            release = _of_nodes(labels[2], job.release, glyphs, cells // 4, Role.RELEASING)
+            release = _of_nodes(labels[2], job.release, glyphs, cells // 4, Role.RELEASING, is_over=is_over)
         room = cells - width(preparation) - width(release)
         tasks = _of_tasks(labels[1], job.tasks, glyphs, room, is_live=job.is_live)
         return (*preparation, *tasks, *release)
@@ -147,9 +147,13 @@ class JobStripModel:
         return Span(f"{END_WORDS[end[1]] if is_told else ''}{clock(end[0])}", Role.DERIVED)
 
 
-def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role) -> Line:
-    """Return a bar of nodes with its label, ``done/total`` and failed ones, in ``cells``, or more if those are few."""
-    said = f" {counts.done + counts.failed:,}/{counts.total:,}" if counts.total else ""
+def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role, *, is_over: bool) -> Line:
+    """Return a bar of nodes with its label, ``ran/total`` and failed ones, in ``cells``, or more if those are few.
+
+    For a job that is over the nodes where it did not run do not count, so only those where it ran are said.
+    """
+    ran = counts.done + counts.failed
+    said = f" on {ran:,}" if is_over else f" {ran:,}/{counts.total:,}" if counts.total else ""
     failed = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
     bar_cells = max(_LEAST_BAR, cells - len(label) - len(said + failed) - 2)
     rest = counts.total - counts.done - counts.running - counts.failed
