@@ -173,6 +173,33 @@ def test_an_empty_scenario_says_how_to_create_something():
     assert "over" not in said
 
 
+def test_in_an_empty_scenario_nothing_can_be_run_or_opened(dashboard_at):
+    app, seen = dashboard_at(0, "empty"), []
+
+    def look(app):
+        seen.append(text_of(app))
+
+    drive(app, look, "space", look, "2", look, "4", look, "2", "ctrl+n", "ctrl+s", look)
+    for lines in seen[:4]:
+        assert "EMPTY" in lines[0]
+        assert lines[-1].split("  ")[0] == " ctrl+n create"
+        assert not contains(lines[-1:], "start again")
+        assert not contains(lines[-1:], "enter")
+        assert sum(each.count("ctrl+n creates") for each in lines) >= 1
+    assert contains(seen[1], "There is nothing to run yet. ctrl+n creates a pool or a job.")
+    for lines in seen[2:4]:
+        assert sum(each.count("ctrl+n") for each in lines[:-1]) == 1
+    assert not contains(seen[4], "EMPTY")
+    assert contains(seen[4][-1:], "space run", "enter open")
+
+
+def test_the_keys_of_a_map_without_nodes_open_none(dashboard_at):
+    seen = []
+    drive(dashboard_at(0), lambda app: seen.append(text_of(app)[-1]))
+    drive(dashboard_at(330), lambda app: seen.append(text_of(app)[-1]))
+    assert ["enter open the node" in each for each in seen] == [False, True]
+
+
 def test_enter_opens_what_is_called_like_the_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a-new-guest.yaml").write_text("scenario: mine\n")

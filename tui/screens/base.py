@@ -187,7 +187,8 @@ class ViewScreen(Screen[None]):
     def hints(self) -> list[tuple[str, str]]:
         """Return the ids of the bindings that are useful now, each with what it does in a word."""
         is_past, is_low = self.session.is_past, self.has_class("-low")
-        return of_use(self.view.hints, self.playback.transport, is_past=is_past, is_low=is_low)
+        is_empty = self.session.is_empty
+        return of_use(self.view.hints, self.playback.transport, is_past=is_past, is_low=is_low, is_empty=is_empty)
 
     def ask(
         self,

@@ -103,6 +103,9 @@ class Playback:
         if self.pacer.playing or self.pacer.is_seeking or self._is_searching:
             self.pause()
             return
+        if self._session.is_empty:
+            say(self._screen, "There is nothing to run yet. ctrl+n creates a pool or a job.")
+            return
         if self._session.is_over and not self._session.is_past:
             self._screen.post_message(OfferRestart())
             return

@@ -76,7 +76,7 @@ def _state(session: Session, transport: Transport) -> Span:
         behind = fmt.span(session.newest_ms - session.now_ms)
         return Span(f" PAST -{behind} ", Role.ALERT)
     if transport.is_finished:
-        return Span("END", Role.STRONG)
+        return Span("EMPTY" if session.is_empty else "END", Role.STRONG)
     return Span(f"RUN {speed}", Role.OK) if transport.is_playing else Span(f"PAUSED {speed}", Role.PREPARING)
 
 
@@ -104,12 +104,16 @@ def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
 
 
 def of_use(
-    here: Sequence[tuple[str, str]], transport: Transport, *, is_past: bool, is_low: bool
+    here: Sequence[tuple[str, str]], transport: Transport, *, is_past: bool, is_low: bool, is_empty: bool = False
 ) -> list[tuple[str, str]]:
     """Return the ids of bindings that are useful now, with a word for each: the most useful first, five if low.
 
-    ``here`` are those of the pane. The last two, palette and help, are always shown.
+    ``here`` are those of the pane. The last two, palette and help, are always shown. In an empty scenario nothing can
+    be run, opened or explained.
     """
+    last = [("palette", "commands"), ("help", "help")]
+    if is_empty:
+        return [("row.new", "create"), ("scenario.open", "open another scenario"), ("row.act", "act"), *last]
     plays = "pause" if transport.is_playing else "start again" if transport.is_finished and not is_past else "run"
     first = [("time.play", plays)]
     if is_past or not transport.is_finished:
@@ -119,10 +123,10 @@ def of_use(
     elif is_past:
         first.insert(0, ("time.branch", "branch here"))
     if is_low:
-        return [*first[:1], ("row.why", "why"), ("row.act", "act"), ("palette", "commands"), ("help", "help")]
+        return [*first[:1], ("row.why", "why"), ("row.act", "act"), *last]
     row = [("row.why", "why"), ("row.act", "act")]
     time = [("time.step time.back", "step"), ("time.slower time.faster", "speed"), ("time.go", "go to time")]
-    return [*first, *here[:_FIRST_HERE], *row, *here[_FIRST_HERE:], *time, ("palette", "commands"), ("help", "help")]
+    return [*first, *here[:_FIRST_HERE], *row, *here[_FIRST_HERE:], *time, *last]
 
 
 def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:

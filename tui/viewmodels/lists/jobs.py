@@ -149,4 +149,5 @@ class JobsModel(NamedRowsModel["JobRow"]):
         ]
 
     def empty(self) -> Sequence[str]:
-        return (*self.session.none_yet("job"), "ctrl+n creates one.")
+        said = self.session.none_yet("job")
+        return said if self.session.is_empty else (*said, "ctrl+n creates one.")

@@ -150,7 +150,8 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return blocks.overview(self.session, pool, blocks.start_task(pool))
 
     def empty(self) -> Sequence[str]:
-        return (*self.session.none_yet("pool"), "ctrl+n creates one.")
+        said = self.session.none_yet("pool")
+        return said if self.session.is_empty else (*said, "ctrl+n creates one.")
 
 
 def _in_use(pool: PoolRow) -> str:

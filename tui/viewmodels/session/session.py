@@ -370,10 +370,15 @@ class Session:
 
     # -- words ---------------------------------------------------------------------------------------------------
 
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing has happened and nothing will, unless something is created by hand."""
+        return self.simulation.finished and not self.is_past and not self.simulation.log
+
     def none_yet(self, noun: str) -> tuple[str, str]:
         """Say that there are no items of a kind, and whether more can come."""
         is_over = self.simulation.finished and not self.is_past
-        if is_over and not self.simulation.log:
+        if self.is_empty:
             return f"There is no {noun} yet.", "ctrl+n creates a pool or a job; a offers all that can be done."
         deleted = count_deleted_jobs(self.simulation) if noun == "job" else 0
         if deleted:
