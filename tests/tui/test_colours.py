@@ -40,3 +40,8 @@ def test_a_colour_of_the_light_theme_is_not_taken_for_plain_text():
     own = [role for role in Role if role.name in ("PREPARING", "RUNNING", "RELEASING", "OK", "FAILED", "TRANSITION")]
     brightest = {role.name: max(Color.parse(colours[role]).triplet) for role in own}
     assert {name: value for name, value in brightest.items() if value < 80} == {}
+
+
+def test_what_only_starts_in_the_light_theme_is_brown_not_red():
+    red, green, blue = Color.parse(palette.colours(LIGHT)[Role.TRANSITION]).triplet
+    assert green - blue >= (red - green) * 0.9

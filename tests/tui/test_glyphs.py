@@ -60,12 +60,12 @@ HOOKS = {
     (Hook.PREPARATION, HookStatus.RETRYING): "»P PREPARING",
     (Hook.PREPARATION, HookStatus.SUCCEEDED): "✓+ OK",
     (Hook.PREPARATION, HookStatus.FAILED): "✗X FAILED",
-    (Hook.PREPARATION, HookStatus.SUPERSEDED): "≃~ TRANSITION",
+    (Hook.PREPARATION, HookStatus.SUPERSEDED): "≃M TRANSITION",
     (Hook.PREPARATION, HookStatus.GONE): "∅g OFF",
     (Hook.RELEASE, HookStatus.NOT_NEEDED): ".. QUIET",
     (Hook.RELEASE, HookStatus.WILL_RUN): ":: QUIET",
     (Hook.RELEASE, HookStatus.RUNNING): "◂v RELEASING",
-    (Hook.RELEASE, HookStatus.SUCCEEDED): "∎= OK",
+    (Hook.RELEASE, HookStatus.SUCCEEDED): "∎V OK",
     (Hook.RELEASE, HookStatus.FAILED): "↯Y FAILED",
     (Hook.RELEASE, HookStatus.SKIPPED): "⊝z OFF",
     (Hook.RELEASE, HookStatus.GONE): "∅g OFF",
@@ -199,3 +199,10 @@ def test_no_other_module_makes_a_symbol_for_a_state():
 def test_a_glyph_needs_no_texture():
     plain = Glyph("x", "x", Role.PLAIN, "plain")
     assert going_on(plain) == plain
+
+
+def test_a_sign_of_a_bar_in_ascii_is_no_state_of_preparation_or_release():
+    glyphs = GlyphSet(ascii_only=True)
+    bars = {glyphs.meter, glyphs.meter_running, glyphs.ellipsis}
+    assert len(bars) == 3
+    assert not bars & {glyphs.of(each) for each in (*PREPARATION.values(), *RELEASE.values())}

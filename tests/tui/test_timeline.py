@@ -490,3 +490,18 @@ def test_tasks_after_one_another_have_an_edge_between_them_and_end_with_what_tel
     for begin_ms, name in ((0, "frame-12"), (4_000, "frame-13"), (8_000, "frame-14")):
         canvas.draw(Bar(begin_ms, begin_ms + 4_000, TASK[TaskState.RUNNING], name, ("4:15",), is_id=True), columns, 0)
     assert plain(canvas.spans(0)) == "▏…12▏…13▏…14"
+
+
+@pytest.mark.parametrize(
+    ("ascii_only", "named", "is_not_named"),
+    [
+        (False, ["▸▒ preparing", "◉█ running", "⊟ ineligible", "◔ starting"], ["releasing", "enabling", "creating"]),
+        (True, ["p preparing", "#= running", "% ineligible", "s starting"], ["releasing", "enabling"]),
+    ],
+)
+def test_the_legend_explains_what_stands_in_the_rows_and_their_bars(session_at, ascii_only, named, is_not_named):
+    model = model_of(session_at(LATER_S, ascii_only=ascii_only))
+    drawn = [each for at in range(len(model.keys)) for each in model.row_lines(at, is_cursor=False)]
+    legend = plain(model.legend(200, drawn))
+    assert [each for each in named if each not in legend] == []
+    assert [each for each in is_not_named if each in legend] == []

@@ -187,7 +187,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         lines += model.context(last - len(lines)) if model.keys and self._left > 0 else []
         lines = lines[:last]
         lines += [()] * (last - len(lines))
-        lines += [model.cursor_line(self._at, cells), model.legend(cells)]
+        lines += [model.cursor_line(self._at, cells), model.legend(cells, lines[self._top :])]
         return lines
 
     def render_line(self, y: int) -> Strip:

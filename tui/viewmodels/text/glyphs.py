@@ -53,7 +53,7 @@ class GlyphSet:
         self.full, self.shade, self.rest = ("#", "=", ".") if ascii_only else ("█", "▓", "·")
         self.edge = "|" if ascii_only else "▏"  # on a filled cell: where a bar begins
         # Bars of progress are slim; only failures are as loud as a full block.
-        self.meter, self.meter_running, self.meter_rest = ("=", "~", "-") if ascii_only else ("━", "╍", "─")
+        self.meter, self.meter_running, self.meter_rest = ("=", "*", "-") if ascii_only else ("━", "╍", "─")
         self.meter_failed = "x" if ascii_only else "█"
         self.light = "." if ascii_only else "░"  # the empty part of a bar
         self.failure, self.by_hand = "!", "A"
@@ -149,7 +149,7 @@ PREPARATION: dict[HookStatus, Glyph] = {
     HookStatus.RETRYING: _RETRYING,
     HookStatus.SUCCEEDED: _SUCCEEDED._replace(name="prepared"),
     HookStatus.FAILED: _FAILED,
-    HookStatus.SUPERSEDED: Glyph("≃", "~", Role.TRANSITION, "must run again"),
+    HookStatus.SUPERSEDED: Glyph("≃", "M", Role.TRANSITION, "must run again"),
     HookStatus.GONE: _GONE._replace(name="node gone"),
 }
 
@@ -157,7 +157,7 @@ RELEASE: dict[HookStatus, Glyph] = {
     HookStatus.NOT_NEEDED: _IDLE._replace(name="not needed"),
     HookStatus.WILL_RUN: Glyph(":", ":", Role.QUIET, "will run"),
     HookStatus.RUNNING: _RELEASING,
-    HookStatus.SUCCEEDED: Glyph("∎", "=", Role.OK, "released"),
+    HookStatus.SUCCEEDED: Glyph("∎", "V", Role.OK, "released"),
     HookStatus.FAILED: Glyph("↯", "Y", Role.FAILED, "release failed"),
     HookStatus.SKIPPED: Glyph("⊝", "z", Role.OFF, "skipped"),
     HookStatus.GONE: _GONE._replace(name="node gone"),

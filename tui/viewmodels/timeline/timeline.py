@@ -11,14 +11,15 @@ from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.lanes.lanes import Lanes
 from engine.views.pages.jobs import job_ids
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
-from tui.viewmodels.text.glyphs import Glyph
-from tui.viewmodels.text.styled import Line, Role, Span, between, cut, line, width
+from tui.viewmodels.text.glyphs import NODE
+from tui.viewmodels.text.styled import Line, Role, Span, between, cut, line
 from tui.viewmodels.timeline.axis import axis
 from tui.viewmodels.timeline.columns import TimeColumns
 from tui.viewmodels.timeline.fit import fitted
 from tui.viewmodels.timeline.heights import Height, height_of
 from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows
 from tui.viewmodels.timeline.job_rows import JobRows
+from tui.viewmodels.timeline.legend import legend_line
 from tui.viewmodels.timeline.lines import RowLines
 from tui.viewmodels.timeline.node_rows import NodeRows
 from tui.viewmodels.timeline.pool_band import PoolBand
@@ -26,7 +27,7 @@ from tui.viewmodels.timeline.rows import Sort
 from tui.viewmodels.timeline.task_rows import TaskRows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
@@ -318,20 +319,13 @@ class TimelineModel:
         value = self.rows.value_text(key, self.order.sort)
         return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
 
-    def legend(self, cells: int) -> Line:
-        """Return the meaning of the cells, as many as there is room for."""
-        glyphs = self.session.glyphs
-        glyphs_shown = [
-            *self.rows.legend,
-            Glyph(glyphs.known, glyphs.known, Role.RUNNING, "planned"),
-            Glyph(glyphs.planned, glyphs.planned, Role.OFF, "later"),
-        ]
-        spans: list[Span] = []
-        for glyph in glyphs_shown:
-            new = [Span("  " if spans else ""), glyphs.span(glyph), Span(f" {glyph.name}", Role.DIM)]
-            if width(spans) + width(new) <= cells:
-                spans += new
-        return tuple(spans)
+    def legend(self, cells: int, drawn: Iterable[Line] | None = None) -> Line:
+        """Return the meaning of the cells; of those in the lines ``drawn`` if there are any, else of all."""
+        rows, jobs = self.rows, self._kinds[2]
+        known = rows.legend
+        if drawn is not None:
+            known = (*known, *NODE.values(), *(jobs.legend if rows is self._kinds[0] else ()))  # jobs stand below nodes
+        return legend_line(known, self.session.glyphs, cells, drawn)
 
     def empty(self) -> Sequence[str]:
         """Say why there are no rows."""
