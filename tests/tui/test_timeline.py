@@ -495,8 +495,8 @@ def test_tasks_after_one_another_have_an_edge_between_them_and_end_with_what_tel
 @pytest.mark.parametrize(
     ("ascii_only", "named", "is_not_named"),
     [
-        (False, ["▸▒ preparing", "◉█ running", "⊟ ineligible", "◔ starting"], ["releasing", "enabling", "creating"]),
-        (True, ["p preparing", "#= running", "% ineligible", "s starting"], ["releasing", "enabling"]),
+        (False, ["▸▒ preparing", "◉█ running", "⊟ ineligible", "◔ starting"], ["releasing", "enabling", "upgrading OS"]),
+        (True, ["p preparing", "#= running", "% ineligible", "s starting"], ["releasing", "upgrading OS"]),
     ],
 )
 def test_the_legend_explains_what_stands_in_the_rows_and_their_bars(session_at, ascii_only, named, is_not_named):
