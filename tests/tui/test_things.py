@@ -552,6 +552,21 @@ def test_the_page_of_a_task_has_its_states_in_order_and_says_everything_once(all
     assert [each[:2] for each in lines if each[:1] == ["1"]] == [["1", "n2"]]
 
 
+def test_the_overviews_of_a_task_and_a_pool_continue_where_there_is_room(all_failed):
+    for subject, titles in (
+        (ItemRef("task", 1), ["Timeline", "Attempts", "Environment"]),
+        (ItemRef("pool", "render"), ["Nodes", "Properties"]),
+    ):
+        page = the(Session(all_failed), subject)
+        page.rows = 48
+        overview = page.tabs.index("Overview")
+        lines = [plain(each).strip() for each in page.lines(overview, 116)]
+        assert len(lines) <= page.rows
+        assert [title for title in titles if not any(each.split("  ")[0] == title for each in lines)] == []
+        page.rows = 14
+        assert len(page.lines(overview, 116)) < len(lines)
+
+
 def test_the_bar_of_a_preparation_counts_failures_and_puts_none_where_the_tasks_begin(all_failed):
     session = Session(all_failed)
     lanes = Lanes(all_failed)

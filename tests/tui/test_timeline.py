@@ -495,7 +495,11 @@ def test_tasks_after_one_another_have_an_edge_between_them_and_end_with_what_tel
 @pytest.mark.parametrize(
     ("ascii_only", "named", "is_not_named"),
     [
-        (False, ["▸▒ preparing", "◉█ running", "⊟ ineligible", "◔ starting"], ["releasing", "enabling", "upgrading OS"]),
+        (
+            False,
+            ["▸▒ preparing", "◉█ running", "⊟ ineligible", "◔ starting"],
+            ["releasing", "enabling", "upgrading OS"],
+        ),
         (True, ["p preparing", "#= running", "% ineligible", "s starting"], ["releasing", "upgrading OS"]),
     ],
 )

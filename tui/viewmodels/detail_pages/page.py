@@ -27,7 +27,7 @@ class DetailModel(ABC):
     view: ClassVar[str]  # the list of its kind
     help_text: str
     BELOW: ClassVar[tuple[str, ...]] = ()
-    """The tabs that the first one continues with where there is room below it, the most telling first."""
+    """The tabs that the first one or the overview continues with where there is room, the most telling first."""
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         """Open the page of this item."""

@@ -40,6 +40,7 @@ class PoolDetailModel(DetailModel):
         "Curves shows nodes against their target, cost, and tasks of the focused job. "
         "H switches between the last hour and all."
     )
+    BELOW = ("Nodes", "Start task", "Properties")
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         super().__init__(session, subject)
@@ -83,7 +84,8 @@ class PoolDetailModel(DetailModel):
         )
 
     def _overview(self, cells: int) -> Sequence[Line]:
-        return columns(blocks.overview(self.session, self._row), cells)
+        lines = columns(blocks.overview(self.session, self._row), cells)
+        return [*lines, *self._below(cells, self.rows - len(lines))]
 
     def _scale(self, cells: int) -> Sequence[Line]:
         pool = self._row

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _MOST_TASKS = 200  # for each kind of dependency
 _ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
 _ABOVE = 2  # lines above each part below the facts
+_LEAST_VARIABLES = 4  # lines with their title; fewer say nothing
 _PARTS = (
     "constraints",
     "resourceFiles",
@@ -126,7 +127,7 @@ class TaskDetailModel(DetailModel):
         )
 
     def _below(self, cells: int, rows: int) -> list[Line]:
-        """Return what has room below the facts: the states over time, attempts, dependencies, the end of the output."""
+        """Return what has room below the facts: states over time, attempts, dependencies, output, environment."""
         history, lines = self.session.history(TaskHistory, self._task), list[Line]()
         found = dependencies_of(self.session.simulation, self._task)
         parts = (
@@ -138,7 +139,17 @@ class TaskDetailModel(DetailModel):
             if drawn and len(lines) + len(drawn) + _ABOVE <= rows:
                 lines += [(), line(Span(title, Role.STRONG)), *drawn]
         output = output_tail(self.session, self._task, self._row, cells, rows - len(lines) - 1)
-        return [*lines, (), *output] if output else lines
+        lines += [(), *output] if output else []
+        return [*lines, *self._environment(cells, rows - len(lines) - 1)]
+
+    def _environment(self, cells: int, rows: int) -> list[Line]:
+        """Return the variables of the process after an empty line, as far as there are rows for them."""
+        drawn = block_lines(blocks.environment(self._page.environment(self._task)), cells)
+        if not drawn or rows < _LEAST_VARIABLES:
+            return []
+        more = len(drawn) - rows
+        title = line(*drawn[0], Span(f"  and {more:,} more lines in Execution" if more > 0 else "", Role.DIM))
+        return [(), title, *drawn[1:rows]]
 
     def _properties(self, cells: int) -> Sequence[Line]:
         return columns(parts(self.session, task_settings(self.session.simulation, self._task), _PARTS), cells)
