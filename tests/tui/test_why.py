@@ -47,6 +47,15 @@ def test_on_watch_a_node_and_the_oldest_wait_are_explained_together(dashboard_at
     assert contains(after(dashboard_at(360, "priorities-and-fairness")), "(w: why)")
 
 
+@pytest.mark.parametrize("view", ["1", "4"])
+def test_after_the_end_the_jobs_that_had_the_slots_are_named(dashboard_at, view):
+    app = dashboard_at(2_000, "priorities-and-fairness")
+    app.session.focus_job("overnight-a")
+    shown = after(app, view, *(["home"] if view == "4" else []), "w", size=(120, 50))
+    assert contains(shown, "What did task book-5 of job overnight-a, the last one, wait for?")
+    assert contains(shown, "tasks of job urgent (priority 500) had slots")
+
+
 @pytest.mark.parametrize("pool", ["research-b", ""])
 def test_with_nothing_or_a_deleted_node_under_the_cursor_the_worst_problem_is_explained(pool):
     app = Dashboard(Simulation(load_scenario("one-pool-per-scheduled-job")), plays=False)

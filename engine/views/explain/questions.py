@@ -12,6 +12,7 @@ from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation
 from engine.views.explain.tasks import why_task
+from engine.views.explain.waited import why_last_waited
 from engine.views.pages.phases import oldest_waiting
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
             state = why_job(world, job)
             waiting = oldest_waiting(world, job)
             wait = None if waiting is None else why_task(world, waiting, now_ms)
-            found = state, wait, why_counts(world, job, state.next_change)
+            found = state, wait, why_counts(world, job, state.next_change), why_last_waited(simulation, job)
         case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
             found = (why_schedule(world, schedule, now_ms),)
         case "pool" if (pool := world.pools.latest(str(key))) is not None:
@@ -52,8 +53,14 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
 
 
 def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation]:
-    """Explain the task of a job that has been waiting longest; return nothing if none waits."""
+    """Explain the task of a job that has been waiting longest, or for what the last one of a completed job waited.
+
+    Return nothing if none waits, or has.
+    """
     world = simulation.world
     job = world.jobs.find(job_id)
-    waiting = None if job is None else oldest_waiting(world, job)
-    return [] if waiting is None else [why_task(world, waiting, simulation.now_ms)]
+    if job is None:
+        return []
+    waiting = oldest_waiting(world, job)
+    found = why_last_waited(simulation, job) if waiting is None else why_task(world, waiting, simulation.now_ms)
+    return [] if found is None else [found]

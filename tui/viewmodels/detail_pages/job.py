@@ -109,7 +109,7 @@ class JobDetailModel(DetailModel):
         if task is None:
             return [line(Span("The job has no tasks yet.", Role.DIM))]
         links = critical_path(self.session.simulation, task)
-        one = "No other task decides when it begins." if len(links) == 1 else ""
+        one = "It depends on no other task. w on the job says which tasks had the slots." if len(links) == 1 else ""
         heading = line(Span("The chain of tasks that decides the end", Role.STRONG))
         return [heading, *path_lines(self.session, links, cells), *([line(Span(one, Role.DIM))] if one else [])]
 
