@@ -179,7 +179,8 @@ def test_in_an_empty_scenario_nothing_can_be_run_or_opened(dashboard_at):
     def look(app):
         seen.append(text_of(app))
 
-    drive(app, look, "space", look, "2", look, "4", look, "2", "ctrl+n", "ctrl+s", look)
+    drive(app, look, "space", look, "2", look, "4", look, "2", "ctrl+n", "ctrl+s", look, size=(80, 24))
+    assert contains(seen[0], "─ Events  Curves ─")
     for lines in seen[:4]:
         assert "EMPTY" in lines[0]
         assert lines[-1].split("  ")[0] == " ctrl+n create"

@@ -119,6 +119,10 @@ class JobLists(Table):
         if place.key is not None and not place.follows:
             self.move_to_key(place.key)
 
+    def on_resize(self) -> None:
+        """Show the longest titles of the tabs for which there is room now."""
+        self._set_title()
+
     def _set_title(self) -> None:
         model = self.model
         told = model.told(self.outer_size.width - _TITLE_CELLS) if isinstance(model, InstancesModel) else ""
