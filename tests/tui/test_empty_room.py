@@ -180,7 +180,6 @@ def test_in_an_empty_scenario_nothing_can_be_run_or_opened(dashboard_at):
         seen.append(text_of(app))
 
     drive(app, look, "space", look, "2", look, "4", look, "2", "ctrl+n", "ctrl+s", look, size=(80, 24))
-    assert contains(seen[0], "─ Events  Curves ─")
     for lines in seen[:4]:
         assert "EMPTY" in lines[0]
         assert lines[-1].split("  ")[0] == " ctrl+n create"
@@ -192,6 +191,17 @@ def test_in_an_empty_scenario_nothing_can_be_run_or_opened(dashboard_at):
         assert sum(each.count("ctrl+n") for each in lines[:-1]) == 1
     assert not contains(seen[4], "EMPTY")
     assert contains(seen[4][-1:], "space run", "enter open")
+
+
+def test_tabs_have_their_whole_titles_also_in_an_empty_scenario_that_is_opened_here(dashboard_at):
+    seen = []
+    drive(
+        dashboard_at(0),
+        *("ctrl+o", *"new", "enter"),
+        lambda app: seen.extend(text_of(app)),
+        size=(80, 24),
+    )
+    assert contains(seen, "EMPTY", "─ Events  Curves ─")
 
 
 def test_the_keys_of_a_map_without_nodes_open_none(dashboard_at):

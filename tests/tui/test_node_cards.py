@@ -201,10 +201,10 @@ def cursors_after(app, *keys, size=(120, 40)):
 
 
 @pytest.mark.parametrize("size", EACH_SIZE)
-def test_down_in_the_last_row_and_right_in_the_last_column_stay(size):
+def test_right_in_the_last_column_stays_and_below_the_last_row_is_the_legend(size):
     app = Dashboard(many(3), plays=False)
     layouts = []
-    keys = ["end", "down", "right", "home", "up", "left"]
+    keys = ["end", "right", "down", "up", "home", "up", "left"]
     seen = []
     drive(
         app,
@@ -212,7 +212,7 @@ def test_down_in_the_last_row_and_right_in_the_last_column_stay(size):
         *(step for key in keys for step in (key, lambda app: seen.append(app.screen.query_one(NodeMap).cursor))),
         size=size,
     )
-    assert seen == [2, 2, 2, 0, 0, 0]
+    assert seen == [2, 2, 2, 2, 0, 0, 0]
 
 
 def test_down_in_a_single_row_stays_where_it_is():
