@@ -119,7 +119,7 @@ class JobLists(Table):
         if place.key is not None and not place.follows:
             self.move_to_key(place.key)
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002  # Table draws its rows anew by its own handler
         """Show the longest titles of the tabs for which there is room now."""
         self._set_title()
 
