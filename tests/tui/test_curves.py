@@ -121,6 +121,7 @@ def test_the_scale_of_things_ends_at_one_at_least():
 
 def test_the_readings_are_the_numbers_of_now():
     model = model_at("priorities-and-fairness", 360_000)
+    model._session.focus_job("overnight-a")
     text = "\n".join(text_of(model, 70, 30))
     assert "2 running" in text
     assert "─ 2 target" in text

@@ -41,10 +41,13 @@ def test_where_a_pool_has_no_nodes_it_says_why(dashboard_at):
 
 def test_on_watch_a_node_and_the_oldest_wait_are_explained_together(dashboard_at):
     app = dashboard_at(360, "priorities-and-fairness")
+    app.session.focus_job("overnight-a")
     shown = after(app, "w", size=(120, 50))
     assert contains(shown, "Why is n0 of pool shared running?", "Why is task book-3 of job overnight-a waiting?")
     assert contains(shown, "0 of this job; job urgent (500) went first")
-    assert contains(after(dashboard_at(360, "priorities-and-fairness")), "(w: why)")
+    again = dashboard_at(360, "priorities-and-fairness")
+    again.session.focus_job("overnight-a")
+    assert contains(after(again), "(w: why)")
 
 
 @pytest.mark.parametrize("view", ["1", "4"])
@@ -74,7 +77,7 @@ def test_the_cursor_of_the_jobs_list_chooses_the_job_of_the_breadcrumb_and_of_th
     def note(app):
         seen.append((app.session.job_id, text_of(app)[0].split(" › ")[2]))
 
-    drive(app, "4", note, "down", note, "w", "escape", "5", note, "4", "down", note)
+    drive(app, "4", "home", note, "down", note, "w", "escape", "5", note, "4", "down", note)
     assert [job_id for job_id, _ in seen] == ["overnight-a", "overnight-b", "overnight-b", "urgent"]
     assert all(job_id == said for job_id, said in seen)
 
