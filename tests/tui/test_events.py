@@ -30,6 +30,13 @@ def texts(model, key):
     return [span.text for span in model.cells(key)]
 
 
+def test_fields_that_are_true_or_false_are_written_as_json(session_at):
+    model = model_at(session_at(10, "a-day-of-autoscaling"))
+    blocks = [block for at in range(model.count) for block in model.details(model.key(at))]
+    values = {row[1].text for block in blocks for row in block.rows if row[0] == "enableAutoScale"}
+    assert values == {"true"}
+
+
 def test_a_command_that_a_process_gives_is_named_and_is_no_chance(session_at):
     session = session_at(500, "job-manager-adds-tasks")
     rows = [row for row in map(session.events.row, range(session.events.count)) if row.task_id == "manager"]

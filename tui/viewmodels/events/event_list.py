@@ -296,4 +296,4 @@ def _named(event: EventRow) -> str:
 
 
 def _json(value: object) -> object:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | bool) else value
