@@ -56,7 +56,7 @@ def put_cursor(model, path):
             PreparationModel,
             {"failed": (1, f"{JOB}/jobpreparation/stderr.txt"), "prepared": (0, f"{JOB}/jobpreparation/stdout.txt")},
         ),
-        (NodesModel, {"running": (0, JOB), "idle": (1, JOB)}),
+        (NodesModel, {"running": (0, JOB), "idle": (1, f"{JOB}/jobpreparation/stderr.txt")}),
         (
             TasksModel,
             {
@@ -126,7 +126,7 @@ def test_events_lead_to_the_files_of_what_happened():
     assert places["JobReleaseTaskStateChanged", True] == FileLocation(0, f"{JOB}/jobrelease/stderr.txt")
     assert places["TaskStateChanged", "completed"] == FileLocation(0, f"{JOB}/t1/stdout.txt")
     assert places["TaskStateChanged", "active"] == FileLocation(0, f"{JOB}/t1/stdout.txt")
-    assert places["NodeStateChanged", False] == FileLocation(0, JOB)
+    assert places["NodeStateChanged", False] == FileLocation(0, f"{JOB}/jobrelease/stderr.txt")
     assert isinstance(places["JobStateChanged", False], str)
     assert isinstance(places["CommandAccepted", False], str)
 

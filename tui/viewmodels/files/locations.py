@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.paths import STARTUP, job_directory, task_directory
 from engine.base.terms import NodeState, TaskResult
 from engine.views.log.task_history import last_directory
+from engine.views.pages.instances import HookStatus
 from tui.viewmodels.text.styled import ItemRef
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 OUTPUTS = "stdout.txt", "stderr.txt"
+_FAILED = HookStatus.FAILED, HookStatus.RETRYING
 _HOOKS = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
 
 
@@ -32,12 +34,16 @@ def output_at(node: int, directory: str, *, has_failed: bool) -> FileLocation:
 def files_of(session: Session, subject: ItemRef | None) -> FileLocation | str:
     """Return where the files of a node or task are, or a sentence that says why there are none.
 
-    On a node it is the start task's output if that failed, else the directory of the job in focus.
+    On a node it is the output of what has failed there last: the start task, or preparation or release of the job in
+    focus. Without a failure it is the directory of that job.
     """
     if subject is not None and subject.kind == "node":
         node = int(subject.key)
         if session.nodes().state_of(node) is NodeState.START_TASK_FAILED:
             return output_at(node, STARTUP, has_failed=True)
+        for page in reversed(session.pages(session.job_id)):
+            if page.status_of(node) in _FAILED:
+                return output_at(node, page.row(node).root_directory, has_failed=True)
         return FileLocation(node, job_directory(session.job_id) if session.job_id else "")
     if subject is None or subject.kind != "task":
         return "Put the cursor on a node or task to see its files."
