@@ -167,6 +167,13 @@ def test_the_legend_has_preempted_where_nodes_can_be_preempted(session_at, name,
     assert ("preempted" in plain(model.legend(CELLS))) is is_named
 
 
+def test_the_legend_names_trouble_first_where_there_is_little_room(session_at):
+    model = model_of(session_at(900, "nodes-fail-and-recover"), 100)
+    model.update(100)
+    drawn = [model.row(at, is_cursor=False) for at in range(len(model.keys))]
+    assert plain(model.legend(60, drawn)).startswith("⊠ start task failed  ⊗ unusable")
+
+
 def labels(model):
     return [model.rows.label(key) for key in model.keys]
 

@@ -31,6 +31,7 @@ def legend_line(known: Iterable[Glyph], glyphs: GlyphSet, cells: int, drawn: Ite
     if drawn is not None:
         there = {(letter, span.role) for each in drawn for span in each for letter in span.text}
         shown = [each for each in shown if _looks(each, glyphs) & there]
+    shown.sort(key=lambda glyph: glyph.role is not Role.FAILED)  # trouble is named even where there is little room
     spans: list[Span] = []
     for glyph in shown:
         more = going_on(glyph)
