@@ -1,7 +1,8 @@
-"""Context managers that pause the garbage collector, or let it run less often."""
+"""Ways to pause the garbage collector, to let it run less often, and to end without it."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -25,11 +26,17 @@ def paused() -> Iterator[None]:
             gc.enable()
 
 
+FOR_IMPORTS = (1_000_000, 10, 10)
+"""Thresholds for the start of a program, which keeps nearly all that it creates."""
+
 FOR_RUNS = (100_000, 10, 10)
 """Thresholds for a run, which keeps what it creates and creates few cycles."""
 
-FOR_FRAMES = (1000, 1000, 1000)
-"""Thresholds for a screen: each collection is short, and a full one, which takes longer than a frame, is rare."""
+FOR_FRAMES = (30_000, 1000, 1000)
+"""Thresholds for a screen: nearly all frames are without a collection, and a full one, which takes seconds, is rare.
+
+While time goes by fast, what the engine has put into its calendar would else be looked at in every frame.
+"""
 
 
 @contextmanager
@@ -43,3 +50,8 @@ def relaxed(wanted: tuple[int, int, int] = FOR_RUNS) -> Iterator[None]:
     finally:
         gc.set_threshold(*thresholds)
         gc.unfreeze()
+
+
+def skip_at_exit() -> None:
+    """Let the process end without collecting: Python would look through all modules, longer than a small run takes."""
+    atexit.register(gc.freeze)

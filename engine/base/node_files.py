@@ -6,7 +6,7 @@ Of some files only the size is known, such as a downloaded blob without text: th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
@@ -78,14 +78,14 @@ class NodeFiles:
         """Return the text of a file, or None if there is none."""
         return self._texts.get(key)
 
-    def newest_text(self, name: str) -> tuple[str, str] | None:
-        """Return key and text of the file of this name that was created last and is not empty; None if there is none.
+    def newest_text(self, names: Sequence[str]) -> tuple[str, str] | None:
+        """Return key and text of the file of these names that was created last and is not empty; None without any.
 
         Only the newest files are searched.
         """
-        ending = f"/{name}"
+        endings = tuple(f"/{name}" for name in names)
         newest = islice(reversed(self._texts.items()), _SEARCHED)
-        return next(((key, text) for key, text in newest if text and key.endswith(ending)), None)
+        return next(((key, text) for key, text in newest if text and key.endswith(endings)), None)
 
     def has_text(self, key: str) -> bool:
         """Return whether there is a file whose text is known."""

@@ -85,6 +85,10 @@ def parse_utc(text: str) -> datetime:
         raise ValueError(f"{quoted(text)} is not an ISO 8601 time such as 2026-01-05T08:00:00Z") from None
 
 
+# The end of a UTC time by its milliseconds.
+_UTC_FRACTIONS = tuple(f".{ms:03d}".rstrip("0") + "Z" if ms else "Z" for ms in range(SECOND_MS))
+
+
 @lru_cache(maxsize=4096)
 def _second(start: datetime, second: int) -> str:
     return (start + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
@@ -96,8 +100,7 @@ def format_utc(start: datetime, ms: int) -> str:
     The fraction has no trailing zeros and is left out if zero.
     """
     second, fraction = divmod(ms + start.microsecond // 1000, SECOND_MS)
-    text = _second(start.replace(microsecond=0) if start.microsecond else start, second)
-    return f"{text}.{fraction:03d}".rstrip("0") + "Z" if fraction else text + "Z"
+    return _second(start.replace(microsecond=0) if start.microsecond else start, second) + _UTC_FRACTIONS[fraction]
 
 
 def format_dollars(value: float) -> str:

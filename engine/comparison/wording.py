@@ -28,8 +28,8 @@ LABELS = {
     "waitSecondsP95": "waiting, p95",
     "runSecondsMedian": "running, median",
     "runSecondsP95": "running, p95",
-    "preparationSeconds": "preparation in all",
-    "releaseSeconds": "release in all",
+    "preparationSeconds": "last preparations",
+    "releaseSeconds": "last releases",
 }
 """The names of measures for people."""
 

@@ -6,9 +6,10 @@ ever suspended, so the pending entries can be read, copied and restored.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -58,12 +59,13 @@ ENDLESS = frozenset({DueKind.FAILURE, DueKind.EVICTION_NOTICE, DueKind.OCCURRENC
 class Due:
     """An entry of the calendar: ``key`` is the row it concerns; a stale ``token`` makes it void."""
 
-    __slots__ = ("callbacks", "key", "kind", "token")
+    __slots__ = ("again_ms", "key", "kind", "token")
 
-    callbacks: list[Callable[[Due], None]]
     kind: DueKind
     key: int
     token: int
+    again_ms: int | None
+    """When the entry is due again. Only the rule for ends of tasks sets it."""
 
 
 class Pending(NamedTuple):
@@ -91,16 +93,23 @@ class Calendar(simpy.Environment):
         self._endless: list[int] = []  # the times of endless entries, as a heap
         self._limit_ms = 0  # ``advance`` goes no further
         self._stops_before_endless = False
-        self._rules: list[list[Callable[[Due], None]]] = [[] for _ in DueKind]
+        self._left = 0  # entries that may still be processed
+        self._rules: dict[int, Callable[[Due], None]] = {}
 
     def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
         """Call ``rule`` for every entry of ``kind``."""
-        self._rules[kind][:] = [rule]
+        self._rules[kind] = rule
+
+    def on_task_ends(self, rule: Callable[[Iterator[Due]], None]) -> None:
+        """Call ``rule`` with each run of ends of tasks, which it iterates over to the end.
+
+        The present moment is that of the end at hand. Its entry may be used again for a task that starts now.
+        """
+        self._end_tasks = rule
 
     def at(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
         """Add an entry for ``when_ms``, which must not lie in the past."""
         due = Due()
-        due.callbacks = self._rules[kind]
         due.kind = kind
         due.key = key
         due.token = token
@@ -136,29 +145,58 @@ class Calendar(simpy.Environment):
         """Return whether nothing more is due at the current millisecond."""
         return not self._queue or self._queue[0][0] > self.now_ms
 
-    def step(self) -> None:
-        """Process the next entry."""
-        self.advance(self._queue[0][0], 1)
+    def advance_instant(self, most: int = sys.maxsize) -> int:
+        """Process at most ``most`` entries of the next millisecond at which anything is due; return how many."""
+        self._limit_ms = self._queue[0][0]
+        return self._process(most)
 
     def advance(self, until_ms: int, most: int, *, before_endless: bool = False) -> bool:
         """Process at most ``most`` entries up to and including ``until_ms``; return whether more are due by then.
 
         With ``before_endless`` it stops before the instant of the next endless entry, also of one that is added now.
         """
-        queue = self._queue
         self._limit_ms, self._stops_before_endless = until_ms, before_endless
         if before_endless:
             endless_ms = self.next_endless_ms()
             if endless_ms is not None and endless_ms > self.now_ms:
                 self._limit_ms = min(until_ms, endless_ms - 1)
-        for _ in range(most):
-            if not queue or queue[0][0] > self._limit_ms:
-                return False
-            # As Environment.step does, without a call for each entry, without events that can fail, and with one rule.
-            when_ms, _, _, due = heappop(queue)
+        self._process(most)
+        return bool(self._queue) and self._queue[0][0] <= self._limit_ms
+
+    def _process(self, most: int) -> int:
+        """Process at most ``most`` entries up to the limit; return how many."""
+        queue, rules, task_ended = self._queue, self._rules, DueKind.TASK_ENDED
+        self._left = most
+        while self._left and queue and queue[0][0] <= self._limit_ms:
+            if queue[0][1] == task_ended:
+                self._end_tasks(self._task_ends())
+            else:
+                # As Environment.step does, without events that can fail, and with one rule.
+                when_ms, kind, _, due = heappop(queue)
+                self._now = self.now_ms = when_ms
+                self._left -= 1
+                rules[kind](due)
+        return most - self._left
+
+    def _task_ends(self) -> Iterator[Due]:
+        """Yield the ends of tasks that come next.
+
+        Each stays first in the queue until its rule has handled it, since everything that is added meanwhile comes
+        later. If it is due again, the queue is put in order once instead of twice.
+        """
+        queue, task_ended = self._queue, DueKind.TASK_ENDED
+        while self._left and queue and queue[0][0] <= self._limit_ms:
+            when_ms, kind, _, due = queue[0]
+            if kind != task_ended:
+                return
             self._now = self.now_ms = when_ms
-            due.callbacks[0](due)
-        return bool(queue) and queue[0][0] <= self._limit_ms
+            self._left -= 1
+            due.again_ms = None
+            yield due
+            if due.again_ms is None:
+                heappop(queue)
+            else:
+                heapreplace(queue, (due.again_ms, kind, next(self._eid), due))
 
     def pending(self) -> list[Pending]:
         """Return the entries in order, void ones included, without the ends of tasks, which the task table holds."""
@@ -189,10 +227,8 @@ class Calendar(simpy.Environment):
         """
         queue, last = [], 0
         kind = DueKind.TASK_ENDED
-        rules = self._rules[kind]
         for when_ms, number, task, token in ends:
             due = Due()
-            due.callbacks = rules
             due.kind = kind
             due.key = task
             due.token = token

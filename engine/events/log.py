@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 from array import array
-from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from datetime import datetime
 from enum import IntEnum
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 
 class LogSubject(IntEnum):
@@ -38,14 +39,43 @@ class Json(NamedTuple):
     text: str
 
 
-class Shape(NamedTuple):
+class LateJson:
+    """JSON text that is made when it is read first, since most runs write no log.
+
+    Two are equal if they are about the same object, which must not change.
+    """
+
+    def __init__(self, source: object, content: Callable[[Any], object]) -> None:
+        """Hold the text of what ``content`` returns for ``source``."""
+        self._source = source
+        self._content = content
+
+    @cached_property
+    def text(self) -> str:
+        """The text."""
+        return to_json(self._content(self._source))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LateJson) and other._source is self._source
+
+    def __hash__(self) -> int:
+        return id(self._source)
+
+
+class Shape:
     """The part of an entry that many entries share."""
 
-    event: str
-    subject: LogSubject
-    fields: tuple[tuple[str, Hashable], ...]
-    head: str
-    tail: str
+    def __init__(self, event: str, subject: LogSubject, fields: tuple[tuple[str, Hashable], ...]) -> None:
+        """Create the shape of events of this name about such a subject."""
+        self.event = event
+        self.subject = subject
+        self.fields = fields
+        self.head = f'"event":"{event}"'
+
+    @cached_property
+    def tail(self) -> str:
+        """The fields as JSON members, each with a leading comma; made when it is read first."""
+        return "".join(f',"{name}":{to_json(value)}' for name, value in self.fields)
 
 
 class LogEntry(NamedTuple):
@@ -70,7 +100,7 @@ def plain(value: object) -> object:
 
 def to_json(value: object) -> str:
     """Return a field of an event as compact JSON."""
-    if isinstance(value, Json):
+    if isinstance(value, Json | LateJson):
         return value.text
     return json.dumps(plain(value), separators=(",", ":"), ensure_ascii=False)
 
@@ -79,10 +109,11 @@ class EventLog:
     """The log of one run, in order. Entries are never changed, only cut off when time goes back."""
 
     def __init__(self, start: datetime, time_code: str = "q") -> None:
-        """Create the log of a run that starts at ``start`` (UTC); times are stored as ``array(time_code)``."""
+        """Create the log of a run that starts at ``start`` (UTC); times are as wide as in ``array(time_code)``."""
         self.start = start
-        self.when = array(time_code)
-        self.shape_of = array("i")
+        # Unsigned where nothing is negative: an array appends such numbers in half the time.
+        self.when = array(time_code.upper())
+        self.shape_of = array("I")
         self.row_a = array("i")
         self.row_b = array("i")
         # The columns stay the same objects: their methods are looked up once, not for every entry.
@@ -101,8 +132,7 @@ class EventLog:
         number = self._known.get(key)
         if number is None:
             number = self._known[key] = len(self.shapes)
-            tail = "".join(f',"{name}":{to_json(value)}' for name, value in fields)
-            self.shapes.append(Shape(event, subject, fields, f'"event":"{event}"', tail))
+            self.shapes.append(Shape(event, subject, fields))
         return number
 
     def append(self, now_ms: int, shape: int, row_a: int = -1, row_b: int = -1) -> None:
@@ -118,6 +148,10 @@ class EventLog:
         self._block_at.append(len(self.when))
         self._block_extra.append((self._block_extra[-1] if self._block_extra else 0) + count - 1)
         self.append(now_ms, shape, first, count)
+
+    def blocks(self, start: int, stop: int) -> list[int]:
+        """Return the numbers of the entries from ``start`` to before ``stop`` that stand for tasks added together."""
+        return self._block_at[bisect_left(self._block_at, start) : bisect_left(self._block_at, stop)]
 
     def __len__(self) -> int:
         return len(self.when)

@@ -41,7 +41,7 @@ def json_lines(log: EventLog, names: SubjectIds, start: int = 0, stop: int | Non
 def _lines(log: EventLog, names: SubjectIds, first: int, last: int) -> Iterator[str]:
     """Yield the lines of a few thousand entries."""
     shapes, numbers, rows = log.shapes, log.shape_of[first:last], log.row_a[first:last]
-    is_task = [shape.subject is LogSubject.TASK for shape in shapes]
+    is_task = {number: shapes[number].subject is LogSubject.TASK for number in set(numbers)}
     tasks = iter(names.tasks_ids([row for number, row in zip(numbers, rows, strict=True) if is_task[number]]))
     node_ids = names.node_ids
     clock = _Clock(log)
@@ -49,7 +49,8 @@ def _lines(log: EventLog, names: SubjectIds, first: int, last: int) -> Iterator[
     for when_ms, number, row_a, row_b in zip(log.when[first:last], numbers, rows, log.row_b[first:last], strict=True):
         if when_ms != stamped_ms:
             stamped_ms, stamp = when_ms, clock.stamp(when_ms)
-        _, subject, _, head, tail = shapes[number]
+        shape = shapes[number]
+        subject, head, tail = shape.subject, shape.head, shape.tail
         if is_task[number]:
             ids = node_ids(row_b) + next(tasks) if row_b >= 0 else next(tasks)
         elif subject is LogSubject.TASKS_ADDED:

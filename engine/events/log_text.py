@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engine.base.shortening import shortened
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.events.log import Json, LogEntry, LogSubject, Shape, plain
+from engine.events.log import Json, LateJson, LogEntry, LogSubject, Shape, plain
 
 _GAP = "  "
 _SUBJECTS = {
@@ -201,7 +201,7 @@ def _resize_errors(fields: Mapping[str, object]) -> list[str]:
 def _arguments(fields: Mapping[str, object]) -> list[str]:
     """Return the id of what a command creates, or its arguments with large ones shortened."""
     body = fields.get("body")
-    if not isinstance(body, Json):
+    if not isinstance(body, Json | LateJson):
         return []
     arguments = json.loads(body.text)
     if "id" in arguments:

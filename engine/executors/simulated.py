@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -120,7 +119,7 @@ class SimulatedExecutor(Executor):
     def plain(self, launch: Launch, *, may_leave_files: bool = False) -> PlainProcess | None:
         """Return what all starts of a process share that leaves no files, or always the same ones; or None."""
         facts = line_facts(launch.command_line, launch.os)
-        simulate = self._simulate_of(launch._replace(attempt=sys.maxsize, node=-1))
+        simulate = self._common(launch)
         leaves_files = simulate.stdout or simulate.stderr or simulate.writes
         differs = (
             simulate.attempts
@@ -136,14 +135,17 @@ class SimulatedExecutor(Executor):
             PROCESS_START_MS, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms
         )
 
-    def _simulate_of(self, launch: Launch) -> Simulate:
-        """Return the merged ``simulate:`` of a launch: defaults, plain values, those of the node, of the attempt."""
+    def _common(self, launch: Launch) -> Simulate:
+        """Return what ``simulate:`` says of all launches like this one: defaults, plain values."""
         own = launch.simulate
         defaults = self._tasks if launch.kind in _JOB_TASKS else _NOTHING
         if own is None or not own.model_fields_set:
-            own = defaults
-        elif defaults.model_fields_set:
-            own = defaults.overridden_by(own)
+            return defaults
+        return defaults.overridden_by(own) if defaults.model_fields_set else own
+
+    def _simulate_of(self, launch: Launch) -> Simulate:
+        """Return the merged ``simulate:`` of a launch: common values, those of the node, of the attempt."""
+        own = self._common(launch)
         if launch.node in own.on_node:
             own = own.overridden_by(own.on_node[launch.node])
         if launch.attempt <= len(own.attempts):

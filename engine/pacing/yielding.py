@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-_KEY_S = 0.02  # most key presses are handled and drawn within this time
+_KEY_S = 0.05  # nearly all key presses are handled and drawn within this time
 _SLICE_S = 0.004  # of requests, between two pauses
-_PAUSE_S = 0.001  # a sleep of zero would keep the loop from reading keys
+PAUSE_S = 0.001  # a sleep of zero would keep the loop from reading keys
 
 
 class Yielder:
@@ -32,7 +32,7 @@ class Yielder:
         """Hold off the next slice until the key has been handled and its effect drawn."""
         self._until_s = self._wall_s() + _KEY_S
 
-    async def pause(self, seconds: float = _PAUSE_S) -> None:
+    async def pause(self, seconds: float = PAUSE_S) -> None:
         """Sleep, and once more after a key press. Keys in quick succession do not stop the work."""
         await self._sleep(seconds)
         remaining_s = self._until_s - self._wall_s()

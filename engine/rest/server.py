@@ -23,6 +23,7 @@ DEFAULT_PORT = 8100
 _LONGEST_HEAD = 64 * 1024  # bytes of a request line and headers
 _IDLE_S = 75
 _MOST_WAITING = 2048
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # signals; Windows has no SIGHUP
 _MOST_OPEN = 16_384
 _ENDS_WITHIN_S = 2
 
@@ -108,17 +109,24 @@ def allow_connections(most: int) -> None:
 
 
 def run(server: Server, listener: socket.socket) -> int | None:
-    """Serve until SIGINT or SIGTERM; return the number of the signal, or None if the server ended by itself."""
+    """Serve until a signal comes; return its number, or None if the server ended by itself.
+
+    The signals are SIGINT, SIGTERM and, if it is not ignored, SIGHUP.
+    """
+    numbers = [one for one in signal.Signals if one.name in _ENDING]
+    before = {number: signal.getsignal(number) for number in numbers}
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            try:
-                loop.add_signal_handler(number, server.end, number)
-            except NotImplementedError:  # Windows
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:
                 signal.signal(number, lambda caught, _: loop.call_soon_threadsafe(server.end, caught))
         await server.serve([listener])
 
     allow_connections(_MOST_OPEN)
-    asyncio.run(serve())
+    try:
+        asyncio.run(serve())
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return server.caught

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError, PartlyRefused
-from engine.events.log import Json, LogSubject, to_json
+from engine.events.log import Json, LateJson, LogSubject, to_json
 from engine.rules import (
     account,
     autoscaling,
@@ -83,7 +83,7 @@ def give(world: World, command: Command, extras: Extras = NOTHING, giver: Giver 
     What is refused as a whole leaves only its refusal in the log; addTasks may have added some tasks (TASK-3).
     """
     log = world.log
-    body = Json(to_json(command.masked()))
+    body = LateJson(command, Command.masked)
     event = "FaultInjected" if isinstance(command, c.FAULTS) else "CommandAccepted"
     rule = () if command.RULE is None else (("rule", command.RULE),)
     subject, *rows = giver

@@ -65,7 +65,7 @@ def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:
     world.emit(JobAdded(job.row))
     if job.scheduling_error is not None:
         # The job is accepted nevertheless, and ends at once (JOB-20).
-        world.jobs.complete(world.now_ms, job.row, job.scheduling_error[1])
+        world.jobs.complete(world.now_ms, job.row, job.scheduling_error.code)
         world.emit(JobEnded(job.row))
         return job
     world.bind_job(job)

@@ -17,7 +17,7 @@ from engine.specs.base import wire_name
 from engine.specs.catalogue import vm_size
 from engine.specs.pool import PoolReplacement, PoolSpec
 from engine.specs.refusals.pool import pool_update_refusals
-from engine.state.jobs import UNBOUND
+from engine.state.jobs import UNBOUND, SchedulingError
 from engine.state.pools import Pool
 from engine.world.facts import NodeRemovalRequested, PoolCreated
 
@@ -176,8 +176,9 @@ def job_added(world: World, added: JobAdded) -> None:
         return
     spec = auto_pool_verdict(world, auto, _new_id(world, job, auto))
     if isinstance(spec, BatchError):
-        refusal = BatchError(_CODES.get(spec.code, "InvalidAutoPoolSettings"), str(spec))
-        job.assign(scheduling_error=(ErrorCategory.USER_ERROR.value, refusal.code, refusal.message))
+        refusal = BatchError(_CODES.get(spec.code, "InvalidAutoPoolSettings"))
+        category = ErrorCategory.USER_ERROR.value
+        job.assign(scheduling_error=SchedulingError(category, refusal.code, refusal.message, str(spec)))
         return
     pool = _create(world, spec)
     job.assign(pool_id=pool.id)

@@ -65,17 +65,18 @@ def _prepare(world: World, job: Job, row: int) -> None:
         _start(world, job, instances.node[row], row, rule)
 
 
-def _start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
+def _start(world: World, job: Job, node: int, row: int, rule: str, *, failed_code: int | None = None) -> None:
     """Start the preparation's process on the node (PREP-4), beside those of other jobs (PREP-22)."""
     instances, now_ms = world.instances, world.calendar.now_ms
     hook = hooks.process_of(world, job, is_release=False)
-    start = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
-    instances.prep_start_run(now_ms, row, start.end_ms, rule, retry=retry)
+    end_ms, start = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
+    instances.prep_start_run(now_ms, row, end_ms, rule, failed_code=failed_code)
     if world.options.release_after is ReleaseAfter.PREPARATION:
         instances.set_flags(row, PrepFlag.PREPARED_ONCE)
-    if not start.is_open:
-        world.calendar.at(start.end_ms, DueKind.PREPARATION_ENDED, row)
-    acts.begin(world, Process(ProcessKind.PREPARATION, row), start, job.row)
+    if start is None or not start.is_open:
+        world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
+    if start is not None:
+        acts.begin(world, Process(ProcessKind.PREPARATION, row), start, job.row)
 
 
 def wait_over(world: World, over: WaitOver) -> None:
@@ -103,7 +104,7 @@ def preparation_ended(world: World, due: Due) -> None:
     elif ending.failure is not FAILURE_EXIT_CODE:
         _failed(world, job, node, row, ending, rule="PREP-12")
     elif prep_retry_verdict(prep, instances.prep_retries[row]):
-        _start(world, job, node, row, rule="PREP-12", retry=True)
+        _start(world, job, node, row, rule="PREP-12", failed_code=ending.exit_code)
     else:
         _failed(world, job, node, row, ending, rule="PREP-9" if prep.wait_for_success else "PREP-14")
     if hook.plain is None:

@@ -168,4 +168,4 @@ def install(world: World) -> None:
     world.reactions = {fact: tuple(handler for handler, _ in entries) for fact, entries in REACTIONS.items()}
     for kind, rule in DUE.items():
         world.calendar.on(kind, partial(rule, world))
-    world.calendar.on(DueKind.TASK_ENDED, fast_path.task_ended(world))
+    world.calendar.on_task_ends(fast_path.ender_of_tasks(world))

@@ -112,13 +112,14 @@ def _start(world: World, job: Job, node: int, row: int, rule: str) -> None:
     """Start the release task's process, which takes no slot (REL-11)."""
     instances, now_ms = world.instances, world.calendar.now_ms
     hook = hooks.process_of(world, job, is_release=True)
-    start = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
+    end_ms, start = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
     if instances.flags[row] & PrepFlag.RELEASE_OWED:
         instances.clear_flags(row, PrepFlag.RELEASE_OWED)
-    instances.release_start_run(now_ms, row, start.end_ms, rule)
-    if not start.is_open:
-        world.calendar.at(start.end_ms, DueKind.RELEASE_ENDED, row)
-    acts.begin(world, Process(ProcessKind.RELEASE, row), start, job.row)
+    instances.release_start_run(now_ms, row, end_ms, rule)
+    if start is None or not start.is_open:
+        world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
+    if start is not None:
+        acts.begin(world, Process(ProcessKind.RELEASE, row), start, job.row)
 
 
 def wait_over(world: World, over: WaitOver) -> None:

@@ -47,11 +47,10 @@ class Checkpoints:
     def add(self, checkpoint: Checkpoint) -> None:
         """Add a checkpoint, unless there is a later one.
 
-        Most of the cost of a checkpoint is copying what is alive, so the distance is proportional to it.
+        Most of the cost of a checkpoint is copying what is alive, so the next one is the farther away the more that is.
         """
         length = checkpoint.world.log_length
-        self._distance = max(self._distance, checkpoint.world.alive // 3)
-        self._next_length = length + self._distance
+        self._next_length = length + max(self._distance, checkpoint.world.alive // 3)
         if self._all and self._all[-1].world.log_length >= length:
             return
         self._all.append(checkpoint)

@@ -74,6 +74,14 @@ class Journal:
             self.inputs.insert(max(at, self.done), new)
         self.changes += new.origin is Origin.HAND
 
+    @property
+    def upcoming(self) -> tuple[int, DueKind] | None:
+        """When the next input takes effect, in ms since the start, and its kind; None if none is left."""
+        if self.done == len(self.inputs):
+            return None
+        first = self.inputs[self.done]
+        return first.when_ms, first.kind
+
     def take_due(self, now_ms: int, kind: DueKind) -> list[Input]:
         """Return the inputs of this kind that are due, in order, and count them as done."""
         due: list[Input] = []

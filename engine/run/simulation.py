@@ -68,10 +68,12 @@ class Simulation:
         self.world = World(scenario, self.seed, self.end_ms)
         self.names = RowNames(self.world)
         self.journal = Journal()
+        self._inputs_entered: list[tuple[int, DueKind]] = []  # those in the calendar, the next one last
         self._expectations = Expectations(scenario.expect)
         self._waiting = [entry for entry in scenario.timeline if entry.when is not None]
         self._acts_wait = scenario.acts_wait  # processes may wait for conditions
         self._checked_length = 0  # length of the log when conditions were last checked
+        self._checked_moves = -1  # how often jobs had changed their states by then; -1: to be checked
         self._enter_rules()
         with gc_pause.paused():
             self._enter_scenario()
@@ -93,10 +95,10 @@ class Simulation:
 
     @property
     def finished(self) -> bool:
-        """True if nothing more can happen, or the end of the run is reached."""
+        """True at the end of the run: at ``until``, or if nothing more can happen in a run without it."""
         if self.now_ms >= self.end_ms:
             return True
-        if self.awaits_commands:
+        if self.awaits_commands or not self._ends_by_itself:
             return False
         return self.world.calendar.peek_ms() is None or self._only_endless_is_left
 
@@ -126,19 +128,17 @@ class Simulation:
         next_ms = calendar.peek_ms()
         if next_ms is None or next_ms > until_ms or self._only_endless_is_left:
             return False
-        calendar.step()
-        while not calendar.instant_is_over():
-            calendar.step()
+        calendar.advance_instant()
         return True
 
     def _advance_watching(self, until_ms: int, max_events: int) -> bool:
         """Advance while conditions or expectations must be checked after each instant."""
         calendar = self.world.calendar
-        for _ in range(max_events):
+        while max_events > 0:
             when_ms = calendar.peek_ms()
             if when_ms is None or when_ms > until_ms or self._only_endless_is_left:
                 return False
-            calendar.step()
+            max_events -= calendar.advance_instant(max_events)
             if calendar.instant_is_over():
                 self._check_instant()
         return True
@@ -253,7 +253,7 @@ class Simulation:
             command: Command = c.CreatePool.from_wire(pool.spec.written())
             self._enter(pool.at_ms, command)
         for job in scenario.jobs:
-            command = c.CreateJob.from_wire(job.spec.written())
+            command = c.CreateJob.of(job.spec)
             self._enter(job.at_ms, command, Extras(job.tasks, job.factory))
         for schedule in scenario.job_schedules:
             self._enter(schedule.at_ms, c.CreateJobSchedule.from_wire(schedule.spec.written()))
@@ -271,11 +271,20 @@ class Simulation:
 
     def _add_input(self, one: Input) -> None:
         self.journal.add(one)
-        self.world.calendar.at(one.when_ms, one.kind)
+        self._enter_next_input()
+
+    def _enter_next_input(self) -> None:
+        """Enter the next input into the calendar, which so needs no room for all that are still to come."""
+        upcoming = self.journal.upcoming
+        if upcoming is not None and not (self._inputs_entered and self._inputs_entered[-1] <= upcoming):
+            self._inputs_entered.append(upcoming)
+            self.world.calendar.at(*upcoming)
 
     def _inputs_due(self, due: Due) -> None:
+        self._inputs_entered.pop()
         for one in self.journal.take_due(self.world.now_ms, due.kind):
             self._execute(one)
+        self._enter_next_input()
 
     def _execute(self, one: Input) -> None:
         """Execute one input, and record whether the service refused it, as was expected or not."""
@@ -301,9 +310,12 @@ class Simulation:
         """Check conditions and expectations after an instant."""
         world = self.world
         has_changed = len(world.log) != self._checked_length
-        self._checked_length = len(world.log)
+        has_moved = world.jobs.moves != self._checked_moves
+        self._checked_length, self._checked_moves = len(world.log), world.jobs.moves
         for entry in list(self._waiting) if has_changed else ():
             assert entry.when is not None
+            if entry.when.needs_job_move and not has_moved:
+                continue
             seen = observe(world, entry.when.subject, entry.when.wanted, world.now_ms)
             if matches(entry.when.wanted, seen):
                 self._waiting.remove(entry)
@@ -372,12 +384,13 @@ class Simulation:
         with gc_pause.paused():
             self.world.restore(checkpoint.world)
         self.journal.rewind(checkpoint.done, checkpoint.conditions)
-        for one in self.journal.pending():
-            self.world.calendar.at(one.when_ms, one.kind)
+        self._inputs_entered.clear()
+        self._enter_next_input()
         self._waiting = list(checkpoint.waiting)
         self.refusals = list(checkpoint.refusals)
         self._expectations.restore(checkpoint.expectations)
         self._checked_length = checkpoint.world.log_length
+        self._checked_moves = -1
         self.now_ms = checkpoint.now_ms
 
     def json_lines(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from engine.base.terms import Plain
 from engine.scenario.times import parse_time
-from engine.scenario.tree import LineTree, Tree
+from engine.scenario.tree import JsonTree, Tree
 from engine.specs.commands import AddTasks
 
 _ENTRY = {"at", "addTasks"}
@@ -32,7 +32,7 @@ class Addition(NamedTuple):
 
 def added_body(tree: Tree) -> Mapping[str, Plain] | None:
     """Return the body of a line that adds ordinary tasks at a time; None if the line is of another kind."""
-    entry = tree.plain if isinstance(tree, LineTree) else None
+    entry = tree.plain if isinstance(tree, JsonTree) else None
     if not isinstance(entry, dict) or entry.keys() != _ENTRY:
         return None
     body = entry["addTasks"]

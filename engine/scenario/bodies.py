@@ -47,7 +47,7 @@ def read_body(place: DocumentPlace, model: type[Model], *, without: Iterable[str
     that refusals by the service are reported at the same time.
     """
     others = tuple(without)
-    body = _without(place.plain, {(key,) for key in others})
+    body = _without(place.plain, {(key,) for key in others}) if others else place.plain
     read, mistakes = _read(place, model, body, others)
     if mistakes and all(details["type"] == _UNKNOWN for details in mistakes):
         place.document.misspelt.update(place.find(details["loc"][:-1])[0].path for details in mistakes)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from engine.base.errors import Position, Problem, Severity
 from engine.base.shortening import shortened, with_short_words
 from engine.base.terms import Plain
 from engine.scenario.tree import ReadingStopped, Tree
 from engine.scenario.wording import shown
+
+if TYPE_CHECKING:
+    from engine.scenario.factory import TaskFactory
 
 PROBLEM_LIMIT = 1_000
 """The most problems that are reported of one file, and the most warnings."""
@@ -42,7 +45,7 @@ class Document:
 
     ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
     the entries of timelines with their bodies in the form that creates the thing. ``returned`` are the paths of bodies
-    that the service has returned.
+    that the service has returned. ``sweeps`` are the valid task factories by their text; equal ones are one object.
     """
 
     file: str
@@ -52,6 +55,7 @@ class Document:
     misspelt: set[Path] = field(default_factory=set)
     created: dict[Tree, Tree] = field(default_factory=dict)
     returned: set[Path] = field(default_factory=set)
+    sweeps: dict[str, TaskFactory] = field(default_factory=dict)
 
     def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
         """Record a problem. Raises ReadingStopped at the limit."""

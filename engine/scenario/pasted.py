@@ -133,7 +133,7 @@ def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -
 
 
 def _is_printed_by_az(place: DocumentPlace) -> bool:
-    return isinstance(place.tree.value, dict) and PRINTED_BY_AZ in place.tree.value
+    return isinstance(place.plain, dict) and PRINTED_BY_AZ in place.plain
 
 
 def _written_by_service(place: DocumentPlace, model: type[Spec]) -> Iterator[DocumentPlace]:

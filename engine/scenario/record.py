@@ -17,7 +17,7 @@ from engine.specs.command import Command
 _BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
 # Text of several lines that YAML can show as it is: no line begins or ends with a blank.
 _LITERAL = re.compile(r"(?=.*\n)(?:[^\s][ -~]*)?(?:\n+[!-~](?:[ -~]*[!-~])?)*\n?", re.ASCII | re.DOTALL)
-_SHORT_MAPPING, _SHORT_LIST = 48, 72
+_SHORT_MAPPING, _SHORT_LIST, _SHORT_ENTRY = 48, 72, 110
 _NO_BREAKS = {ord(each): " " for each in "\n\r\x85\u2028\u2029"}
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -133,7 +133,7 @@ def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str
         lines[-1] += "\n"
     timeline = tree.value.get("timeline")
     if timeline is None:
-        return "".join([*lines, "\ntimeline:\n", *(f"  - {flow_text(entry)}\n" for entry in entries)])
+        return "".join([*lines, "\ntimeline:\n", *_entry_lines(entries, "  ")])
     if not isinstance(timeline.value, list) or not text.splitlines()[timeline.position.line - 1].lstrip().startswith(
         "-"
     ):
@@ -143,8 +143,15 @@ def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str
     while not lines[end - 1].strip() or lines[end - 1].startswith("#"):
         end -= 1
     indent = " " * (timeline.position.column - 1)
-    lines[end:end] = [f"{indent}- {flow_text(entry)}\n" for entry in entries]
+    lines[end:end] = _entry_lines(entries, indent)
     return "".join(lines)
+
+
+def _entry_lines(entries: Iterable[dict[str, Plain]], indent: str) -> Iterator[str]:
+    """Yield the lines of entries of a timeline: one for a short entry, a block for one that creates much."""
+    for entry in entries:
+        text = f"{indent}- {flow_text(entry)}\n"
+        yield from [text] if len(text) <= _SHORT_ENTRY else _block_lines([entry], indent)
 
 
 def _block(value: dict[str, Plain]) -> Iterator[str]:

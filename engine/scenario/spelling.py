@@ -121,7 +121,7 @@ def wire_spelled(place: DocumentPlace, model: type[Spec], others: Iterable[str])
 
     The values keep their names. Keys in ``others`` stand beside the body.
     """
-    value = place.tree.value
+    value = place.plain
     if not isinstance(value, dict) or not any("_" in name for name in value):
         return place
     known = _folded(model) | {folded_name(name): name for name in (*model.SERVICE_NAMES, *others)}

@@ -50,7 +50,11 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
             place.report_missing("tasks")
             return None, ()
         return None, read_tasks(tasks)
-    return _read_sweep(place), ()
+    text = json.dumps(place.plain)
+    factory = place.document.sweeps.get(text) or _read_sweep(place)
+    if factory is not None:
+        place.document.sweeps[text] = factory
+    return factory, ()
 
 
 def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[TaskSpec, ...]]:

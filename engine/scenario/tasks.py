@@ -38,13 +38,14 @@ def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, str]]
     taken = Ids()
     if spec is not None and spec.job_manager_task is not None:
         taken.take(spec.job_manager_task.id, "the job manager task")
-    for place, task in listed:
-        problem = taken.take(task.id, f"the task in line {place.line}")
+    owned = [(task.id, f"the task in line {place.line}") for place, task in listed]
+    for (place, task), owner in zip(listed, owned, strict=True):
+        problem = taken.take(*owner)
         if problem is not None:
             (place.get("id") or place).report(problem)
         if spec is not None:
             report_refusals(place, TaskSpec, task_refusals(task, spec))
-    return own + [(task.id, f"the task in line {place.line}") for place, task in listed]
+    return own + owned
 
 
 def _check_factory(

@@ -7,16 +7,17 @@ the expansion of aliases are limited: any input is read quickly, to a tree or to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 import yaml
 
 from engine.base.errors import Position
 from engine.base.shortening import shortened
 from engine.base.terms import Plain
-from engine.scenario.json_lines import JsonText, lifted
+from engine.scenario.json_lines import JsonLine, lifted
+from engine.scenario.json_text import JsonText, counted, json_value
 from engine.scenario.scalars import Scalar, scalar_of
 from engine.scenario.wording import did_you_mean, shown
 from engine.scenario.yaml_text import MESSAGE_LIMIT, as_yaml, syntax_message, unprintable
@@ -65,54 +66,57 @@ class Tree:
         return self._plain
 
 
-class LineTree(Tree):
-    """A line of JSON in a long list. Its parts, with their positions, are only made where they are needed."""
+class JsonTree(Tree):
+    """A value that is written as JSON. Its parts, with their positions, are only made where they are needed."""
 
-    __slots__ = ("_built", "_line", "_text")
+    __slots__ = ("_inside", "_start", "_text")
 
-    def __init__(self, text: str, line: JsonText) -> None:
-        """Create it from a line of ``text``."""
-        self.position = Position(line.line, line.column)
+    def __init__(self, text: JsonText, start: int, plain: object, size: int = 1) -> None:
+        """Create the value ``plain``, which begins at ``start``. ``size`` is what it counts in a list around it."""
         self.origins = _NO_ORIGINS
-        self.size = 1 + (line.end - line.start) // _CHARACTERS_PER_VALUE
+        self.size = size
         self.is_open = False
-        self._plain = line.plain  # type: ignore[assignment] # JSON is plain
+        self._plain = plain  # type: ignore[assignment] # JSON is plain
         self._has_plain = True
         self._text = text
-        self._line = line
-        self._built: Tree | None = None
+        self._start = start
+        self._inside: _Inside | None = None
+
+    @property
+    def position(self) -> Position:  # type: ignore[override]
+        """The line and column at which the value begins."""
+        return self._text.position(self._start)
 
     @property
     def value(self) -> Scalar | list[Tree] | dict[str, Tree]:  # type: ignore[override]
-        """The parts of the line."""
-        return self._parts().value
+        """The parts of the value, or itself."""
+        return self._look_inside().value
 
     @property
     def keys(self) -> dict[str, Position]:  # type: ignore[override]
         """The positions of the keys."""
-        return self._parts().keys
+        return self._look_inside().keys
 
-    def _parts(self) -> Tree:
-        if self._built is None:
-            tree = _built(self._text[self._line.start : self._line.end], lambda *_: None)
-            assert tree is not None
-            self._built = _moved(tree, self._line)
-        return self._built
+    def _look_inside(self) -> _Inside:
+        if self._inside is None:
+            plain, text = self._plain, self._text
+            if isinstance(plain, dict):
+                parts = list(text.parts(self._start))
+                keys = {part.key: text.position(part.key_start) for part in parts}
+                self._inside = _Inside({part.key: JsonTree(text, part.start, plain[part.key]) for part in parts}, keys)
+            elif isinstance(plain, list):
+                items = zip(text.parts(self._start), plain, strict=True)
+                self._inside = _Inside([JsonTree(text, part.start, inner) for part, inner in items])
+            else:
+                self._inside = _Inside(plain)
+        return self._inside
 
 
-def _moved(tree: Tree, line: JsonText) -> Tree:
-    """Return the tree of one line of text at its place."""
+class _Inside(NamedTuple):
+    """The parts of a value, or itself, and the positions of its keys."""
 
-    def place(position: Position) -> Position:
-        return Position(line.line, line.column + position.column - 1)
-
-    value = tree.value
-    if isinstance(value, list):
-        value = [_moved(inner, line) for inner in value]
-    elif isinstance(value, dict):
-        value = {key: _moved(inner, line) for key, inner in value.items()}
-    keys = {key: place(position) for key, position in tree.keys.items()} if tree.keys else tree.keys
-    return Tree(place(tree.position), value, keys, size=tree.size)
+    value: Scalar | list[Tree] | dict[str, Tree]
+    keys: dict[str, Position] = _NO_KEYS
 
 
 class ReadingStopped(Exception):
@@ -288,19 +292,42 @@ def _position(position: _YamlMark | None) -> Position:
 
 def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
     """Return the tree of a YAML text, or None if it is empty or cannot be read to its end, which is reported."""
-    text = as_yaml(text.removeprefix("\ufeff"))
+    text = text.removeprefix("\ufeff")
     wrong = unprintable(text)
     if wrong is not None:
         report(*wrong)
         return None
+    tree = _json_tree(text)
+    if tree is not None:
+        return tree
+    text = as_yaml(text)
     lines = lifted(text)
     if lines is not None:
         problems: list[str] = []
-        runs: dict[str, list[Tree]] = {name: [LineTree(text, line) for line in run] for name, run in lines.runs.items()}
+        runs = {name: list(_line_trees(text, run)) for name, run in lines.runs.items()}
         tree = _built(lines.text, lambda message, _: problems.append(message), runs)
         if tree is not None and not problems and not runs:
             return tree
     return _built(text, report)
+
+
+def _json_tree(text: str) -> Tree | None:
+    """Return the tree of a text that is JSON; None if it is another text, or one that YAML reads otherwise."""
+    start = len(text) - len(text.lstrip())
+    if not text.startswith(("{", "["), start):
+        return None
+    try:
+        plain = json_value(text)
+    except ValueError:
+        return None
+    size, depth = counted(plain)
+    return None if size > VALUE_LIMIT or depth > DEPTH_LIMIT else JsonTree(JsonText(text), start, plain)
+
+
+def _line_trees(text: str, lines: Iterable[JsonLine]) -> Iterator[Tree]:
+    written = JsonText(text)
+    for line in lines:
+        yield JsonTree(written, line.start, line.plain, 1 + (line.end - line.start) // _CHARACTERS_PER_VALUE)
 
 
 def _built(

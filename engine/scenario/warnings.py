@@ -179,7 +179,7 @@ class WarningCollector:
 
     def _visit(self, place: DocumentPlace, model: type[Spec], body: _Body, line: str | None = None) -> None:
         """Look at the watched properties of a mapping of ``model``; ``line`` is the text of a command line template."""
-        if not isinstance(place.tree.value, dict):
+        if not isinstance(place.plain, dict):
             return
         if issubclass(model, PoolSpecification):
             body = replace(body, runs=_NodeOwner(os=_os_in(place.plain)))
@@ -188,7 +188,7 @@ class WarningCollector:
             if issubclass(model, kind):
                 self._visit_line(place, model, name, body.runs, line)
         watched = _watched(model)
-        for name in place.tree.value:
+        for name in place.plain:
             known = watched.get(name)
             inner = place.get(name) if known is not None else None
             if known is None or inner is None:
@@ -226,15 +226,16 @@ class WarningCollector:
     def _visit_line(
         self, place: DocumentPlace, model: type[Spec], name: str, runs: _NodeOwner, line: str | None
     ) -> None:
-        written = place.get(name)
-        simulate = place.get("simulate")
+        given = text_at(place.plain, name)
+        is_simulated = isinstance(place.plain, dict) and place.plain.get("simulate")
         is_job_task = issubclass(model, TaskSpec | JobManagerTask)
-        if written is None or (simulate is not None and simulate.plain) or (is_job_task and self._tasks_are_simulated):
+        if given is None or is_simulated or (is_job_task and self._tasks_are_simulated):
             return
-        text = line or written.plain
-        if not isinstance(text, str) or not _SHELL.search(text):  # a program with arguments can always be read
+        text = line or given
+        if not _SHELL.search(text):  # a program with arguments can always be read
             return
-        os = self._os(runs)
+        written, os = place.get(name), self._os(runs)
+        assert written is not None
         if os is None:
             self._lines.append((written, text, runs))
         else:

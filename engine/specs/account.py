@@ -1,7 +1,5 @@
 """The Batch account of a scenario: name, quotas, applications and certificates (ACC-1 to ACC-5)."""
 
-from __future__ import annotations
-
 import re
 from difflib import get_close_matches
 from typing import Annotated, ClassVar, NamedTuple

@@ -4,9 +4,10 @@ A body is a frozen pydantic model whose attributes are the snake_case of the ser
 one by keyword (``TaskSpec(id="a", command_line="b")``, durations in milliseconds). Input goes through ``from_wire``,
 which accepts the service's names only. A malformed body raises a pydantic ``ValidationError``; ``refusals`` lists what
 only the service would refuse.
-"""
 
-from __future__ import annotations
+Modules with bodies do without ``from __future__ import annotations``: pydantic would have to compile each annotation
+from its text, a seventh of the time that the import of the bodies takes.
+"""
 
 import re
 from datetime import UTC, date, datetime, time
@@ -249,11 +250,11 @@ class Spec(BaseModel):
                 body = body | {name: str(body[name])}
         return body
 
-    @model_serializer(mode="wrap")
+    @model_serializer(mode="wrap", return_type=dict[str, Any])  # else pydantic evaluates the annotation for each body
     def _omit_absent(self, serialize: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         body = serialize(self)
         if info.exclude_unset:
-            return {name: value for name, value in body.items() if value is not None}
+            return {name: value for name, value in body.items() if value is not None} if None in body.values() else body
         return {name: value for name, value in body.items() if value or (value is not None and value != [])}
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
@@ -277,6 +278,12 @@ class Spec(BaseModel):
         ``from_wire`` makes an object of it that has the same effect.
         """
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True, context=_MASKS_SECRETS)
+
+
+class Occasional(Spec):
+    """Base of bodies that few runs need: pydantic builds their validation when the first one is made."""
+
+    model_config = ConfigDict(defer_build=True)
 
 
 class Identified(Spec):

@@ -1,7 +1,5 @@
 """Base classes of the commands: the name on the wire, and the pool, node, job or task that a command is about."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -12,13 +10,13 @@ from pydantic import (
 )
 
 from engine.base.shortening import quoted
-from engine.specs.base import Int, Spec, Text
+from engine.specs.base import Int, Occasional, Text
 
-REGISTERED: dict[str, type[Command]] = {}
+REGISTERED: dict[str, type["Command"]] = {}
 """The commands by their names on the wire, in the order of their definition: see ``commands.COMMANDS``."""
 
 
-class Command(Spec):
+class Command(Occasional):
     """Base of the commands: ``NAME`` is the name on the wire, ``RULE`` the rule that the log entry cites."""
 
     NAME: ClassVar[str]

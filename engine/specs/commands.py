@@ -3,9 +3,8 @@
 The path parameters of an operation stand beside its body. ``wire()`` returns the timeline entry of an equal command.
 """
 
-from __future__ import annotations
-
-from typing import Annotated, Any
+from functools import cached_property
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -204,7 +203,14 @@ class CreateJob(JobSpec, Command):
     tasks: tuple[TaskSpec, ...] = ()
     task_factory: dict[str, Any] | None = None
 
-    @property
+    @classmethod
+    def of(cls, spec: JobSpec) -> Self:
+        """Return the command that creates the job of this body."""
+        command = cls.from_wire(spec.written())
+        vars(command)["spec"] = spec  # it need not be read again
+        return command
+
+    @cached_property
     def spec(self) -> JobSpec:
         """The body as a job, without the tasks."""
         return JobSpec.from_wire({name: value for name, value in self.wire().items() if name not in _TASKS})

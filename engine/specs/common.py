@@ -1,7 +1,5 @@
 """Parts of several bodies: files, environment, users, containers and packages."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, model_validator

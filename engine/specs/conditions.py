@@ -31,6 +31,9 @@ OWN_JOB = ""
 """Stands for the id of the job to which the process belongs that gives a command or waits for a condition (JM-11)."""
 
 
+_STATE_OF_JOB = {"state", "terminateReason"}
+
+
 class SubjectKind(StrEnum):
     """The kind of object that an expectation or a condition refers to."""
 
@@ -75,3 +78,8 @@ class Condition:
 
     subject: ConditionSubject
     wanted: Mapping[str, Wanted]
+
+    @property
+    def needs_job_move(self) -> bool:
+        """True if only a job that changes its state can make this true."""
+        return self.subject.kind is SubjectKind.JOB and self.wanted.keys() <= _STATE_OF_JOB

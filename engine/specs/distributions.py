@@ -1,9 +1,7 @@
 """Times and distributions of times, as scenarios write them."""
 
-from __future__ import annotations
-
 import sys
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import (
     GetJsonSchemaHandler,
@@ -84,8 +82,14 @@ class Distribution(Spec):
     kind: DistributionKind
     values: tuple[float | int, ...]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Distribution) and (self.kind, self.values) == (other.kind, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.values))
+
     @classmethod
-    def constant(cls, ms: int) -> Distribution:
+    def constant(cls, ms: int) -> Self:
         """Return the distribution that is always ``ms`` milliseconds."""
         return cls(kind="constant", values=(ms,))
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, repeat, starmap
 from random import Random  # noqa: TID251  seeded by key below, never shared
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _MANTISSA = 53
 _TINY = 2.0**-_MANTISSA
-_NEVER = 2.0  # a number that no stream returns
 _quantile = NormalDist().inv_cdf
 
 
@@ -58,11 +57,13 @@ def uniforms(seed: int, before: tuple[str, ...], names: Iterable[str], after: st
 
 def draws_ms(distribution: Distribution, numbers: Iterable[float]) -> array[int]:
     """Return the quantiles of the distribution in whole milliseconds."""
-    return array("q", map(round, map(_inverse(distribution.kind, distribution.values), numbers)))
+    return array("Q", map(round, map(_inverse(distribution.kind, distribution.values), numbers)))
 
 
 def draw_ms(distribution: Distribution, u: float) -> int:
     """Return the u-quantile of the distribution in whole milliseconds, at least 0, for u in [0, 1)."""
+    if distribution.kind == "constant":  # each task of a cluster's log has a time of its own: no use to keep inverses
+        return round(min(distribution.values[0], UNLIMITED_FROM_MS))
     return round(_inverse(distribution.kind, distribution.values)(u))
 
 
@@ -75,9 +76,8 @@ def pick_code(weights: ExitCodes, u: float) -> int:
 def block_ms(distribution: Distribution, seed: int, *key: str | int, count: int) -> array[int]:
     """Return the durations in ms of ``count`` subjects in order, from the stream of this key."""
     if distribution.kind == "constant":
-        return array("q", [draw_ms(distribution, 0.0)]) * count
-    numbers = islice(iter(_stream(seed, key).random, _NEVER), count)
-    return array("q", map(round, map(_inverse(distribution.kind, distribution.values), numbers)))
+        return array("Q", [draw_ms(distribution, 0.0)]) * count
+    return draws_ms(distribution, _numbers(count, seed, key))
 
 
 def block_codes(weights: ExitCodes, seed: int, *key: str | int, count: int) -> array[int]:
@@ -85,7 +85,7 @@ def block_codes(weights: ExitCodes, seed: int, *key: str | int, count: int) -> a
     codes, bounds = _shares(weights)
     if len(codes) == 1:
         return array("i", codes) * count
-    numbers = islice(iter(_stream(seed, key).random, _NEVER), count)
+    numbers = _numbers(count, seed, key)
     falls_on = map(bisect_right, repeat(bounds[:-1]), map(float(bounds[-1]).__mul__, numbers))
     return array("i", map(codes.__getitem__, falls_on))
 
@@ -116,8 +116,9 @@ def classic_node_id(seed: int, pool_id: str, number: int, allocated: datetime) -
     return f"tvm-{decimal_digits(10, seed, 'node id', pool_id)}_{number}-{allocated:%Y%m%dt%H%M%Sz}"
 
 
-def _stream(seed: int, key: tuple[str | int, ...]) -> Random:
-    return Random(int.from_bytes(_digest(16, seed, key), "big"))
+def _numbers(count: int, seed: int, key: tuple[str | int, ...]) -> Iterator[float]:
+    """Return the first numbers of the stream of this key."""
+    return starmap(Random(int.from_bytes(_digest(16, seed, key), "big")).random, repeat((), count))
 
 
 @lru_cache(maxsize=1024)

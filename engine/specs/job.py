@@ -1,12 +1,10 @@
 """The bodies that create and change a job (JOB-2), and its special tasks."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from engine.base.terms import OnAllTasksComplete, OnTaskFailure, PoolLifetimeOption
 from engine.base.units import MINUTE_MS
-from engine.specs.base import NO_EFFECT, Bool, Duration, Identified, Int, Spec, Text
+from engine.specs.base import NO_EFFECT, Bool, Duration, Identified, Int, Occasional, Spec, Text
 from engine.specs.common import (
     ApplicationPackageReference,
     AuthenticationTokenSettings,
@@ -80,7 +78,7 @@ class PoolInfo(Spec):
     auto_pool_specification: AutoPoolSpecification | None = None
 
 
-class JobSpecification(Spec):
+class JobSpecification(Occasional):
     """A job without an id, as in a job schedule (JS-1)."""
 
     display_name: Text | None = None
@@ -106,7 +104,7 @@ class JobSpec(JobSpecification, Identified):
     SERVICE_NAMES: ClassVar[tuple[str, ...]] = (*Identified.SERVICE_NAMES, "jobPreparationAndReleaseTaskStatus")
 
 
-class JobUpdate(Spec):
+class JobUpdate(Occasional):
     """The body that changes a job; ``model_fields_set`` holds the given properties (JOB-2)."""
 
     priority: Int | None = None

@@ -1,7 +1,5 @@
 """The configuration of a node: image, disks, extensions, mounts and upgrades (POOL-4, POOL-5, POOL-23, FILE-13)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field

@@ -1,7 +1,5 @@
 """The network of a pool (NET-1) and of a job."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from engine.base.terms import WireOption

@@ -1,14 +1,23 @@
 """The bodies that create and change a pool (POOL-2), with the names of both API generations (GEN-15)."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AliasChoices, Field, PlainSerializer, SerializationInfo, field_serializer
 
 from engine.base.terms import JobDefaultOrder, NodeFillType, OsFamily, WireOption
 from engine.base.units import MINUTE_MS, format_duration
-from engine.specs.base import NO_EFFECT, AnyCase, Bool, FiniteDuration, Identified, Int, Secret, Spec, Text
+from engine.specs.base import (
+    NO_EFFECT,
+    AnyCase,
+    Bool,
+    FiniteDuration,
+    Identified,
+    Int,
+    Occasional,
+    Secret,
+    Spec,
+    Text,
+)
 from engine.specs.catalogue import os_of
 from engine.specs.common import (
     ApplicationPackageReference,
@@ -176,7 +185,7 @@ class PoolSpec(PoolSpecification, Identified):
     current_low_priority_nodes: Int | None = Field(default=None, exclude=True)
 
 
-class PoolUpdate(Spec):
+class PoolUpdate(Occasional):
     """The body that changes a pool; ``model_fields_set`` holds the given properties (POOL-14)."""
 
     display_name: Text | None = None
@@ -196,7 +205,7 @@ class PoolUpdate(Spec):
     target_node_communication_mode: NodeCommunicationMode | None = None
 
 
-class PoolReplacement(Spec):
+class PoolReplacement(Occasional):
     """The body that replaces all properties of a pool that can change; absent ones are removed (POOL-14)."""
 
     start_task: StartTask | None = None

@@ -1,8 +1,6 @@
 """The bodies that create and change a job schedule (JS-1, JS-2)."""
 
-from __future__ import annotations
-
-from engine.specs.base import Identified, OptionalDuration, Spec, Text, UtcTime
+from engine.specs.base import Identified, Occasional, OptionalDuration, Spec, Text, UtcTime
 from engine.specs.common import MetadataItem
 from engine.specs.job import JobSpecification
 
@@ -16,7 +14,7 @@ class Schedule(Spec):
     recurrence_interval: OptionalDuration = None
 
 
-class JobScheduleSpec(Identified):
+class JobScheduleSpec(Identified, Occasional):
     """The body that creates a job schedule (JS-1)."""
 
     display_name: Text | None = None
@@ -25,7 +23,7 @@ class JobScheduleSpec(Identified):
     metadata: tuple[MetadataItem, ...] = ()
 
 
-class JobScheduleUpdate(Spec):
+class JobScheduleUpdate(Occasional):
     """The body that changes a job schedule; ``model_fields_set`` holds the given properties (JS-9)."""
 
     schedule: Schedule | None = None

@@ -1,8 +1,6 @@
 """The ``simulate`` of a command line, and those of nodes, Spot nodes, samples and the REST endpoint."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import (
     Field,
@@ -10,8 +8,10 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     SerializationInfo,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
     WithJsonSchema,
+    WrapSerializer,
     field_validator,
     model_validator,
 )
@@ -112,8 +112,8 @@ class Simulate(Spec):
     exit_code: ExitCode = None
     stdout: Text | None = None
     stderr: Text | None = None
-    attempts: tuple[Simulate, ...] = ()
-    on_node: dict[Annotated[int, Field(ge=0)], Simulate] = Field(default_factory=dict)
+    attempts: tuple["Simulate", ...] = ()
+    on_node: dict[Annotated[int, Field(ge=0)], "Simulate"] = Field(default_factory=dict)
     cpu: Percent | None = None
     memory: Percent | None = None
     disk: DiskRates | None = None
@@ -128,7 +128,7 @@ class Simulate(Spec):
             raise ValueError("a process ends after its 'duration' or by 'until': give one of them")
         return until
 
-    def overridden_by(self, over: Simulate) -> Simulate:
+    def overridden_by(self, over: Self) -> Self:
         """Return these values with those that ``over`` gives in their place; of duration and until it has one."""
         given = {name: value for name in over.model_fields_set if (value := getattr(over, name)) is not None}
         other = {"until": "duration", "duration": "until"}
@@ -213,11 +213,14 @@ class SimulateAutoScale(Spec):
     sample_loss_probability: Annotated[Number, Field(ge=0, le=1)] = 0
 
 
-def _when_written(value: Spec | None, info: SerializationInfo) -> dict[str, Any] | None:
-    return value.written() if value is not None and info.exclude_unset else None
+def _when_written(
+    value: Spec | None, serialize: SerializerFunctionWrapHandler, info: SerializationInfo
+) -> dict[str, Any] | None:
+    written: dict[str, Any] | None = serialize(value) if info.exclude_unset else None
+    return written
 
 
 # Beside a command line; not part of the service's body.
-OptionalSimulate = Annotated[Simulate | None, PlainSerializer(_when_written)]
+OptionalSimulate = Annotated[Simulate | None, WrapSerializer(_when_written)]
 # Beside the settings of a pool; not part of the service's body either.
-OptionalSimulatePool = Annotated[SimulatePool | None, PlainSerializer(_when_written)]
+OptionalSimulatePool = Annotated[SimulatePool | None, WrapSerializer(_when_written)]

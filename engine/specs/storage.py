@@ -1,14 +1,12 @@
 """Storage as a scenario describes it: the entries of ``simulate.storage``, found by URLs (TASK-18 to TASK-20)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 from urllib.parse import unquote
 
 from pydantic import (
@@ -103,7 +101,7 @@ class SimulateBlob(Spec):
         return _checked_text(text)
 
     @model_validator(mode="after")
-    def _agrees(self) -> SimulateBlob:
+    def _agrees(self) -> Self:
         _check_size(self.size, self.text)
         return self
 
@@ -131,7 +129,7 @@ class SimulateStorage(Spec):
         return _checked_text(text)
 
     @model_validator(mode="after")
-    def _agrees(self) -> SimulateStorage:
+    def _agrees(self) -> Self:
         _check_size(self.size, self.text)
         if self.blobs is not None and self.text is not None:
             raise ValueError("text is of a blob, blobs are of a container: say either")

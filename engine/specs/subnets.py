@@ -1,7 +1,5 @@
 """The subnets of ``simulate.network``: addresses, closed ports, and what Batch needs of them."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Network
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """The bodies that create and change a task (TASK-2), and their parts."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from engine.base.terms import DependencyAction, JobAction

@@ -9,17 +9,22 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 if TYPE_CHECKING:
-    PagesCopy = list[tuple[array[Any], ...]]
+    AnyColumn = array[int] | bytearray
+    PagesCopy = list[tuple[AnyColumn, ...]]
+
 
 # Rows of a page, as a shift.
 PAGE_BITS = 9
 PAGE_ROWS = 1 << PAGE_BITS
 
-# The type of columns that hold times; how wide they are depends on how long the run may be, see ``time_limits``.
-TIME = "time"
+# The types of columns that hold times, and lengths of time, which are never negative; how wide they are depends on how
+# long the run may be, see ``time_limits``.
+TIME, SPAN = "time", "span"
 _SHORT_RUN_MS = 1 << 30  # twelve days
 
 
@@ -44,7 +49,7 @@ _CONTAINERS = (list, dict, set, deque)
 class Pages:
     """Columns cut into pages, with the pages that have changed since the last copy."""
 
-    def __init__(self, columns: list[array[Any]]) -> None:
+    def __init__(self, columns: list[AnyColumn]) -> None:
         """Cut these columns, which have no rows yet."""
         self.columns = columns
         self.dirty = bytearray()
@@ -77,7 +82,7 @@ class Pages:
                 continue
             low = page << PAGE_BITS
             for column, rows in zip(self.columns, saved, strict=True):
-                column[low : low + len(rows)] = rows
+                column[low : low + len(rows)] = rows  # type: ignore[assignment]  # of the same type
         self.dirty[:] = bytes(len(copy))
         self._saved = copy
 
@@ -97,14 +102,32 @@ class ColumnsCopy(NamedTuple, Generic[V]):
     sparse: list[dict[int, V]]
 
 
+_BYTES = "bytes"
+
+
 class _Column(NamedTuple):
     code: str
     group: int
 
 
 def column(code: str, group: int = 0) -> array[int]:
-    """Declare a column of a table: its array type code, and the group of columns that it changes with."""
+    """Declare a column of a table: its array type code, and the group of columns that it changes with.
+
+    Columns without negative numbers are unsigned: an array stores such numbers in two thirds of the time.
+    """
     return cast("array[int]", _Column(code, group))
+
+
+def byte_column(group: int = 0) -> bytearray:
+    """Declare a column of small numbers, such as states; a bytearray stores them in half the time of an array."""
+    return cast("bytearray", _Column(_BYTES, group))
+
+
+def filled(like: AnyColumn, count: int, value: int) -> AnyColumn:
+    """Return a column of the type of another one, with ``value`` in so many rows."""
+    one = like[:0]
+    one.append(value)
+    return one * count
 
 
 class Columns(Generic[V]):
@@ -126,8 +149,9 @@ class Columns(Generic[V]):
         """Make a table without rows; columns of type ``TIME`` are arrays of ``time_code``."""
         self.length = 0
         self.sparse: list[dict[int, V]] = []
-        codes = (each.code for each in self.DECLARED.values())
-        self.columns: list[array[Any]] = [array(time_code if code == TIME else code) for code in codes]
+        meant = {TIME: time_code, SPAN: time_code.upper()}
+        codes = (meant.get(each.code, each.code) for each in self.DECLARED.values())
+        self.columns: list[AnyColumn] = [bytearray() if code == _BYTES else array(code) for code in codes]
         for name, values in zip(self.DECLARED, self.columns, strict=True):
             setattr(self, name, values)
 
@@ -158,7 +182,7 @@ class Excerpt(Generic[V]):
     def __init__(self, table: Columns[V]) -> None:
         """Make an excerpt without rows."""
         self.rows = array("i")
-        self._columns = [array(column.typecode) for column in table.columns]
+        self._columns = [column[:0] for column in table.columns]
         self._sparse: list[V | None] = []
 
     def __len__(self) -> int:
@@ -168,7 +192,7 @@ class Excerpt(Generic[V]):
         """Keep these rows as they are now."""
         self.rows.extend(array("i", rows))
         for kept, column in zip(self._columns, table.columns, strict=True):
-            kept.extend(array(column.typecode, map(column.__getitem__, rows)))
+            kept.extend(map(column.__getitem__, rows))
         self._sparse.extend(map(table.sparse_of, rows))
 
     def first(self, count: int) -> Excerpt[V]:
@@ -198,7 +222,7 @@ class PagedColumns(Columns[V]):
     def __init__(self, time_code: str) -> None:
         """Make a table without rows."""
         super().__init__(time_code)
-        groups: dict[int, list[array[Any]]] = {}
+        groups: dict[int, list[AnyColumn]] = {}
         for declared, values in zip(self.DECLARED.values(), self.columns, strict=True):
             groups.setdefault(declared.group, []).append(values)
         self._groups = tuple(Pages(groups[number]) for number in range(len(groups)))
@@ -261,11 +285,14 @@ class Record:
 
     def equals(self, other: Self) -> bool:
         """Return whether the other record has the same values."""
-        for name in self.__slots__:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine is not theirs and mine != theirs:
-                return False
-        return True
+        values = _reader(type(self))  # type: ignore[arg-type]  # mypy takes type[Self] for unhashable
+        return bool(values(self) == values(other))
+
+
+@cache
+def _reader(record: type[Record]) -> attrgetter[Any]:
+    """Return a function that reads all values of such a record at once."""
+    return attrgetter(*record.__slots__)
 
 
 R = TypeVar("R", bound=Record)

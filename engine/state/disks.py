@@ -10,6 +10,8 @@ from engine.base.node_files import NodeFiles
 from engine.state.plain_outputs import directory_of, write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.events.calendar import Calendar
     from engine.executors.protocol import PlainOutputs
     from engine.state.tasks import TaskTable
@@ -110,8 +112,8 @@ class Disks:
             write(self._tasks, task, files)
         files.now_ms = now_ms
 
-    def newest_text(self, node: int, name: str) -> tuple[str, str] | None:
-        """Return path and text of the file of this name that was written last on a node and is not empty, or None.
+    def newest_text(self, node: int, names: Sequence[str]) -> tuple[str, str] | None:
+        """Return path and text of the file of these names that was written last on a node and is not empty, or None.
 
         The files of plain tasks stay packed: only those of the last one are made.
         """
@@ -119,10 +121,10 @@ class Disks:
         if packed:
             last = NodeFiles()
             write(self._tasks, packed[-1], last)
-            found = last.newest_text(name)
+            found = last.newest_text(names)
             if found is not None:
                 return found
-        return self._files.get(node, _EMPTY).newest_text(name)
+        return self._files.get(node, _EMPTY).newest_text(names)
 
     def nodes(self) -> list[int]:
         """Return the nodes on which something was written."""

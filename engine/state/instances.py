@@ -14,7 +14,7 @@ from typing import NamedTuple
 from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.terms import InstanceState, TaskResult
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, ColumnsCopy, PagedColumns, column
+from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, ColumnsCopy, PagedColumns, byte_column, column, filled
 
 ABSENT = 0
 _NO_ROWS = array("i")
@@ -69,20 +69,20 @@ _RUNNING, _COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
 class InstanceTable(PagedColumns[Ending]):
     """All instances; ``sparse`` holds the endings that are no plain success, under 2 * row + (1 for release)."""
 
-    job = column("i", _WHOSE)
-    node = column("i", _WHOSE)
+    job = column("I", _WHOSE)
+    node = column("I", _WHOSE)
     before = column("i", _WHOSE)  # the row of the same node that came to be before this one, or -1
-    flags = column("B", _FLAGS)
-    prep_state = column("B", _PREP)
+    flags = byte_column(_FLAGS)
+    prep_state = byte_column(_PREP)
     prep_first = column(TIME, _PREP)  # the first start ever on this node, which orders the status (PREP-25)
     prep_start = column(TIME, _PREP)
     prep_end = column(TIME, _PREP)
-    prep_retries = column("i", _PREP)
-    prep_runs = column("i", _PREP)  # starts ever on this node, for `simulate.attempts`
-    release_state = column("B", _RELEASE)
+    prep_retries = column("I", _PREP)
+    prep_runs = column("I", _PREP)  # starts ever on this node, for `simulate.attempts`
+    release_state = byte_column(_RELEASE)
     release_start = column(TIME, _RELEASE)
     release_end = column(TIME, _RELEASE)
-    release_runs = column("i", _RELEASE)
+    release_runs = column("I", _RELEASE)
 
     def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without instances."""
@@ -92,10 +92,13 @@ class InstanceTable(PagedColumns[Ending]):
         self._of_job: dict[int, array[int]] = {}
         self._last_on = array("i")  # by node, -1 where there is none; ``before`` leads on to the earlier ones
         self._blank = [
-            (values, array(values.typecode, [-1 if declared.code == TIME else 0]) * PAGE_ROWS)
+            (values, filled(values, PAGE_ROWS, NEVER_MS if declared.code == TIME else 0))
             for values, declared in zip(self.columns, self.DECLARED.values(), strict=True)
         ]
         self._shapes: dict[tuple[Hashable, ...], int] = {}
+        # The exit code of the run before each retry, by the number of the retry's log entry. The log does not say it.
+        # What a branch cuts off is written anew, so no copy is kept of this.
+        self.retried_code: dict[int, int] = {}
 
     def row(self, job: int, node: int) -> int:
         """Return the row of the job on the node; -1 if it never needed one."""
@@ -146,18 +149,23 @@ class InstanceTable(PagedColumns[Ending]):
 
     # -- preparation ---------------------------------------------------------------------------------------------
 
-    def prep_start_run(self, now_ms: int, row: int, end_ms: int, rule: str, *, retry: bool = False) -> None:
-        """Start the preparation's process, which will end at ``end_ms``; a retry counts on (PREP-12)."""
+    def prep_start_run(self, now_ms: int, row: int, end_ms: int, rule: str, *, failed_code: int | None = None) -> None:
+        """Start the preparation's process, which will end at ``end_ms``.
+
+        A retry counts on (PREP-12); ``failed_code`` is the exit code of the run before it.
+        """
         self.prep_runs[row] = run = self.prep_runs[row] + 1
         if run == 1:
             self.prep_first[row] = now_ms
         else:
-            self.prep_retries[row] = self.prep_retries[row] + 1 if retry else 0
+            self.prep_retries[row] = 0 if failed_code is None else self.prep_retries[row] + 1
             self._page(row).pop(2 * row, None)  # how the run before this one ended
         self.prep_state[row] = _RUNNING
         self.prep_start[row] = now_ms
         self.prep_end[row] = end_ms
         self.dirty[_PREP][row >> PAGE_BITS] = 1
+        if failed_code is not None:
+            self.retried_code[len(self.log)] = failed_code
         self._log(now_ms, _PREPARATION, row, _RUNNING, run, None, rule)
 
     def move_prep_end(self, row: int, end_ms: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from engine.base.lifecycles import JOB, rule_of_move
 from engine.base.terms import JobState, OnAllTasksComplete, TaskResult
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 UNBOUND = -1
 NO_SCHEDULE = -1
 _FINISHED = (None, JobState.COMPLETED)
+
+
+class SchedulingError(NamedTuple):
+    """The reason why a job was accepted but ended at once (JOB-20)."""
+
+    category: str
+    code: str
+    message: str
+    cause: str  # why its pool was refused
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +59,7 @@ class Job(Named):
     waits_for_prep: bool = field(init=False)
     has_release: bool = field(init=False)
     terminate_reason: str | None = None
-    scheduling_error: tuple[str, str, str] | None = None  # category, code, message (JOB-20)
+    scheduling_error: SchedulingError | None = None
     forced: bool = False  # it ends without waiting for its release tasks (JOB-18)
     token: int = 0  # calendar entries of the job with another token are void
     waits_until_ms: int = 0  # TIME-19: not before this moment out of the intermediate state
@@ -175,6 +184,7 @@ class JobTable(NamedRecords[Job]):
         """Make a table without jobs."""
         super().__init__(log)
         self.unfinished = 0  # jobs that are there and not completed: what the quota counts
+        self.moves = 0  # changes of states, whatever time they were made at
         self._bound: dict[int, list[int]] = {}  # pool -> the jobs bound to it, oldest first
 
     def bound_to(self, pool: int) -> list[Job]:
@@ -213,6 +223,7 @@ class JobTable(NamedRecords[Job]):
         if old is not None:
             job.previous = (old, job.since_ms)
         job.state = new
+        self.moves += 1
         self.unfinished += (new not in _FINISHED) - (old not in _FINISHED)
         job.since_ms = job.modified_ms = now_ms
         job.token += 1

@@ -10,7 +10,7 @@ from engine.base.lifecycles import NODE, rule_of_move
 from engine.base.node_states import UNBILLED
 from engine.base.terms import NodeState, SchedulingState
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Records, column
+from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Records, byte_column, column
 from engine.state.node_records import Node, NodeError, StartTaskRecord
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ BUSY, CALM = range(2)
 class NodeTable(PagedColumns[None]):
     """All nodes of all pools, in the order in which they appeared."""
 
-    state = column("B", CALM)
-    open = column("B", CALM)  # 1 if the node is eligible for new tasks (SCHED-8) and stands in its pool's buckets
-    free = column("i", BUSY)  # task slots not taken
+    state = byte_column(CALM)
+    open = byte_column(CALM)  # 1 if the node is eligible for new tasks (SCHED-8) and stands in its pool's buckets
+    free = column("I", BUSY)  # task slots not taken
     since = column(TIME, CALM)  # when the present state began
-    ran = column("i", BUSY)  # NODE-5: totalTasksRun
-    failed = column("i", BUSY)  # of these, failed: the others are totalTasksSucceeded
+    ran = column("I", BUSY)  # NODE-5: totalTasksRun
+    failed = column("I", BUSY)  # of these, failed: the others are totalTasksSucceeded
 
     def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without nodes."""

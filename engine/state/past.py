@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from array import array
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.columns import PAGE_BITS, PAGE_ROWS, Excerpt
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
 
 if TYPE_CHECKING:
+    from engine.state.columns import AnyColumn
     from engine.state.task_records import TaskBlock, TaskExtra
     from engine.state.tasks import TaskTable
 
@@ -40,7 +41,7 @@ class _Latest(NamedTuple):
     """The tasks at the end of the recording."""
 
     log_length: int
-    columns: list[array[Any]]
+    columns: list[AnyColumn]
     sparse: list[dict[int, TaskExtra]]
     blocks: list[TaskBlock]
     kept: Excerpt[TaskExtra]
@@ -57,7 +58,7 @@ class TaskPast:
     def copy(self) -> TasksCopy:
         """Return the tasks as they are now; reads all states and the pages with running tasks."""
         tasks = self._tasks
-        states = tasks.state.tobytes()
+        states = tasks.state
         active = array("i")
         for match in _ACTIVE_RUN.finditer(states):
             active.extend(match.span())
@@ -96,7 +97,8 @@ class TaskPast:
         tasks, latest = self._tasks, self._latest
         assert latest is not None
         for column, values in zip(tasks.columns, latest.columns, strict=True):
-            column[:] = values if copy.length == len(values) else values[: copy.length]
+            here = values if copy.length == len(values) else values[: copy.length]
+            column[:] = here  # type: ignore[assignment]  # of the same type
         tasks.sparse[:] = [page.copy() for page in latest.sparse]
         tasks.cut(copy.length, latest.blocks[: copy.blocks])
         latest.kept.put_back(tasks, copy.kept)
@@ -110,9 +112,9 @@ class TaskPast:
         tasks = self._tasks
         for first, end in zip(ranges[::2], ranges[1::2], strict=True):
             for column in (tasks.state, tasks.satisfied):
-                column[first:end] = array(column.typecode, [0]) * (end - first)
-            for column in (tasks.node, tasks.start_entry, tasks.started, tasks.ended):
-                column[first:end] = array(column.typecode, [NEVER_MS]) * (end - first)
+                column[first:end] = bytes(end - first)
+            for numbers in (tasks.node, tasks.start_entry, tasks.started, tasks.ended):
+                numbers[first:end] = array(numbers.typecode, [NEVER_MS]) * (end - first)
             for page in tasks.sparse[first >> PAGE_BITS : ((end - 1) >> PAGE_BITS) + 1]:
                 for task in [task for task in page if first <= task < end]:
                     del page[task]

@@ -20,9 +20,10 @@ class ReadyQueue(Record):
     def __init__(self) -> None:
         """Make an empty queue."""
         self.size = 0
-        self.returned: deque[tuple[int, int]] = deque()  # what comes back: its stamp and the task, in order
+        # What comes back: its stamp and the task, in order. An empty deque takes 800 bytes, and most queues need none.
+        self.returned: deque[tuple[int, int]] | tuple[()] = ()
         self.next = self.end = 0  # the first range of new tasks
-        self._ranges: deque[tuple[int, int]] = deque()  # the others
+        self._ranges: deque[tuple[int, int]] | tuple[()] = ()  # the others
         self.late: list[int] = []  # new tasks out of order, as a heap
 
     def __eq__(self, other: object) -> bool:
@@ -36,6 +37,7 @@ class ReadyQueue(Record):
         if self.next == self.end:
             self.next, self.end = first, first + count
         else:
+            self._ranges = self._ranges or deque()
             self._ranges.append((first, first + count))
 
     def add_late(self, task: int) -> None:
@@ -46,11 +48,13 @@ class ReadyQueue(Record):
     def add_returned(self, task: int, stamp: int) -> None:
         """Queue a task that has run before, behind those that returned earlier and ahead of all new ones."""
         self.size += 1
+        self.returned = self.returned or deque()
         self.returned.append((stamp, task))
 
     def add_first(self, task: int) -> None:
         """Queue a task ahead of everything: a job manager task."""
         self.size += 1
+        self.returned = self.returned or deque()
         self.returned.appendleft((-1, task))
 
     def head(self) -> int:

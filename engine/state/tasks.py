@@ -16,7 +16,7 @@ from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
 from engine.base.terms import TaskResult, TaskState
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt, column
+from engine.state.columns import PAGE_BITS, PAGE_ROWS, SPAN, TIME, Columns, Excerpt, byte_column, column
 from engine.state.task_records import PLAIN, UNTRIED, ListedTasks, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ NEVER_MS = -1  # in `started`: not yet; in `ended`: neither ended nor planned
 class TaskTable(Columns[TaskExtra]):
     """All tasks of all jobs, in the order in which they were added."""
 
-    state = column("B")
-    satisfied = column("B")  # DEP-4: dependents need not wait for it
-    profile = column("i")
+    state = byte_column()
+    satisfied = byte_column()  # DEP-4: dependents need not wait for it
+    profile = column("I")
     node = column("i")
     started = column(TIME)
     ended = column(TIME)
     start_entry = column("i")  # the log's entry of the latest start: orders ends of the same millisecond
-    planned = column(TIME)  # how long the first attempt takes
+    planned = column(SPAN)  # how long the first attempt takes
     code = column("i")  # the exit code of the first attempt
 
     def __init__(self, log: EventLog, jobs: JobTable, time_code: str) -> None:
@@ -204,8 +204,8 @@ class TaskTable(Columns[TaskExtra]):
     ) -> TaskBlock:
         """Add tasks, all ``active``, with columns of their profiles, first durations and first exit codes (TASK-3)."""
         count = len(profiles)
-        self.state.frombytes(bytes(count))
-        self.satisfied.frombytes(bytes(count))
+        self.state.extend(bytes(count))
+        self.satisfied.extend(bytes(count))
         self.profile.extend(profiles)
         self.node.extend(array("i", [-1]) * count)
         self.start_entry.extend(array("i", [-1]) * count)
@@ -401,7 +401,7 @@ class TaskTable(Columns[TaskExtra]):
 
     def rows_in(self, state: int) -> list[int]:
         """Return all tasks in a state in creation order; reads every page."""
-        states = self.state.tobytes()
+        states = self.state
         wanted = bytes(value == state for value in range(256))
         rows: list[int] = []
         first = states.find(state)

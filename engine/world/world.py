@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from engine.specs.account import Account
 
 
+# A copy compares and clones each job that is not over, which takes as long as so many entries of the calendar.
+_ENTRIES_OF_JOB = 100
+
+
 class Fault(NamedTuple):
     """The limits and outages that faults of the scenario have set."""
 
@@ -53,7 +57,7 @@ class WorldCopy(NamedTuple):
 
     now_ms: int
     log_length: int
-    alive: int  # entries of the calendar
+    alive: int  # the effort of a copy, in entries of the calendar
     pending: array[int]  # the fields of the entries, one after the other: there may be many
     parts: tuple[Any, ...]  # copies of ``World._parts``
     faults: Fault
@@ -275,7 +279,7 @@ class World:
         return WorldCopy(
             self.now_ms,
             len(self.log),
-            len(self.calendar),
+            len(self.calendar) + _ENTRIES_OF_JOB * self.jobs.unfinished,
             array("q", chain.from_iterable(self.calendar.pending())),
             tuple(part.copy() for part in self._parts),
             self.faults,
@@ -299,7 +303,7 @@ class World:
             for job in self.jobs.present()
             if job.spec.uses_task_dependencies
         }
-        inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters them again
+        inputs = (DueKind.FAULT, DueKind.COMMAND)  # the simulation enters the next one again
         fields = iter(copy.pending)
         others = (Pending(*due) for due in zip(fields, map(DueKind, fields), fields, fields, strict=True))
         self.calendar.restore(copy.now_ms, self._ends(running), (due for due in others if due.kind not in inputs))

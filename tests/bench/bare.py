@@ -1,9 +1,10 @@
-"""A bare Textual application that draws the lines of another one: what a frame costs at least."""
+"""A bare Textual application that shows lines which are drawn already: the yardstick of the dashboard."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -14,11 +15,11 @@ from textual.widget import Widget
 from tests.bench.terminal import Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from textual.app import ComposeResult
 
-_QUIET_S = 0.08
+_QUIET_S = 0.05
 
 
 class Lines(Widget):
@@ -44,34 +45,43 @@ class Bare(App[None]):
     def compose(self) -> ComposeResult:
         yield Lines()
 
+    async def cost_s(self, strips: Sequence[Strip]) -> float:
+        """Return the processor seconds of showing these lines in place of the present ones."""
+        terminal, writes = self._driver, -1
+        assert isinstance(terminal, Terminal)
+        began_s = time.process_time()
+        with self._context():
+            self.query_one(Lines).show(strips)
+        while writes != terminal.writes:
+            writes = terminal.writes
+            await asyncio.sleep(_QUIET_S)
+        return time.process_time() - began_s
+
+    async def repaint_s(self, strips: Sequence[Strip]) -> float:
+        """Return the processor seconds of showing these lines where there was nothing."""
+        await self.cost_s([Strip.blank(strip.cell_length) for strip in strips])
+        return await self.cost_s(strips)
+
 
 def lines_of(app: App[None]) -> list[Strip]:
     """Return what an application shows now, line by line."""
     return app.screen._compositor.render_strips()
 
 
-def bare_costs_s(frames: Sequence[Sequence[Strip]], size: tuple[int, int]) -> list[float]:
-    """Return the processor seconds that each frame after the first one costs a bare application."""
-    app = Bare()
+@asynccontextmanager
+async def bare_beside(size: tuple[int, int]) -> AsyncIterator[Bare]:
+    """Run a bare application of this size beside another one, on a terminal of its own."""
+    app, is_ready = Bare(), asyncio.Event()
     app.driver_class = Terminal
-    costs: list[float] = []
 
-    async def cost_s(strips: Sequence[Strip]) -> float:
-        terminal, writes = app._driver, -1
-        assert isinstance(terminal, Terminal)
-        began_s = time.process_time()
-        app.query_one(Lines).show(strips)
-        while writes != terminal.writes:
-            writes = terminal.writes
-            await asyncio.sleep(_QUIET_S)
-        return time.process_time() - began_s
+    async def ready(_: object) -> None:
+        is_ready.set()
 
-    async def draw(_: object) -> None:
-        await asyncio.sleep(0.3)
-        await cost_s(frames[0])
-        idle_s = min([await cost_s(frames[0]) for _ in range(3)])
-        costs.extend([await cost_s(strips) - idle_s for strips in frames[1:]])
+    running = asyncio.create_task(app.run_async(size=size, auto_pilot=ready))
+    await is_ready.wait()
+    await asyncio.sleep(_QUIET_S)
+    try:
+        yield app
+    finally:
         app.exit()
-
-    asyncio.run(app.run_async(size=size, auto_pilot=draw))
-    return costs
+        await running

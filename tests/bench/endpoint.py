@@ -1,19 +1,16 @@
-"""``python -m tests.bench.endpoint [--tasks N] [--rounds N]``: what requests cost in the server, beside their budgets.
+"""Requests in the server, through the ASGI application without a socket.
 
-Each request goes through the ASGI application, without a socket; beside it stands the same exchange with a bare
-Starlette application that has a canned answer of the same bytes. All times are processor time. The median of the rounds
-counts, or the fastest while more is running than there are processors, which then slow each other down. Exit status 1
-if anything is over its budget.
+Beside each stands the same exchange with a bare Starlette application that has a canned answer of the same bytes. All
+times are processor time; where more is running than there are processors, which slow each other down, the fastest
+counts.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import base64
 import json
 import os
-import sys
 import time
 from itertools import count, cycle
 from statistics import median
@@ -32,15 +29,18 @@ from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, si
 from engine.rest.protocol.requests import Request
 from engine.rest.service import Service
 from tests.bench.one import peak_bytes
+from tests.bench.results import Result
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from starlette.requests import Request as WireRequest
     from starlette.types import ASGIApp
 
+    from tests.bench.results import Sheet
+
 HOST = "127.0.0.1:8100"
-ROW = "{:<42} {:>6} {:>8} {:>8} {:>8} {:>10}"
 
 
 def scenario(tasks: int) -> str:
@@ -154,22 +154,17 @@ def cases(tasks: int, rounds: int) -> list[Case]:
     ]
 
 
-async def measure(app: Starlette, wanted: list[Case]) -> bool:
-    """Print a line for each case; return whether all are within their budgets."""
-    holds = True
+async def _requests(sheet: Sheet, app: Starlette, wanted: list[Case]) -> None:
+    """Add the cost of each case in ms, and as a multiple of the bare application's."""
     for case in wanted:
         costs, status, body = await costs_ms(app, case.requests, case.rounds)
         if status != 200:
             raise SystemExit(f"{case.what}: {status} {body[:300]!r}")
         floor, _, _ = await costs_ms(bare(status, body), case.requests, case.rounds)
-        counts = median(costs) if os.getloadavg()[0] <= (os.cpu_count() or 1) else min(costs)
-        budget = "" if case.budget_ms is None else f"{case.budget_ms:g}"
-        is_over = case.budget_ms is not None and counts > case.budget_ms
-        holds = holds and not is_over
-        times = (f"{ms:.2f}" for ms in (median(costs), min(costs), median(floor)))
-        row = (case.what, budget, *times, f"{len(body):,}")
-        print(ROW.format(*row), "OVER" if is_over else "", flush=True)
-    return holds
+        is_quiet = os.getloadavg()[0] <= (os.cpu_count() or 1)
+        counts = tuple(costs) if is_quiet else (min(costs),)
+        sheet.add(Result(case.what, "", counts, case.budget_ms, "ms", remark=f"{len(body):,} bytes"))
+        sheet.add(Result(f"{case.what}, over bare", "bare Starlette", (median(costs) / median(floor),)))
 
 
 async def walk(app: Starlette) -> tuple[list[float], int]:
@@ -202,34 +197,23 @@ def _following(link: str) -> Request:
     return signed("GET", parts.path, parts.query.removeprefix("api-version=2025-06-01"))
 
 
-async def run(arguments: argparse.Namespace, service: Service) -> bool:
+async def _run(sheet: Sheet, service: Service, tasks: int, rounds: int) -> None:
     """Measure all cases, and the walk through all pages."""
     app = application(service)
-    print(ROW.format("request, in ms", "budget", "median", "fastest", "bare", "bytes"))
-    holds = await measure(app, cases(arguments.tasks, arguments.rounds))
+    await _requests(sheet, app, cases(tasks, rounds))
     costs, grown = await walk(app)
     third = max(1, len(costs) // 3)
     waiting = costs[third:]  # those of tasks that have ended are longer
-    first, last = median(waiting[:third]), median(waiting[-third:])
-    print(
-        f"{len(costs):,} pages of {arguments.tasks:,} tasks: {first:.1f} ms a page after the first third, {last:.1f} ms"
-    )
-    print(f"at the end; the process has grown by {grown / 1e6:.1f} MB after the first tenth of them")
-    return holds
+    last, first = median(waiting[-third:]), median(waiting[:third])
+    remark = f"{len(costs):,} pages of {tasks:,} tasks; {first:.1f} ms after the first third, {last:.1f} at the end"
+    sheet.add(Result("page at the end of a walk through all", "page near its begin", (last / first,), remark=remark))
+    sheet.add(Result("growth of the process during the walk", "", (grown / 1e6,), unit="MB"))
 
 
-def main() -> int:
-    """Measure, print, and say whether everything is within its budget."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.endpoint", description=__doc__)
-    parser.add_argument("--tasks", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=200)
-    arguments = parser.parse_args()
+def measure(sheet: Sheet, arguments: argparse.Namespace) -> None:
+    """Measure an account three hours after its start."""
     simulation = Simulation(load_scenario("endpoint", text=scenario(arguments.tasks)), can_go_back=False)
     simulation.run_until(3 * HOUR_MS)
     service = Service(simulation)
     with gc_pause.relaxed():  # as the server does
-        return 0 if asyncio.run(run(arguments, service)) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        asyncio.run(_run(sheet, service, arguments.tasks, arguments.requests))

@@ -1,4 +1,4 @@
-"""How long somebody waits who opens the dashboard: a process of its own on a terminal of its own."""
+"""The first view of the dashboard, in turns with a bare Textual application: processes on terminals of their own."""
 
 from __future__ import annotations
 
@@ -11,26 +11,59 @@ import sys
 import tempfile
 import termios
 import time
+from typing import TYPE_CHECKING
+
+from tests.bench.results import Result
+from tests.bench.trees import HERE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.bench.results import Sheet
 
 _SEEN = b"needs attention"  # the last pane of the first view
 _SIZE = struct.pack("HHHH", 40, 120, 0, 0)
+_LAUNCH_S = 0.05  # until the terminal has its size
+_BARE = """
+from textual.app import App
+from textual.widgets import Static
+class Bare(App):
+    def compose(self):
+        yield Static("needs attention")
+Bare().run()
+"""
+_SAMPLE = ["-m", "tui", "open", "job-prep-release-sample", "--paused"]
 
 
-def first_paint_s() -> float:
-    """Seconds on the clock from the start of the command until its first view is on the screen."""
+def first_paint(sheet: Sheet, rounds: int) -> None:
+    """Measure the time on the clock from the start of the command until its first view is on the screen."""
     with tempfile.TemporaryDirectory() as home:
-        began_s = time.perf_counter()
-        process, terminal = pty.fork()
-        if not process:
-            os.environ.update(TERM="xterm-256color", HOME=home, XDG_CONFIG_HOME=home)
-            time.sleep(0.05)  # until the terminal has its size
-            os.execv(sys.executable, [sys.executable, "-m", "tui", "open", "job-prep-release-sample", "--paused"])
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, _SIZE)
-        seen = b""
-        while _SEEN not in seen.lower():
-            seen += os.read(terminal, 65536)
-        took_s = time.perf_counter() - began_s - 0.05
-        os.kill(process, signal.SIGTERM)
-        os.close(terminal)
-        os.waitpid(process, 0)
-        return took_s
+        programs = (_SAMPLE, ["-c", _BARE])
+        for program in programs:
+            _paint_s(program, home)  # compiles what it imports
+        seen = [[_paint_s(program, home) for program in programs] for _ in range(rounds)]
+    own_s, bare_s = (min(each) for each in zip(*seen, strict=True))
+    ratios = tuple(own / bare for own, bare in seen)
+    remark = f"{own_s * 1000:.0f} over {bare_s * 1000:.0f} ms at best"
+    sheet.add(Result("first paint of the sample", "a bare Static", ratios, 1.6, remark=remark))
+
+
+def _paint_s(program: Sequence[str], home: str) -> float:
+    """Return the seconds on the clock until a Python program has drawn its first view."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment |= {"PYTHONPATH": str(HERE), "PYTHONPYCACHEPREFIX": f"{home}/bytecode"}
+    environment |= {"TERM": "xterm-256color", "HOME": home, "XDG_CONFIG_HOME": home}
+    began_s = time.perf_counter()
+    process, terminal = pty.fork()
+    if not process:
+        time.sleep(_LAUNCH_S)
+        os.execve(sys.executable, [sys.executable, *program], environment)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, _SIZE)
+    seen = b""
+    while _SEEN not in seen.lower():
+        seen += os.read(terminal, 65536)
+    took_s = time.perf_counter() - began_s - _LAUNCH_S
+    os.kill(process, signal.SIGKILL)
+    os.close(terminal)
+    os.waitpid(process, 0)
+    return took_s

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_PATIENCE_S = 30
+
+
 class Seen(NamedTuple):
-    """How long it took until a key showed: on the clock, and of the processor, in seconds."""
+    """The time until something was on the screen: on the clock, and of the processor, in seconds."""
 
     clock_s: float
     cpu_s: float
@@ -60,4 +63,11 @@ class Terminal(HeadlessDriver):
             self.process_message(events.Key(key, key if len(key) == 1 else None))
 
         Thread(target=type_it, daemon=True).start()
-        return await asyncio.wait_for(seen, 30)
+        return await asyncio.wait_for(seen, _PATIENCE_S)
+
+    async def see(self, act: Callable[[], object], wanted: Callable[[], str | None]) -> Seen:
+        """Return how long it takes from an act until ``wanted`` was written."""
+        seen: asyncio.Future[Seen] = asyncio.get_running_loop().create_future()
+        self._awaited = wanted, Seen(time.perf_counter(), time.process_time()), seen
+        act()
+        return await asyncio.wait_for(seen, _PATIENCE_S)

@@ -1,37 +1,91 @@
-"""``python -m tests.bench.whole [--rounds N] [--tasks N] [--compare COMMIT]``: what whole commands cost.
-
-Each command is a process from its start to its exit, beside the plain SimPy program of ``slots.py`` on as much work in
-the same minute. Small commands stand beside a Python that imports click and nothing else. With ``--compare`` the same
-commands of another commit take turns with those of this tree, and the ratio of both is printed.
-"""
+"""Whole commands, from the start of the process to its exit, beside a plain SimPy program or a Python with click."""
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tests.bench.base import HERE, checkout
+from tests.bench.results import Result
+from tests.bench.trees import HERE
 from tests.bench.workloads import Workload
 
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from tests.bench.results import Sheet
+
 SLOTS = 4
-ROW = "{:<34} {:>9} {:>8} {:>15} {:>8} {:>8}"
+BARE_CHECK = """
+import json
+from pydantic import BaseModel, TypeAdapter
+class Setting(BaseModel):
+    name: str
+    value: str
+class Limits(BaseModel):
+    maxTaskRetryCount: int
+    maxWallClockTime: str
+class Simulate(BaseModel):
+    duration: str
+class Task(BaseModel):
+    id: str
+    commandLine: str
+    environmentSettings: list[Setting]
+    constraints: Limits
+    simulate: Simulate
+with open("listed.json", encoding="utf-8") as file:
+    TypeAdapter(list[Task]).validate_python(json.load(file)["jobs"][0]["tasks"])
+"""
 
 
-class Command(NamedTuple):
-    """A command to measure, and the bare one beside it."""
+class Bare(NamedTuple):
+    """A program that is measured beside commands."""
 
     name: str
     arguments: Sequence[str]
-    beside: Sequence[str]
+
+
+class Command(NamedTuple):
+    """A command to measure, the bare program beside it, and the most that it should cost."""
+
+    name: str
+    arguments: Sequence[str]
+    beside: Bare
+    goal: float | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this part."""
+    parser.add_argument("--tasks", type=int, default=200_000)
+
+
+def measure(sheet: Sheet, arguments: argparse.Namespace, base: Path | None) -> None:
+    """Measure each command in turns with the bare program, and with the same command of another commit."""
+    with tempfile.TemporaryDirectory() as directory:
+        for command in commands(arguments.tasks, directory):
+            for tree in filter(None, (HERE, base)):
+                cpu_s(command.arguments, tree, directory)  # compiles what it imports
+            own, bare, other = [], [], []
+            for _ in range(arguments.rounds):
+                bare.append(cpu_s(command.beside.arguments, HERE, directory))
+                own.append(cpu_s(command.arguments, HERE, directory))
+                if base is not None:
+                    other.append(cpu_s(command.arguments, base, directory))
+            remark = f"{median(own):.2f} over {median(bare):.2f} s"
+            sheet.add(Result(command.name, command.beside.name, _over(own, bare), command.goal, remark=remark))
+            if other:
+                sheet.add(Result(command.name, "the other commit", _over(own, other)))
+
+
+def _over(measured: Sequence[float], yardstick: Sequence[float]) -> tuple[float, ...]:
+    return tuple(one / other for one, other in zip(measured, yardstick, strict=True))
 
 
 def cpu_s(arguments: Sequence[str], tree: Path, directory: str) -> float:
@@ -44,57 +98,57 @@ def cpu_s(arguments: Sequence[str], tree: Path, directory: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def listed(tasks: int) -> dict[str, object]:
+    """Return a scenario with a body for each task, about 250 bytes long."""
+    bodies = [
+        {
+            "id": f"task-{k:05}",
+            "commandLine": f"/bin/sh -c 'price --deal {k} --out result-{k}.csv'",
+            "environmentSettings": [{"name": "DEAL", "value": str(k)}],
+            "constraints": {"maxTaskRetryCount": 2, "maxWallClockTime": "PT1H"},
+            "simulate": {"duration": f"PT{60 + k % 120}S"},
+        }
+        for k in range(tasks)
+    ]
+    pool = {"id": "listed", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 20}
+    job = {"id": "listed", "poolInfo": {"poolId": "listed"}, "tasks": bodies}
+    return {"scenario": "listed", "pools": [pool], "jobs": [job]}
+
+
+def logged(jobs: int) -> dict[str, object]:
+    """Return a scenario as ``import`` writes it of a cluster's log: a line of the timeline for each job."""
+    simulated = ({"duration": 60 + k * 37 % 3600} for k in range(jobs))
+    tasks = ({"id": str(k), "commandLine": "job", "simulate": each} for k, each in enumerate(simulated))
+    timeline = [{"at": k, "addTasks": {"jobId": "log", "tasks": [task]}} for k, task in enumerate(tasks)]
+    pool = {"id": "log", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": jobs // 100, "taskSlotsPerNode": SLOTS}
+    job = {"id": "log", "poolInfo": {"poolId": "log"}}
+    quotas = {"quotas": {"dedicatedCores": 2 * jobs}}
+    return {"scenario": "log", "account": quotas, "pools": [pool], "jobs": [job], "timeline": timeline}
+
+
 def commands(tasks: int, directory: str) -> list[Command]:
     """Return the commands, on a scenario of so many tasks that is written into the directory."""
     nodes = max(1, tasks // 100)
     scenario = Workload("whole", tasks, nodes, SLOTS, prepared=True).scenario()
     Path(directory, "whole.json").write_text(scenario, encoding="utf-8")
-    plain = ["-m", "tests.bench.slots", str(tasks), str(nodes), str(SLOTS)]
-    click = ["-c", "import click"]
+    Path(directory, "log.json").write_text(json.dumps(logged(tasks // 10)), encoding="utf-8")
+    plain, of_log = (
+        Bare("plain SimPy program", ["-m", "tests.bench.slots", str(each), str(max(1, each // 100)), str(SLOTS)])
+        for each in (tasks, tasks // 10)
+    )
+    click = Bare("Python with click", ["-c", "import click"])
+    reading = Bare("json and pydantic", ["-c", BARE_CHECK])
     run = ["-m", "tui", "run", "whole.json", "--quiet"]
+    Path(directory, "listed.json").write_text(json.dumps(listed(tasks // 10)), encoding="utf-8")
     return [
-        Command("run --quiet", run, plain),
-        Command("run --quiet --events FILE", [*run, "--events", "events.jsonl"], plain),
+        Command("run --quiet", run, plain, 1.8),
+        Command("run --quiet --events FILE", [*run, "--events", "events.jsonl"], plain, 3.0),
+        Command("run --quiet --events FILE.parquet", [*run, "--events", "events.parquet"], plain),
+        Command("run --quiet --events FILE.arrow", [*run, "--events", "events.arrow"], plain),
         Command("run --quiet --output json", [*run, "--output", "json"], plain),
-        Command("--version", ["-m", "tui", "--version"], click),
-        Command("scenarios", ["-m", "tui", "scenarios"], click),
+        Command("run --quiet of a log, a tenth as many jobs", ["-m", "tui", "run", "log.json", "--quiet"], of_log),
+        Command("check of a tenth as many listed tasks", ["-m", "tui", "check", "listed.json"], reading),
+        Command("--version", ["-m", "tui", "--version"], click, 3.0),
+        Command("scenarios", ["-m", "tui", "scenarios"], click, 3.0),
         Command("run of the sample", ["-m", "tui", "run", "job-prep-release-sample", "--quiet"], click),
     ]
-
-
-def main() -> None:
-    """Measure all commands in turns and print a line for each."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.whole", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--tasks", type=int, default=200_000)
-    parser.add_argument("--compare", metavar="COMMIT")
-    arguments = parser.parse_args()
-    with ExitStack() as stack:
-        directory = stack.enter_context(tempfile.TemporaryDirectory())
-        base = stack.enter_context(checkout(arguments.compare, directory)) if arguments.compare else None
-        print(ROW.format("command", "seconds", "bare", "times the bare", "median", "of base"))
-        for command in commands(arguments.tasks, directory):
-            for tree in filter(None, (HERE, base)):
-                cpu_s(command.arguments, tree, directory)  # compiles what it imports
-            own, bare, other = [], [], []
-            for _ in range(arguments.rounds):
-                bare.append(cpu_s(command.beside, HERE, directory))
-                own.append(cpu_s(command.arguments, HERE, directory))
-                if base is not None:
-                    other.append(cpu_s(command.arguments, base, directory))
-            times = sorted(mine / floor for mine, floor in zip(own, bare, strict=True))
-            print(
-                ROW.format(
-                    command.name,
-                    f"{median(own):.2f}",
-                    f"{median(bare):.2f}",
-                    f"{times[0]:.2f} to {times[-1]:.2f}",
-                    f"{median(times):.2f}",
-                    f"{median(mine / base_s for mine, base_s in zip(own, other, strict=True)):.2f}" if other else "",
-                ),
-                flush=True,
-            )
-
-
-if __name__ == "__main__":
-    main()

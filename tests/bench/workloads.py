@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine import Simulation
 
 PREP_MS = 20_000
 RELEASE_MS = 5_000
@@ -28,6 +32,7 @@ class Workload:
     managed: bool = False  # a job manager adds the tasks and waits for them
     uploads: bool = False
     beside: str = ""
+    goal: float | None = None  # the most that it should cost, as a multiple of bare SimPy events
 
     @property
     def rows(self) -> int:
@@ -94,12 +99,32 @@ class Workload:
 WORKLOADS = {
     workload.name: workload
     for workload in (
-        Workload("plain-100k", 100_000, 1_000, 4),
-        Workload("plain-1m", 1_000_000, 10_000, 4),
-        Workload("full-100k", 100_000, 1_000, 4, jobs=20, prepared=True),
-        Workload("full-1m", 1_000_000, 10_000, 4, jobs=20, prepared=True),
+        Workload("plain-100k", 100_000, 1_000, 4, goal=2.8),
+        Workload("plain-1m", 1_000_000, 10_000, 4, goal=2.2),
+        Workload("full-100k", 100_000, 1_000, 4, jobs=20, prepared=True, goal=4.0),
+        Workload("full-1m", 1_000_000, 10_000, 4, jobs=20, prepared=True, goal=4.0),
         Workload("uploads-100k", 100_000, 1_000, 4, uploads=True, beside="plain-100k"),
         Workload("managed-100k", 100_000, 1_000, 4, managed=True, beside="plain-100k"),
-        Workload("priorities-100k", 100_000, 1_000, 4, jobs=1_000, priorities=True),
+        Workload("priorities-100k", 100_000, 1_000, 4, jobs=1_000, priorities=True, goal=3.5),
     )
 }
+
+
+def dashboard_scenario(nodes: int, tasks: int) -> str:
+    """Return a scenario of a short job that is over while the long one runs; preparation fails on 1 % of the nodes."""
+    long = Workload("dashboard", tasks, nodes, 4, jobs=1, prepared=True)
+    body = json.loads(long.scenario())
+    short = json.loads(Workload("short", nodes * 4, nodes, 4, jobs=1, prepared=True).scenario())["jobs"][0]
+    body["jobs"].append({**short, "id": "short", "priority": 100})
+    for job in body["jobs"]:
+        job["jobPreparationTask"]["simulate"]["exitCode"] = {0: 0.99, 1: 0.01}
+        job["jobPreparationTask"]["constraints"] = {"maxTaskRetryCount": 0}
+    return json.dumps(body)
+
+
+def half_played(simulation: Simulation, tasks: int) -> Simulation:
+    """Play a simulation until half of its tasks are completed, and return it."""
+    done = 0
+    while done * 2 < tasks and simulation.advance(simulation.end_ms):
+        done = sum(job.counts[3] for job in simulation.world.jobs.rows)
+    return simulation

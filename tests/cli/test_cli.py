@@ -146,13 +146,13 @@ def test_mistakes_in_the_scenario_are_status_2_and_nothing_is_run(small, tmp_pat
     assert os.listdir(tmp_path) == ["small.yaml"]
 
 
-@pytest.mark.parametrize("until", ["PT1M", "60", "2026-01-05T08:01:00Z"])
+@pytest.mark.parametrize("until", ["PT1M", "60", "1m", "08:01", "2026-01-05T08:01:00Z"])
 def test_until_ends_the_run(small, until, capsys):
     assert main(["run", small(), "--until", until, "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["endTime"] == "2026-01-05T08:01:00Z"
 
 
-@pytest.mark.parametrize("until", ["tomorrow", "-5", "2025-01-01T00:00:00Z"])
+@pytest.mark.parametrize("until", ["tomorrow", "-5", "2025-01-01T00:00:00Z", "07:59", "25:99", "end"])
 def test_a_wrong_time_is_status_2(small, until, capsys):
     assert main(["run", small(), "--until", until]) == 2
     assert "--until" in capsys.readouterr().err
@@ -198,9 +198,18 @@ def test_quiet_leaves_the_status_to_tell(small, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_headless_commands_do_not_load_the_screen(small):
-    code = "import sys; from tui.cli import main; main(sys.argv[1:]); sys.exit('textual' in sys.modules)"
-    call = [sys.executable, "-c", code, "run", small(), "--quiet"]
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        (["run", "--quiet"], "textual"),
+        (["run", "--quiet"], "engine.views.exports.trace"),
+        (["check"], "engine.run.simulation"),
+        (["--version"], "pydantic"),
+    ],
+)
+def test_commands_do_not_load_what_others_need(arguments, module, small):
+    code = f"import sys; from tui.cli import main; main(sys.argv[1:]); sys.exit({module!r} in sys.modules)"
+    call = [sys.executable, "-c", code, *arguments, small()]
     subprocess.run(call, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
 
 
@@ -304,15 +313,16 @@ def test_a_stream_that_the_caller_has_closed_counts_as_the_null_device(small, cl
 
 
 @needs_posix
-def test_an_interrupt_is_status_130_and_leaves_no_trace(long_run, tmp_path):
+@pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_ends_a_run_in_order_and_leaves_no_trace(long_run, tmp_path, number, status):
     process = start("run", long_run, "--events", "events.jsonl", "--files", "nodes", stdout=subprocess.PIPE)
     deadline = time.monotonic() + 60
     while len(os.listdir(tmp_path)) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, number))
     out, err = process.communicate()
-    assert process.returncode == 130, err
+    assert process.returncode == status, err
     assert out == ""
     assert re.search(r"Interrupted at \+\S+, [\d,]+ of [\d,]+ tasks done; no file was written\.", err)
     assert os.listdir(tmp_path) == ["small.yaml"]

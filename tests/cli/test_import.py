@@ -167,3 +167,27 @@ def test_ctrl_c_leaves_no_file(files):
         finally:
             process.kill()
     assert sorted(path.name for path in files.iterdir()) == before
+
+
+STOPS = """
+from tui.cli import commands, main
+
+@commands.cli.command("stop")
+def stop():
+    exec("raise KeyboardInterrupt")  # as dataclasses and named tuples run texts of their own
+
+raise SystemExit(main(["stop"]))
+"""
+
+
+def test_ctrl_c_while_a_class_is_made_ends_with_the_same_status(tmp_path):
+    (tmp_path / "stops.py").write_text(STOPS, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    ended = subprocess.run(
+        [sys.executable, "-m", "stops"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr.strip()) == (130, "Interrupted.")

@@ -1,12 +1,16 @@
-"""The trace and the table of tasks that ``run`` writes: whole files, standard output, and places that collide."""
+"""The trace and the tables that ``run`` writes: whole files, standard output, and places that collide."""
 
 from __future__ import annotations
 
 import csv
 import json
+import sys
+from pathlib import Path
 
 import pytest
+from pyarrow import feather, parquet
 
+from engine.views.exports import event_table
 from tui.cli.commands import main
 
 NAME = "job-prep-release-sample"
@@ -27,6 +31,31 @@ def test_trace_and_tasks_are_files(tmp_path, capsys):
     content = (tmp_path / "tasks.csv").read_text()
     assert content.endswith("\n")
     assert [row["taskId"] for row in csv.DictReader(content.splitlines())] == tasks
+
+
+@pytest.mark.parametrize("name", ["events.parquet", "EVENTS.ARROW"])
+def test_the_suffix_makes_the_event_log_a_table(name, tmp_path, capsys):
+    assert main(["run", NAME, "--events", name, "--quiet"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    read = parquet.read_table if name.endswith(".parquet") else feather.read_table
+    table = read(tmp_path / name)
+    assert main(["run", NAME, "--events", "-", "--quiet"]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    for column in ("seq", "t", "event", "nodeId", "taskId", "exitCode", "rule"):
+        assert table[column].to_pylist() == [event.get(column) for event in events]
+
+
+@pytest.mark.parametrize("name", ["events.parquet", "events.arrow", "events.jsonl"])
+def test_only_a_table_of_events_needs_its_extra(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    status = main(["run", NAME, "--events", name, "--quiet"])
+    if name == "events.jsonl":
+        assert status == 0
+    else:
+        assert status == 2
+        needed = f"--events {name} needs pyarrow, which is not installed: pip install 'batchdeck[arrow]'"
+        assert needed in " ".join(capsys.readouterr().err.split())
+        assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("option", ["--trace", "--tasks"])
@@ -64,6 +93,29 @@ def test_what_cannot_be_written_is_said_before_the_run(option, tmp_path, capsys)
     assert main(["run", NAME, "--events", "e.jsonl", option, "nowhere/file"]) == 2
     assert "cannot write nowhere/file: the directory it should be in does not exist" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_an_interrupt_while_a_table_is_written_leaves_no_file(suffix, tmp_path, capsys, monkeypatch):
+    def interrupted(simulation):
+        yield next(event_batches(simulation))
+        raise KeyboardInterrupt
+
+    event_batches = event_table.event_batches
+    monkeypatch.setattr(event_table, "event_batches", interrupted)
+    assert main(["run", NAME, "--events", f"events{suffix}"]) == 130
+    assert "no file was written" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_a_full_disk_under_a_table_of_events_is_a_sentence(suffix, tmp_path, capsys):
+    full = tmp_path / f"full{suffix}"
+    full.symlink_to("/dev/full")
+    assert main(["run", NAME, "--events", full.name, "--tasks", "tasks.csv"]) == 1
+    assert f"cannot write full{suffix}: No space left" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [full]
 
 
 def test_a_full_disk_leaves_no_file(tmp_path, capsys):

@@ -415,13 +415,15 @@ def test_a_study_that_was_killed_goes_on_and_its_workers_end_by_themselves(night
 
 
 @posix_only
-@pytest.mark.parametrize("to_group", [True, False])
-def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(to_group, night, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "to_group", "status"), [("SIGINT", True, 130), ("SIGINT", False, 130), ("SIGTERM", False, 143)]
+)
+def test_a_signal_ends_the_workers_and_keeps_what_is_done(number, to_group, status, night, tmp_path):
     night(tasks=TASKS)
     with Begun(tmp_path) as begun:
-        (os.killpg if to_group else os.kill)(begun.process.pid, signal.SIGINT)
+        (os.killpg if to_group else os.kill)(begun.process.pid, getattr(signal, number))
         out, err = begun.process.communicate(timeout=20)
-        assert (out, begun.process.returncode) == ("", 130)
+        assert (out, begun.process.returncode) == ("", status)
         assert are_gone(begun.workers)
     done = len(lines_of(begun.results))
     assert err == f"\nInterrupted after {done} of 160 runs; they are in r.jsonl, and the same command goes on.\n"

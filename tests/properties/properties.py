@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from unittest import mock
 
 from hypothesis import strategies as st
 
 from engine import BatchError, Simulation
-from engine.events.calendar import DueKind
 from engine.rules.processes import plain_outputs
 from engine.rules.tasks import attempts
 from engine.run import checkpoints
@@ -30,8 +29,13 @@ from engine.views.pages.storage import stored_blobs
 from engine.views.rest.node_files import tree
 from engine.views.results.document import summary
 from engine.views.series.series import RunSeries
+from tests.event_table import check_table
 from tests.properties.runs import Case, cases, play, submit
 from tests.recount import check_series
+
+if TYPE_CHECKING:
+    from engine.events.calendar import Due
+    from engine.world.world import World
 
 
 class Property(NamedTuple):
@@ -79,6 +83,12 @@ def _invariants_hold_after_every_instant(case: Case) -> None:
     """
     for commands in (case.commands, case.commands[:15]):
         play(case.simulation(), commands, checked=True)
+
+
+@promise(commands=15)
+def _events_as_a_table_are_the_events_as_lines(case: Case) -> None:
+    simulation, _ = _played(case)
+    check_table(simulation, ".arrow")
 
 
 @promise(commands=25, moments=6)
@@ -132,13 +142,18 @@ def _a_trial_leaves_no_trace(case: Case) -> None:
 @promise(commands=20)
 def _the_fast_path_leaves_the_same_log_as_the_ordinary_one(case: Case) -> None:
     fast, ordinary = case.simulation(), case.simulation()
-    ordinary.world.calendar.on(DueKind.TASK_ENDED, partial(attempts.task_ended, ordinary.world))
+    ordinary.world.calendar.on_task_ends(partial(_end_tasks_one_by_one, ordinary.world))
     for simulation in (fast, ordinary):
         for given in case.commands:
             simulation.run_until(simulation.now_ms + given.after_ms)
             submit(simulation, given)
         simulation.run_until(simulation.end_ms)
     assert list(fast.json_lines()) == list(ordinary.json_lines())
+
+
+def _end_tasks_one_by_one(world: World, dues: Iterator[Due]) -> None:
+    for due in dues:
+        attempts.task_ended(world, due)
 
 
 @promise(commands=20)

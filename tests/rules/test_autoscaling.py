@@ -371,4 +371,4 @@ def test_as_88_a_bad_formula_of_an_auto_pool_fails_the_job(formula):
     do(sim, "createJob", id="j", poolInfo=auto)
     job = sim.world.jobs.find("j")
     assert job_state(sim) == "completed"
-    assert job.scheduling_error[1] == "InvalidAutoScaleFormulaInAutoPool"
+    assert job.scheduling_error.code == "InvalidAutoScaleFormulaInAutoPool"

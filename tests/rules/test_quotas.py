@@ -204,7 +204,7 @@ def test_acc_8_the_verdict_says_how_many_and_why_not_more(start):
     grant = granted(sim.world, pool, 3, dedicated=True)
     assert (grant.nodes, [error.code for error in grant.errors]) == (1, ["AccountCoreQuotaReached"])
     assert (grant.tried, grant.late_errors) == (0, ())
-    asked = "the pool asks for 6 more dedicated cores; 2 of 5 are in use"
+    asked = "the pool asked for 6 more dedicated cores; 2 of 5 were in use"
     assert grant.errors[0].wire()["values"] == [{"name": "Reason", "value": asked}]
 
 

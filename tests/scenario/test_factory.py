@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from time import perf_counter
 
@@ -154,6 +155,20 @@ def test_a_million_tasks_cost_no_more_than_one():
     assert factory.ordinal_of("T-1000-1000") == 999_999
     assert factory.task_id(999_999) == "t-1000-1000"
     assert min(durations) < 0.010
+
+
+def test_equal_factories_of_a_file_are_one_object():
+    sweeps = [
+        {"type": "parametricSweep", "parameterSets": [{"start": 1, "end": end}], "repeatTask": {"commandLine": line}}
+        for end, line in ((2, "a {0}"), (2, "b {0}"), (3, "a {0}"), (2, "a {0}"))
+    ]
+    jobs = [{"id": f"j{n}", "poolInfo": {"poolId": "p"}, "taskFactory": sweep} for n, sweep in enumerate(sweeps)]
+    pool = {"id": "p", "vmSize": "standard_d2_v3", "targetDedicatedNodes": 1}
+    scenario = load("s", text=json.dumps({"scenario": "s", "pools": [pool], "jobs": jobs}))
+    first, other_line, other_count, again = (job.factory for job in scenario.jobs)
+    assert first is again
+    assert first.spec(0) is again.spec(0)
+    assert (other_line.command_line(0), other_count.count) == ("b 1", 3)
 
 
 def test_a_factory_given_as_data():

@@ -103,6 +103,9 @@ def test_a_created_object_is_the_plain_spec():
     job = CreateJob.from_wire(ENTRIES["createJob"])
     assert job.spec == JobSpec.from_wire({"id": "j", "poolInfo": {"poolId": "p"}})
     assert job.tasks[0].simulate.exit_code == 1
+    command = CreateJob.of(job.spec)
+    assert command.spec is job.spec
+    assert command == CreateJob.from_wire(job.spec.written())
 
 
 def test_an_update_knows_what_was_given():

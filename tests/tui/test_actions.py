@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from engine.base.errors import BrokenInvariant
+from engine.specs.commands import COMMANDS
+from engine.views.pages.jobs import pool_ids
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels.actions.consequences import effect_lines
@@ -152,6 +154,22 @@ def test_a_shrinking_pool_names_the_nodes_that_go(session_at):
     )
 
 
+def test_nodes_that_would_leave_later_anyway_are_named_too(session_at):
+    session = session_at(3600, "nodes-for-a-deadline")
+    (pool,) = pool_ids(session.simulation)
+    resize = action(session, "resizePool", ItemRef("pool", pool))
+    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "4"}))
+    assert trial.leaving == ("n4", "n5", "n6", "n7", "n8")
+
+
+def test_a_preview_says_when_a_quota_keeps_a_pool_small(session_at):
+    session = session_at(LATER_S)
+    resize = action(session, "resizePool", ItemRef("pool", "shared"))
+    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "500"}))
+    said = " ".join(" ".join(map(plain, trial_lines(session, trial, 100))).split())
+    assert "pool shared gets too few nodes: AccountCoreQuotaReached, the pool asked for" in said
+
+
 def test_a_verb_on_several_nodes_is_a_command_for_each(session_at):
     session = session_at(LATER_S)
     reboot = action(session, "rebootNode", *NODES)
@@ -195,6 +213,25 @@ def test_a_trial_says_when_a_job_ends_instead(session_at):
     lines = [plain(each) for each in trial_lines(session, tried(session, action(session, "terminateJob", RISK)), 80)]
     (ends,) = (each.split() for each in lines if "risk completed" in each)
     assert ends[2:] == ["08:05:51", "otherwise", "08:07:58"]
+
+
+def test_the_jobs_that_a_schedule_will_create_are_one_row_after_the_cost(session_at):
+    session = session_at(LATER_S)
+    specification = {
+        "poolInfo": {"poolId": session.pool_id},
+        "jobManagerTask": {"id": "m", "commandLine": "manage", "simulate": {"duration": 5}},
+        "onAllTasksComplete": "terminatejob",
+    }
+    body = {"id": "often", "schedule": {"recurrenceInterval": "PT5M"}, "jobSpecification": specification}
+    trial = Trials(session).of([COMMANDS["createJobSchedule"].from_wire(body)])
+    created = [job for job in trial.given.completed_ms if job.startswith("often:")]
+    assert len(created) > 3
+    lines = [plain(each) for each in trial_lines(session, trial, 90)]
+    assert "now costs" in lines[0]
+    assert "costs" in lines[1]
+    (row,) = (line for line in lines if "often:" in line or "new jobs" in line)
+    first, last = (session.clock(when(trial.given.completed_ms[job] for job in created)) for when in (min, max))
+    assert " ".join(row.split()) == f"{len(created):,} new jobs completed {first} to {last}"
 
 
 def test_a_trial_tells_refusals_with_code_and_reason(session_at):
@@ -392,7 +429,7 @@ def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):
     )
     assert contains(seen[0], "Act on 2 marked nodes", "Reboot 2 nodes")
     assert contains(seen[1], "Simulated until", "tasks requeued", "Recorded as")
-    assert seen[2] == "2 × rebootNode accepted. R saves it as a scenario; , then b branches from just before it."
+    assert seen[2] == "2 × rebootNode accepted. c compares with the run without it; R saves it as a scenario."
     assert not app.session.marks
     by_hand = app.session.simulation.journal.by_hand()
     assert len(by_hand) == 2
@@ -473,3 +510,11 @@ def test_buttons_are_pressed_with_the_mouse(dashboard_at):
     asyncio.run(run())
     assert titles == ["Reimage n1"]  # Cancel leaves form and menu
     assert app.session.simulation.journal.by_hand() == []
+
+
+def test_a_pool_that_keeps_nodes_because_their_tasks_go_on_does_not_get_too_few(session_at):
+    session = session_at(16_114, "nodes-for-a-deadline")
+    (pool,) = pool_ids(session.simulation)
+    resize = action(session, "resizePool", ItemRef("pool", pool))
+    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "5"}))
+    assert trial.short == ()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from engine import Simulation, load_scenario
+from engine.base.units import MINUTE_MS
+from tui.app.dashboard import Dashboard
 from tui.viewmodels.watch.arrangement import (
     ATTENTION,
     CURVES,
@@ -133,3 +138,22 @@ def test_in_a_low_narrow_view_nodes_and_attention_are_asked_for_a_share_of_the_w
 
     arrange(80, 20, {name: wish(name) for name in (STRIP, NODES, ATTENTION, LISTS)})
     assert asked == {STRIP: [80], NODES: [48], ATTENTION: [32], LISTS: [80]}
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
+def test_panes_keep_their_columns_while_a_run_goes_on(size):
+    sim = Simulation(load_scenario("nodes-fail-and-recover"))
+    app = Dashboard(sim, plays=False)
+    seen = {}
+
+    async def run():
+        async with app.run_test(size=size) as pilot:
+            for minute in range(9):
+                sim.run_until(minute * MINUTE_MS)
+                app.screen.update()
+                await pilot.pause()
+                for pane in ("map-pane", "job-lists", "curves"):
+                    seen.setdefault(pane, set()).add(app.screen.query_one(f"#{pane}").region.x)
+
+    asyncio.run(run())
+    assert all(len(columns) == 1 for columns in seen.values()), seen

@@ -5,15 +5,28 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.terms import JobState, NodeState
+from engine.base.terms import JobState
 from engine.views.attention.concern import Severity
 from engine.views.explain.questions import explain
-from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.builders import (
+    READY_S,
+    a_job,
+    a_line,
+    a_pool,
+    a_task,
+    do,
+    job_state,
+    run_to,
+    run_to_end,
+    simulation,
+    wait_for,
+)
 from tests.rules.schedules import a_schedule
 from tests.tui.driving import drive
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.frame.header import Transport
+from tui.viewmodels.lists.instances import ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.glyphs import glyph_of_job
@@ -68,6 +81,38 @@ def test_tasks_whose_pool_is_being_emptied_wait_in_vain():
     )
 
 
+def test_tasks_without_a_node_have_waited_since_the_last_one_went_out_of_order():
+    sim = Simulation(load_scenario("a-full-disk"))
+    run_to(sim, minutes=9)
+    concern = Session(sim).concerns()[0]
+    assert concern.text == "1 task of light waits: no node takes tasks"
+    assert concern.since_ms == 505_597
+
+
+def test_a_release_on_an_unusable_node_is_awaited_but_not_for_ever():
+    sim = Simulation(load_scenario("offline-and-unusable-at-the-end"))
+    run_to(sim, minutes=20)
+    session = Session(sim)
+    effect = next(concern.effect for concern in session.concerns() if "DiskFull" in concern.text)
+    assert effect == "no tasks run there; align waits for release there, at most until 08:25:00"
+    assert "1 awaited, at most until 08:25:00" in plain(phase_rail.rail(session, 116, 4)[2])
+    model = ReleaseModel(session)
+    model.update()
+    said = "∎ 5 released   : 1 owed   ⊝ 2 skipped   awaited, at most until 08:25:00   3 nodes without a record"
+    assert plain(model.summary()) == said
+    said = explain(sim, "node", 5)[0].lines()
+    assert "Release of job align runs when the node is ready, unless that is after 08:25:00. [REL-13]" in said
+    run_to(sim, minutes=26)
+    assert job_state(sim, "align") == "completed"
+    assert not any("waits for release" in concern.effect for concern in Session(sim).concerns())
+
+
+def test_a_job_that_also_waits_for_booting_nodes_has_no_last_moment():
+    sim = Simulation(load_scenario("offline-and-unusable-at-the-end"))
+    run_to(sim, minutes=11)
+    assert plain(phase_rail.rail(Session(sim), 116, 4)[2]).rstrip().endswith("5 awaited")
+
+
 def test_a_failed_start_task_is_listed():
     start = a_line(5, 1, waitForSuccess=True)
     sim = simulation(a_job(tasks=1), pool=a_pool(nodes=4, startTask=start))
@@ -80,6 +125,18 @@ def test_a_failed_start_task_is_listed():
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]
 
 
+def test_a_failed_preparation_is_listed_until_its_job_is_completed_and_its_node_gone():
+    prep = a_line(5, simulate={"onNode": {0: {"exitCode": 3}}}, constraints={"maxTaskRetryCount": 0})
+    sim = simulation(
+        a_job(tasks=[a_task("t1", 30)], prep=prep, onAllTasksComplete="terminatejob"), pool=a_pool(nodes=2)
+    )
+    wait_for(sim, lambda: job_state(sim, "j") == "completed")
+    assert listed(sim)[1][0].startswith("! preparation task failed on n0: exit code 3")
+    do(sim, "removeNodes", poolId="p", nodeList=[0])
+    run_to_end(sim)
+    assert listed(sim)[1] == ["✓ Nothing needs attention."]
+
+
 def test_a_pool_that_no_job_uses_yet_is_listed_by_its_name():
     sim = Simulation(load_scenario("quota-keeps-the-pool-small"))
     run_to(sim, minutes=4)
@@ -87,7 +144,7 @@ def test_a_pool_that_no_job_uses_yet_is_listed_by_its_name():
     assert session.pool_id == "pricing"
     model, lines = listed(sim)
     assert lines[0].startswith("! pool risk: resize failed: AccountCoreQuotaReached")
-    assert lines[1] == "  the pool asks for 12 more dedicated cores; 12 of 20 are in use"
+    assert lines[1] == "  the pool asked for 12 more dedicated cores; 12 of 20 were in use"
     assert model.destination(0) == ("pools", "risk", ItemRef("pool", "risk"))
     assert model.subjects(0) == [ItemRef("pool", "risk")]
 
@@ -103,6 +160,16 @@ def test_a_resize_that_fell_short_and_a_formula_that_fails_are_of_the_pool():
     failing = simulation(a_job(), pool=pool)
     run_to(failing, minutes=20)
     assert any(each.startswith("! pool p: formula failed: ") for each in listed(failing)[1])
+
+
+def test_a_pool_that_waits_in_vain_for_tasks_before_it_shrinks_has_not_failed():
+    sim = Simulation(load_scenario("a-day-of-autoscaling"))
+    run_to(sim, minutes=19 * 60)
+    model, lines = listed(sim)
+    assert [concern.severity for concern in model.concerns] == [Severity.NOTICE]
+    assert lines[0].startswith("! pool elastic keeps 1 node more than its target")
+    assert lines[1:] == ["  tasks on them did not end within the resize timeout (RSZ-5)"]
+    assert not Session(sim).events.failures()
 
 
 @pytest.mark.parametrize(
@@ -285,7 +352,21 @@ def test_a_job_that_stays_active_without_its_release_is_listed_once_the_run_is_o
     sim.finish()
     _, lines = listed(sim)
     assert lines[0].startswith("! job j stays active: its release task never runs")
-    assert any("of pool p stay and cost money" in each for each in lines)
+    assert lines[1] == "  1 node of pool p costs money until it shrinks or is deleted"
+
+
+def test_a_job_that_stays_active_without_a_release_is_told_as_advice():
+    sim = simulation(a_job("j", tasks=1, onAllTasksComplete="terminatejob"), a_job("k", tasks=1), a_job("l", tasks=1))
+    run_to_end(sim)
+    sim.finish()
+    model, lines = listed(sim)
+    assert lines[0].startswith("! 2 jobs stay active: their tasks have ended, nothing in this run ends them")
+    assert lines[1:] == [
+        "  k, l; 1 node of pool p costs money until it shrinks or is deleted",
+        "  a terminate them, or set onAllTasksComplete to terminatejob",
+    ]
+    assert model.concerns[0].severity is Severity.NOTICE
+    assert model.worst is None
 
 
 def test_a_job_without_its_pool_is_a_failure_in_the_list_of_jobs_the_events_and_here():
@@ -310,17 +391,27 @@ def test_a_job_whose_turn_it_is_not_raises_no_alarm():
         assert listed(sim)[1] == ["✓ Nothing needs attention."]
 
 
-def test_a_preempted_node_is_no_failure_until_it_cannot_be_replaced():
+def test_preempted_nodes_are_listed_at_once_with_what_batch_does_about_them():
     sim = Simulation(load_scenario("spot-night-run"))
     run_to(sim, minutes=62)
-    session = Session(sim)
-    assert any(state is NodeState.PREEMPTED for state, _ in session.pool("farm").node_counts)
-    assert listed(sim)[1] == ["✓ Nothing needs attention."]
-    assert not any("preempted" in str(session.events.row(at).fields) for at in session.events.failures())
+    model, lines = listed(sim)
+    assert lines == [
+        "▾ pool farm: 3 Spot nodes preempted at 20:01:30  n1, n2, n4",
+        "  tasks there went back to the queue (SPOT-3); Batch tries to replace them at 20:06:30 (SPOT-5)",
+    ]
+    assert model.role is Role.WARNING
+    assert model.destination(0) == ("nodes", 1, ItemRef("pool", "farm"))
+    assert model.subjects(0) == [ItemRef("node", node) for node in (1, 2, 4)]
+    events = model.session.events
+    assert not any("preempted" in str(events.row(at).fields) for at in events.failures())
+
+
+def test_preempted_nodes_that_cannot_be_replaced_say_how_many_are_left():
+    sim = Simulation(load_scenario("spot-night-run"))
     run_to(sim, minutes=80)
     lines = listed(sim)[1]
-    assert lines[0].startswith("! pool farm: 4 Spot nodes missing since 20:01:30")
-    assert lines[1].startswith("  5 of 9 nodes left, no capacity for more; Batch tries again at ")
+    assert " ".join(lines[0].split()) == "▾ pool farm: 4 Spot nodes preempted since 20:01:30 n1, n2, n4 … 20:07:30"
+    assert lines[1].startswith("  5 of 9 nodes left, no capacity for more; Batch tries again at 20:21:30 (SPOT-5)")
 
 
 def test_a_reactivated_task_is_no_failure_any_more():
@@ -457,3 +548,9 @@ def test_a_retried_task_is_listed_again_where_time_goes_back():
     sim.seek((READY_S + 40) * 1000)
     session.update()
     assert [each.text for each in session.concerns()] == ["task t failed and is retried: exit code 7"]
+
+
+def test_every_problem_has_its_advice_where_other_panes_have_rows_to_spare(dashboard_at):
+    shown = after(dashboard_at(900, "nodes-fail-and-recover"), size=(200, 60))
+    assert contains(shown, "Needs attention (4)")
+    assert sum("a reboot" in line for line in shown) == 4

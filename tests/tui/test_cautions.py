@@ -68,6 +68,15 @@ def test_a_schedule_is_warned_of_its_jobs(session):
     assert NEVER_RUNS in said.values()
 
 
+def test_a_schedule_whose_jobs_nobody_gives_tasks_is_said_beside_the_job_manager(session):
+    document = new_schedule(session)
+    said = [text for _, text in document.cautions(document.start)]
+    assert said == ["its jobs have no tasks unless others add them: a job manager task does (JM-3)"]
+    manager = {"jobManagerTask": {"id": "m", "commandLine": "manage"}}
+    managed = {**document.start, "jobSpecification": {**document.start["jobSpecification"], **manager}}
+    assert document.cautions(managed) == []
+
+
 def test_a_job_manager_that_ends_its_job_lets_release_run(session):
     document = new_job(session)
     release = {"jobReleaseTask": {"commandLine": "clean-up"}}

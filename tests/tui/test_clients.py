@@ -100,6 +100,18 @@ def test_all_requests_are_listed_and_only_those_that_change_something_are_announ
     assert not any("GET" in text for text in messages_of(app))
 
 
+def test_a_frame_while_the_list_of_requests_opens_shows_it(served):
+    """Time goes on between the opening of a sheet and its first widget."""
+    app, seen = served(), []
+
+    def open_and_go_on(app):
+        app.action_requests()
+        app.main_screen.update()
+
+    drive(app, ask("GET", "/pools"), open_and_go_on, lambda app: seen.append(text_of(app)))
+    assert contains(seen[0], "GET /pools")
+
+
 def test_while_the_screen_shows_the_past_clients_act_on_the_present_and_it_comes_back(served):
     app, moments, simulation = served(), [], None
     now = lambda app: moments.append((app.session.now_ms, app.session.is_past))  # noqa: E731

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.color import Color
 
-from tui.settings.options import CONTRAST, DARK, LIGHT
+from tui.settings.options import ANSI, CONTRAST, DARK, LIGHT
 from tui.viewmodels.text.styled import Role
 from tui.widgets import palette
 
@@ -40,6 +40,12 @@ def test_a_colour_of_the_light_theme_is_not_taken_for_plain_text():
     own = [role for role in Role if role.name in ("PREPARING", "RUNNING", "RELEASING", "OK", "FAILED", "TRANSITION")]
     brightest = {role.name: max(Color.parse(colours[role]).triplet) for role in own}
     assert {name: value for name, value in brightest.items() if value < 80} == {}
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST, ANSI])
+def test_a_warning_has_a_colour_of_its_own(theme):
+    colours = palette.colours(theme)
+    assert [role for role in Role if colours[role] == colours[Role.WARNING]] == [Role.WARNING]
 
 
 def test_what_only_starts_in_the_light_theme_is_brown_not_red():

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.tui.driving import drive
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import after, contains, text_of
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.columns import Column, layout
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
@@ -47,7 +47,7 @@ MORE = {
     ),
     PoolsModel: ("Autoscale", "Task slots per node", "Scheduling policy", "Resize errors", "Jobs", "Utilisation"),
     JobsModel: (
-        *("Started", "Ended", "Max parallel tasks", "On all tasks complete", "On task failure", "Previous state"),
+        *("Started", "End", "Max parallel tasks", "On all tasks complete", "On task failure", "Previous state"),
         *("Uses task dependencies", "Allow task preemption", "Termination reason", "Waiting for"),
     ),
     TasksModel: (
@@ -170,9 +170,8 @@ def test_the_bar_of_a_duration_is_full_at_the_95th_percentile(session_at):
 
 def test_the_details_of_a_preparation_have_effect_runs_and_files(session_at):
     shown = details(PreparationModel(session_at(LATER_S)))
-    assert [each for each in shown if each in ("Node", "Preparation task", "Release task", "Effect", "Runs")] == [
-        *("Node", "Preparation task", "Release task", "Effect", "Runs")
-    ]
+    titles = ["Preparation task", "Runs", "Effect", "Release task", "Node"]
+    assert [each for each in shown if each in titles] == titles
     assert "✗ ineligible for this job until its disk is new (PREP-9)" in shown
     assert any(each.endswith("is active again (PREP-8)") for each in shown)
     at = shown.index("Runs")
@@ -180,6 +179,11 @@ def test_the_details_of_a_preparation_have_effect_runs_and_files(session_at):
     assert shown[at + 2].startswith("2 retry, 08:0")
     assert shown[at + 2].endswith("exit 3")
     assert shown[-2:] == ["stdout.txt 0 B", "stderr.txt 0 B"]
+
+
+def test_an_exit_code_of_ten_digits_is_whole(dashboard_at):
+    shown = after(dashboard_at(720, "preparation-retries"), "6", size=(80, 24))
+    assert contains(shown, "-1073741510")
 
 
 def test_the_footer_says_how_the_tasks_are_to_run(session_at):
@@ -193,6 +197,13 @@ def test_the_footer_says_how_the_tasks_are_to_run(session_at):
     said = " ".join(plain(each) for each in model.footer())
     assert "max wall-clock 00:15:00" in said
     assert "REL-3" in said
+
+
+def test_the_footer_takes_as_many_lines_as_it_needs(dashboard_at):
+    shown = " ".join(line.strip() for line in after(dashboard_at(1800, "release-fails"), "7", size=(80, 24)))
+    assert (
+        "max wall-clock 00:15:00  retention 7d 00:00:00 runs where a task ran after preparation (REL-3, REL-4)" in shown
+    )
 
 
 def test_a_preparation_leads_to_its_node_and_the_task_that_triggered_it(session_at):
@@ -283,6 +294,14 @@ def test_a_column_that_is_the_same_in_all_rows_gives_way_first():
     assert "Priority" in [model.columns[at].name for at, _ in model.layout(90, needs, {pool})]
 
 
+def test_columns_of_less_weight_give_way_before_the_names_of_the_rows_are_cut(dashboard_at):
+    app, seen = dashboard_at(5400, "one-pool-per-scheduled-job"), []
+    drive(app, "4", lambda app: seen.extend(text_of(app)), size=(80, 24))
+    assert contains(seen, "half-hourly:job-1")
+    columns = (Column("Job", 12, stretch=True, is_id=True), Column("A", 27), Column("B", 20, from_width=60))
+    assert layout(columns, 60, (15, 27, 20)) == [(0, 18), (1, 30)]
+
+
 def test_ids_keep_the_ends_that_tell_them_apart():
     column = next(each for each in JobsModel.columns if each.name == "Job")
     shown = {column.fitted(f"nightly-schedule-of-the-risk-desk:job-{number}", 14) for number in range(1, 4)}
@@ -297,6 +316,12 @@ def test_the_details_of_few_rows_stand_below_them(dashboard_at, size):
     details = next(at for at, line in enumerate(seen[0]) if "─ Details ─" in line)
     assert details == head + 6
     assert contains(seen[0], "General")
+
+
+def test_on_a_narrow_screen_details_stand_below_whatever_rows_leave_room(dashboard_at):
+    shown = after(dashboard_at(600, "mpi-in-trouble"), "3", size=(80, 24))
+    head = next(at for at, line in enumerate(shown) if "━ Nodes 5 ━" in line)
+    assert "─ Details ─" in shown[head + 8]
 
 
 def test_a_hint_counts_the_columns_that_have_no_room(dashboard_at):
@@ -322,3 +347,12 @@ def test_a_long_list_is_sorted_once_the_order_is_chosen(dashboard_at, monkeypatc
     (chosen, before), (sorted_by, after) = seen
     assert chosen == sorted_by
     assert before != after
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_jobs_have_their_ends_without_further_columns_also_those_to_come(dashboard_at, size):
+    shown = after(dashboard_at(260, "preparation-fails-on-one-node"), "4", size=size)
+    (live,) = [line for line in shown if "align" in line and "active" in line and "2 of 6" in line]
+    (over,) = [line for line in shown if "1 of 1" in line]
+    assert "08:08:10" in live
+    assert "08:04:04" in over

@@ -190,6 +190,16 @@ def test_the_cost_by_the_end_is_drawn_as_soon_as_it_is_known():
     assert "$0.88" in after
 
 
+def test_the_legend_of_costs_keeps_its_names_where_not_all_readings_have_room():
+    session = session_of("a-blocked-subnet", 600_000)
+    played_ahead(session)
+    lines = [plain(each) for each in CurvesModel(session).lines(58, 40)]
+    (told,) = (each for each in lines if each.startswith("Cost"))
+    assert "this pool" in told
+    assert "other pools" in told
+    assert "by the end" not in told
+
+
 def test_amounts_that_differ_by_less_than_a_cent_show_it():
     assert fmt.dollars_apart(0.8843, 0.8762) == ("$0.8843", "$0.8762")
     assert fmt.dollars_apart(12.5, 3.25) == ("$12.50", "$3.25")

@@ -8,8 +8,10 @@ import time
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.units import HOUR_MS
+from engine.base.terms import TaskResult
+from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.views.series.series import Window
+from tests.tui.screen_text import contains
 from tui.panes.curves import Curves
 from tui.viewmodels.curves.charts import charts_of, compact
 from tui.viewmodels.curves.curves import CurvesModel
@@ -108,7 +110,7 @@ def test_the_curves_fill_their_room_exactly(name, size, style):
 def test_the_least_important_chart_is_left_out_first():
     model = model_at("job-prep-release-sample", 300_000)
     tall, low = "\n".join(text_of(model, 60, 40)), "\n".join(text_of(model, 60, 9))
-    for title in ("Nodes", "Running tasks", "Waiting tasks", "Tasks completed a minute", "Preparing nodes", "Cost"):
+    for title in ("Nodes", "Running tasks", "Waiting tasks", "Completed tasks", "Preparing nodes", "Cost"):
         assert title in tall
     assert "Nodes" in low
     assert "Cost" not in low
@@ -129,6 +131,12 @@ def test_the_readings_are_the_numbers_of_now():
     assert "4 waiting" in text
 
 
+def test_readings_keep_their_names_in_a_narrow_chart(session_at):
+    model = CurvesModel(session_at(1200, "nodes-fail-and-recover"))
+    title = " ".join(text_of(model, 56, 30)[0].split())
+    assert title == "Nodes ■ 1 running ■ 3 idle ■ 3 starting ■ 7 down ─ 14"
+
+
 @pytest.mark.parametrize("name", ["job-prep-release-sample", "preparation-fails-on-one-node"])
 def test_the_scale_reaches_the_numbers_of_now(name):
     simulation = Simulation(load_scenario(name))
@@ -138,6 +146,34 @@ def test_the_scale_reaches_the_numbers_of_now(name):
         for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40):
             numbers = [int(each.text) for each in chart.readings if each.text.isdecimal() and each.layer is not None]
             assert not chart.is_count or chart.top >= max(numbers, default=0)
+
+
+def test_a_rate_counts_what_has_just_been_completed():
+    simulation = Simulation(load_scenario("job-prep-release-sample"))
+    simulation.run_until(simulation.end_ms)
+    log, done = simulation.log, []
+    for at, shape in enumerate(log.shape_of):
+        fields = dict(log.shapes[shape].fields)
+        if log.shapes[shape].event == "TaskStateChanged" and fields.get("result") is TaskResult.SUCCESS:
+            done.append(log.when[at])
+    session = Session(simulation)
+    job_id = session.job_id
+    for when_ms in {done[0], done[0] + 10, *done[5:9], done[-1], done[-1] + 59_000}:
+        simulation.seek(when_ms)
+        expected = sum(when_ms - MINUTE_MS < each <= when_ms for each in done)
+        assert abs(session.series.succeeded_in_a_minute(job_id) - expected) <= 1
+    simulation.seek(done[0])
+    session.update()
+    text = text_of(CurvesModel(session), 120, 20)
+    assert contains(text, "Completed tasks")
+    assert not contains(text, "0 a minute")
+
+
+def test_at_the_start_of_a_run_the_plots_say_why_they_are_empty():
+    text = text_of(model_at("job-prep-release-sample", 0), 120, 20)
+    assert contains(text, "no time has gone by yet")
+    assert text[-1].split() == ["08:00:00"] * 2  # once below each of two charts
+    assert not contains(text_of(model_at("job-prep-release-sample", 60_000), 120, 20), "no time has gone by yet")
 
 
 def test_tasks_that_prepare_are_told_apart_from_those_that_wait():
@@ -227,7 +263,64 @@ def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at,
     assert seen
 
 
+def test_curves_behind_the_other_panes_say_up_to_when_they_are_drawn(dashboard_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.session.session._SERIES_ENTRIES", 20)
+    app = dashboard_at(330)
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            pane = app.screen.query_one(Curves)
+            for seconds in (360, 420):
+                app.session.simulation.run_until(seconds * 1000)
+                app.screen.update()
+                seen.append(str(pane.border_subtitle))
+                while app.session.series.is_behind:
+                    await pilot.pause(0.02)
+                await pilot.pause(0.05)
+                seen.append(str(pane.border_subtitle))
+
+    asyncio.run(run())
+    assert seen[1] == seen[3] == "since the start"
+    assert seen[2] == "since the start to 08:06:00"
+
+
+def test_after_a_burst_the_pane_is_drawn_only_by_what_reads_it(dashboard_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.session.session._SERIES_ENTRIES", 20)
+    app = dashboard_at(330)
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            pane = app.screen.query_one(Curves)
+            app.session.simulation.run_until(360_000)
+            before = pane.lines
+            app.main_screen.update()
+            assert app.session.series.is_behind
+            assert pane.lines == before
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("cells", [52, 56, 116])
 def test_no_line_of_a_chart_is_wider_than_its_room(session_at, cells):
     model = CurvesModel(session_at(400, "quota-keeps-the-pool-small"))  # a scale of $0.10, and $0.050 at its middle
     assert max(width(each) for rows in range(4, 40) for each in model.lines(cells, rows)) <= cells
+
+
+def test_where_little_happens_flat_curves_share_the_room(session_at):
+    session = session_at(720, "a-formula-that-never-grows")
+    titles = {"Nodes", "Running tasks", "Waiting tasks"}
+    few, many = (CurvesModel(session).lines(60, rows) for rows in (8, 27))
+    assert [title for title in titles if contains(list(map(plain, few)), title)] == ["Waiting tasks"]
+    assert all(contains(list(map(plain, many)), title) for title in titles)
+
+
+def test_jobs_on_other_pools_are_no_part_of_the_curve_of_running_tasks(session_at):
+    session = session_at(7 * 86_400, "one-pool-per-scheduled-job")
+    (running,) = (
+        chart
+        for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 60)
+        if chart.title == "Running tasks"
+    )
+    assert [reading.name for reading in running.readings] == ["running"]

@@ -18,9 +18,9 @@ def test_forty_nodes(session_at):
         "Pool render is steady and has 40 nodes of 40 targeted: 3 idle, 35 running, 1 rebooting and 1 offline. "
         "140 of 152 usable task slots are in use.",
         "Job shot-0412 is active, with priority 100.",
-        "Preparation: failed on 3 nodes, must run again on 1 node and prepared on 36 nodes.",
+        "Preparation: failed on 3 nodes, would run again before a task on 1 node and prepared on 36 nodes.",
         "1,800 tasks: 104 succeeded, 140 running and 1,556 waiting. The oldest wait is 00:08:50.",
-        "Release: will run on 37 nodes and not started on 3 nodes.",
+        "Release: owed on 37 nodes and not started on 3 nodes.",
         "Estimated: tasks done 09:02:04, job completed 09:02:09.",
         "2 things need attention.",
         "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9). "

@@ -7,12 +7,14 @@ import re
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_pool, a_task, from_yaml, run_to, simulation
+from engine import Simulation, load_scenario
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.panes.curves import Curves
 from tui.panes.node_map import NodeMapPane
+from tui.saving.recorder import NEW_EMPTY, Recorder
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.events.brief_lines import brief_lines
@@ -20,7 +22,7 @@ from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.node_map.cards import Cards
 from tui.viewmodels.node_map.model import NodeMapModel
 from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets.scenarios import NEW_EMPTY, offered
+from tui.viewmodels.sheets.scenarios import EMPTY_TEXT, offered
 from tui.viewmodels.text.styled import ItemRef, plain, width
 
 
@@ -36,7 +38,7 @@ def test_a_chart_without_any_value_gives_its_room_to_the_others(one_task):
     model = CurvesModel(Session(one_task))
     text = "\n".join(plain(each) for each in model.lines(60, 26))
     assert all(title in text for title in ("Nodes", "Running tasks", "Cost"))
-    assert "Tasks completed a minute" not in text
+    assert "Completed tasks" not in text
     assert len(model.lines(60, 26)) == 26
     assert model.best_rows(60) < 30
 
@@ -107,6 +109,15 @@ def test_a_form_is_as_high_as_its_fields_and_its_text_takes_the_screen(one_task)
     assert min(of_text, of_a_job) > 34
 
 
+def newest_events(sim, cells):
+    """The lines of all events, none wider than these cells."""
+    model = EventsModel(Session(sim))
+    model.update()
+    lines = list(brief_lines(model, [model.key(at) for at in range(model.count)], cells))
+    assert all(width(each) <= cells for each in lines)
+    return list(map(plain, lines))
+
+
 @pytest.mark.parametrize("cells", [40, 52, 90])
 def test_the_newest_events_keep_their_ids_where_they_are_cut(cells):
     sim = simulation(
@@ -114,16 +125,26 @@ def test_the_newest_events_keep_their_ids_where_they_are_cut(cells):
         pool=a_pool(nodes=2, taskSlotsPerNode=1),
     )
     run_to(sim, seconds=READY_S + 90_100)
-    model = EventsModel(Session(sim))
-    model.update()
-    lines = [plain(each) for each in brief_lines(model, [model.key(at) for at in range(model.count)], cells)]
-    assert all(width(each) <= cells for each in brief_lines(model, map(model.key, range(model.count)), cells))
+    lines = newest_events(sim, cells)
     of_tasks = [line for line in lines if " task " in line]
     assert of_tasks
     assert all(re.search(r"task-|tasks", line) for line in of_tasks), of_tasks
     assert any(line.rstrip().endswith((" n0", " n1")) for line in lines)
     starts = {line.index(":") for line in lines}
     assert len(starts) == 1  # times stand below one another, with a date or without
+
+
+@pytest.mark.parametrize("cells", [56, 90])
+def test_the_newest_events_name_their_job_once_there_are_several(cells):
+    sim = simulation(
+        a_job("night", tasks=[a_task("task-one", 90_000)]),
+        a_job("day", tasks=[a_task("task-two", 5)]),
+        pool=a_pool(nodes=2, taskSlotsPerNode=1),
+    )
+    run_to(sim, seconds=READY_S + 90_100)
+    lines = newest_events(sim, cells)
+    assert all(line.rstrip().endswith(("night", "day")) for line in lines if " task " in line)
+    assert any("→ running on n0" in line for line in lines)
 
 
 def test_the_pane_with_the_focus_differs_from_the_others_without_colour(one_task):
@@ -173,6 +194,18 @@ def test_an_empty_scenario_says_how_to_create_something():
     assert "over" not in said
 
 
+def test_a_run_without_a_job_that_is_over_offers_no_more_of_it():
+    sim = simulation(pool=a_pool(nodes=1))
+    run_to(sim, seconds=READY_S + 600)
+    session = Session(sim)
+    while session.ahead.advance(4096):
+        pass
+    session.update()
+    assert session.is_over
+    assert not sim.finished
+    assert session.none_yet("job") == ("There was no job.", "The run is over: nothing more will come.")
+
+
 def test_in_an_empty_scenario_nothing_can_be_run_or_opened(dashboard_at):
     app, seen = dashboard_at(0, "empty"), []
 
@@ -218,7 +251,7 @@ def test_enter_opens_what_is_called_like_the_text(tmp_path, monkeypatch):
     assert [each.name for each in offered("new")][:2] == [NEW_EMPTY, "./new-session.yaml"]
     assert offered("new-session")[0].name == "./new-session.yaml"
     assert offered("guest")[0].name == "./a-new-guest.yaml"
-    assert offered("")[-1].name == NEW_EMPTY
+    assert offered("")[0].name == NEW_EMPTY
 
 
 def test_the_picker_shows_its_cursor_while_a_name_is_typed(dashboard_at):
@@ -255,3 +288,76 @@ def test_in_a_low_screen_the_footer_has_the_key_to_act(dashboard_at, size):
     seen = []
     drive(dashboard_at(300), lambda app: seen.append(text_of(app)), size=size)
     assert "a act" in seen[0][-1]
+
+
+@pytest.mark.parametrize(("cells", "rows"), [(116, 32), (196, 52)])
+@pytest.mark.parametrize("tab", ["Statistics", "Critical path"])
+def test_statistics_and_critical_path_fill_their_page(session_at, tab, cells, rows):
+    model = detail_model_of(session_at(650, "retries-and-exit-conditions"), ItemRef("job", "nightly"))
+    model.rows = rows
+    lines = [plain(each) for each in model.lines(model.tabs.index(tab), cells)]
+    assert rows - 2 <= len(lines) <= rows
+    assert sum(not each.strip() for each in lines) < 4
+    assert contains(lines, "Curves: nightly on render")
+
+
+def test_a_critical_path_has_waits_and_runs_as_bars_on_one_scale(session_at):
+    model = detail_model_of(session_at(1203, "pipeline-with-dependencies"), ItemRef("job", "study-17"))
+    lines = [plain(each) for each in model.lines(model.tabs.index("Critical path"), 116)]
+    first, second, third = lines[1:4]
+    assert "─━" in first
+    assert first.rindex("━") < second.index("━") <= second.rindex("━") < third.index("━")
+
+
+def test_a_scenario_from_nothing_gets_the_name_of_its_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sim = Simulation(load_scenario(NEW_EMPTY, text=EMPTY_TEXT))
+    recorder = Recorder(sim)
+    assert str(recorder.proposal()) == "scenario.yaml"
+    do(sim, "createPool", **a_pool("render", nodes=2))
+    assert str(recorder.proposal()) == "render.yaml"
+    do(sim, "createJob", **{key: value for key, value in a_job("night-shift").items() if key != "tasks"})
+    assert str(recorder.proposal()) == "night-shift.yaml"
+    recorder.save(tmp_path / "mine.yaml")
+    text = (tmp_path / "mine.yaml").read_text(encoding="utf-8")
+    assert text.startswith("scenario: mine\n")
+    assert max(map(len, text.splitlines())) < 120
+    assert load_scenario("mine.yaml").name == "mine"
+    assert not recorder.is_unsaved
+
+
+def test_three_rows_that_no_pane_can_use_show_the_newest_event(dashboard_at):
+    seen = []
+    drive(dashboard_at(260, "preparation-fails-on-one-node"), lambda app: seen.extend(text_of(app)))
+    assert contains(seen, "─ Events, newest first ─", "08:04:04 job terminating")
+    of_nodes = seen[next(at for at, line in enumerate(seen) if "Nodes · 2 nodes" in line) :]
+    legend = next(line for line in of_nodes if "✗ failed 1" in line)
+    assert "╰" in of_nodes[of_nodes.index(legend) - 1]  # nothing is empty below the cards
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
+def test_a_timeline_of_few_rows_fills_its_pane(dashboard_at, size):
+    seen = []
+    drive(dashboard_at(360, "mpi-on-four-nodes"), "8", "r", lambda app: seen.extend(text_of(app)), size=size)
+    empty = [line for line in seen if line.startswith("┃") and not line.strip("┃ ")]
+    assert len(empty) <= size[1] // 4
+
+
+def test_the_newest_events_show_state_and_ids_whole_where_kinds_need_not_be_padded():
+    def job(job_id, task_id):
+        return a_job(job_id, tasks=[a_task(task_id, 30)], prep=a_line(10))
+
+    sim = simulation(job("night-valuation", "price-daily-1"), job("hourly-job-1", "price-hour-0"), pool=a_pool(nodes=2))
+    run_to(sim, seconds=READY_S + 60)
+    lines = newest_events(sim, 66)
+    assert any(re.search(r" preparation completed +n0 +night-valuation$", line) for line in lines)
+    assert any(re.search(r" task → running on n0 +price-daily-1 +night-valuation$", line) for line in lines)
+
+
+def test_events_of_nodes_name_their_pool_once_there_are_several():
+    more = {"at": 1, "createPool": a_pool("other", nodes=1)}
+    sim = simulation(a_job(tasks=1), pool=a_pool("first", nodes=1), timeline=[more])
+    run_to(sim, seconds=READY_S + 10)
+    lines = newest_events(sim, 90)
+    assert any(re.search(r" node +.* first/n0", line) for line in lines)
+    assert any(re.search(r" node +.* other/n0", line) for line in lines)

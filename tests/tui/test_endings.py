@@ -1,4 +1,4 @@
-"""However the dashboard ends: the terminal is as it was, and nothing done by hand is lost. On a real terminal."""
+"""However a command ends: the terminal is as it was, and nothing done by hand is lost. On a real terminal."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from engine import load_scenario
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = ROOT / "tests" / "tui" / "scenarios" / "one-node-fails.yaml"
@@ -103,6 +105,13 @@ class Terminal:
                 self.text += os.read(self.master, 65536)
         return self.process.returncode
 
+    def close(self):
+        """Close the terminal; return the status with which the program has ended."""
+        os.close(self.slave)
+        os.close(self.master)
+        self.master, self.slave = os.open(os.devnull, os.O_RDWR), os.open(os.devnull, os.O_RDWR)
+        return self.process.wait(PATIENCE_S)
+
     @property
     def is_as_before(self):
         """Whether the terminal is restored: the first screen, the cursor, and how it treats what is typed."""
@@ -159,11 +168,26 @@ def test_ctrl_c_restores_the_terminal_and_saves(terminal, tmp_path):
 @pytest.mark.parametrize("plays", [True, False], ids=["playing", "paused"])
 def test_a_closed_terminal_ends_it_and_saves(terminal, tmp_path, plays):
     one = by_hand(terminal, plays=plays)
-    os.close(one.slave)
-    os.close(one.master)
-    one.master, one.slave = os.open(os.devnull, os.O_RDWR), os.open(os.devnull, os.O_RDWR)
-    assert one.process.wait(PATIENCE_S) == 129
+    assert one.close() == 129
     assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
+
+
+def test_a_terminal_that_is_closed_during_a_run_leaves_no_file(terminal, tmp_path):
+    tasks = "{type: parametricSweep, parameterSets: [{start: 1, end: 900000}], repeatTask: {commandLine: work}}"
+    pool = "{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 9}"
+    job = f"{{id: j, poolInfo: {{poolId: p}}, taskFactory: {tasks}}}"
+    (tmp_path / "long.yaml").write_text(f"scenario: long\npools: [{pool}]\njobs: [{job}]\n")
+    one = terminal("-m", "tui", "run", "long.yaml", "--events", "events.jsonl")
+    one.read_until(b"tasks")
+    assert one.close() == 129
+    assert os.listdir(tmp_path) == ["long.yaml"]
+
+
+def test_a_terminal_that_is_closed_while_clients_are_served_leaves_their_session(terminal, tmp_path):
+    one = terminal("-m", "tui", "serve", "--port", "0", "--save", "session.yaml")
+    one.read_until(b"listening on")
+    assert one.close() == 129
+    assert load_scenario(str(tmp_path / "session.yaml")).name
 
 
 def test_a_closed_terminal_keeps_the_settings_chosen_before(terminal, tmp_path):
@@ -172,10 +196,7 @@ def test_a_closed_terminal_keeps_the_settings_chosen_before(terminal, tmp_path):
     one.read_until(b"confirm_quit")
     one.press(b"\x1b[C")  # the next theme
     time.sleep(0.5)
-    os.close(one.slave)
-    os.close(one.master)
-    one.master, one.slave = os.open(os.devnull, os.O_RDWR), os.open(os.devnull, os.O_RDWR)
-    assert one.process.wait(PATIENCE_S) == 129
+    assert one.close() == 129
     kept = next(tmp_path.rglob("settings.toml")).read_text(encoding="utf-8")
     assert 'theme = "light"' in kept
     assert "introduction = false" in kept

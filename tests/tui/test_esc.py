@@ -9,6 +9,7 @@ from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
 from tui.screens.main_screen import MainScreen
 from tui.widgets.buttons import Buttons
+from tui.widgets.choices import Choices
 
 LATER_S = 330
 
@@ -52,3 +53,14 @@ def test_a_form_says_where_escape_leads(dashboard_at):
     drive(dashboard_at(LATER_S), "a", "enter", note, "escape", "escape", "2", "ctrl+n", note)
     assert "esc back to the menu" in seen[0]
     assert "esc close" in seen[1]
+
+
+def test_a_menu_gives_way_to_its_form_and_is_back_after_escape(dashboard_at):
+    seen = []
+
+    def look(app):
+        menu = next(screen for screen in app.screen_stack if isinstance(screen, ActionSheet))
+        seen.append((menu.query_one("#actions").visible, app.focused is menu.query_one(Choices)))
+
+    drive(dashboard_at(LATER_S), "a", look, "enter", look, "escape", look)
+    assert seen == [(True, True), (False, False), (True, True)]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, from_yaml, run_to, simulation
 from tests.tui.screen_text import after, text_of
 from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
 from tui.viewmodels.session.session import Session
@@ -23,6 +23,28 @@ def fourth_line(session):
 def test_preparation_is_done_when_the_last_that_runs_ends_as_planned(session_at):
     assert session_at(PREPARING_S).forecast().preparation_ms == 91_000
     assert "Estimated: preparation done 08:01:31" in fourth_line(session_at(PREPARING_S))
+
+
+def test_the_first_start_of_a_task_is_searched_once_however_time_is_moved(session_at, monkeypatch):
+    session = session_at(400)
+    expected = {}
+    searched = []
+    for seconds in (350, 400):
+        session.simulation.seek(seconds * 1000)
+        session.update()
+        expected[seconds] = session.forecast()
+    monkeypatch.setattr("engine.views.estimates.forecast.matching", lambda *_: searched.append(None) or iter(()))
+    for seconds in (350, 20, 400):
+        session.simulation.seek(seconds * 1000)
+        session.update()
+        assert session.forecast() == expected.get(seconds, session.forecast())
+    assert not searched
+
+
+def test_the_end_of_preparation_is_not_taken_for_the_end_of_the_run(session_at):
+    session = session_at(PREPARING_S)
+    assert session.forecast().end_ms is None
+    assert "estimated end" not in plain(scrubber(session, 120))
 
 
 def test_nodes_that_have_not_prepared_may_do_so_later():
@@ -71,6 +93,17 @@ def test_while_release_runs_the_end_is_what_is_planned(session_at):
     assert estimated_ms == pytest.approx(session.job("risk").end_ms, abs=2000)
     assert session.forecast().end_ms is None
     assert "Ended 08:07:5" in fourth_line(session)
+
+
+def test_a_run_that_ends_at_its_until_says_what_has_not_ended():
+    sim = from_yaml(
+        "{scenario: s, until: PT10M, pools: [{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}], "
+        "jobs: [{id: j, poolInfo: {poolId: p}, tasks: [{id: t, commandLine: x, simulate: {duration: PT1H}}]}]}"
+    )
+    run_to(sim, minutes=9)
+    assert "The run ends here" not in fourth_line(Session(sim))
+    run_to(sim, minutes=10)
+    assert fourth_line(Session(sim)).startswith("The run ends here, as its until says; the job is still active")
 
 
 def test_with_too_little_done_nothing_is_estimated_and_that_is_said(session_at):
@@ -152,4 +185,4 @@ def test_a_part_of_the_breadcrumb_can_be_clicked(dashboard_at):
 def test_where_nothing_runs_nothing_is_promised(session_at):
     session = session_at(400, "preparation-fails-everywhere")
     assert "No estimate: no task runs" in fourth_line(session)
-    assert "none will run when the job ends" in plain(phase_rail.rail(session, 116, 4)[-2])
+    assert "none owed so far" in plain(phase_rail.rail(session, 116, 4)[-2])

@@ -45,6 +45,12 @@ def test_a_command_that_a_process_gives_is_named_and_is_no_chance(session_at):
     assert said["CommandRefused"].startswith("addTasks TaskExists: ")
 
 
+def test_a_resize_names_the_nodes_of_both_kinds(session_at):
+    events = session_at(60, "spot-night-run").events
+    sizes = [what(events.row(at)) for at in range(events.count) if "Resize" in events.row(at).event]
+    assert sizes == ["0 of 1 dedicated, 0 of 8 Spot", "1 of 1 dedicated, 8 of 8 Spot"]
+
+
 def test_packages_and_refusals_name_what_they_are_about_first(session_at):
     session = session_at(1600, "a-new-version-of-the-pricer")
     rows = list(map(session.events.row, range(session.events.count)))
@@ -193,3 +199,10 @@ def test_the_words_of_a_creation_begin_with_what_the_entity_does_not_say(session
     made = [texts(model, key) for key in (model.key(at) for at in range(model.count))]
     (urgent,) = [row for row in made if row[2].startswith("createJob") and row[3] == "urgent"]
     assert urgent[2].startswith("createJob priority 500")
+
+
+def test_a_run_without_failures_says_so_when_only_failures_are_shown(session_at):
+    model = EventsModel(session_at(30, "shared-pool-two-jobs"))
+    model.only_failed = True
+    model.update()
+    assert model.nothing_shown() == ("No event tells of a failure.", "! shows all.")

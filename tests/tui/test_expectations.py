@@ -50,6 +50,13 @@ def test_each_is_pending_until_its_moment_then_met_or_broken():
     assert [row.met for row in sim.expectations] == [True, True, False, True]
 
 
+def test_what_came_too_late_is_not_told_as_something_else_than_wanted():
+    sim = expecting(a_task("slow", 60), expect=[{"jobId": "j", "tasks": {"completed": 1}, "within": READY_S + 20}])
+    run_to(sim, seconds=READY_S + 90)
+    (row,) = expectation_rows(sim)
+    assert row.difference == "tasks completed 1, too late"
+
+
 def test_a_command_given_by_hand_before_its_moment_counts():
     sim = expecting(a_task("long", 600), expect=[{"jobId": "j", "state": "active", "at": "PT5M"}])
     run_to(sim, seconds=READY_S + 60)

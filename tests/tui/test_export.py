@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from engine.events.log_json import json_lines
 from tests.builders import a_pool, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
 from tui.saving.targets import TargetError, write_new
 from tui.settings.values import Settings
+from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.rows import as_csv
 
@@ -47,12 +49,42 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
         said.extend(notes(app))
         seen.append(text_of(app))
 
-    drive(dashboard_at(LATER_S), *("5", "e", "enter", "e", "enter", "1", "e"), look)
+    drive(dashboard_at(LATER_S), *("5", "e", "enter", "e", "enter", "escape", "1", "e"), look)
     assert len((tmp_path / "tasks.csv").read_text(encoding="utf-8").splitlines()) == 41
     assert said[0] == "wrote 40 rows to tasks.csv"
     assert said[1].startswith("cannot write tasks.csv: the file exists already")
     assert len(said) == 2
     assert contains(seen[0], "write a report of the run")
+
+
+def test_times_are_written_with_date_and_milliseconds(session_at):
+    session = session_at(LATER_S)
+    model = EventsModel(session)
+    model.update()
+    header, *rows = csv.reader(io.StringIO(as_csv(model)))
+    times = [row[header.index("Time")] for row in rows]
+    assert times[0] == "2026-01-05T08:00:00Z"
+    assert all(re.fullmatch(r"2026-01-05T08:\d\d:\d\d(\.\d{1,3})?Z", time) for time in times)
+    assert session.clock(0) == "08:00:00"
+
+
+def test_the_list_of_events_can_be_written_as_the_event_log(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app, said, seen = dashboard_at(LATER_S), [], []
+    name = ["full_stop" if letter == "." else letter for letter in "log.jsonl"]
+    drive(
+        app,
+        *("9", lambda app: seen.append(text_of(app)), "e", lambda app: seen.append(text_of(app)), "ctrl+u", *name),
+        *("enter", lambda app: said.extend(notes(app))),
+    )
+    lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    simulation = app.session.simulation
+    assert lines == list(json_lines(simulation.log, simulation.names))
+    assert said == [f"wrote {len(lines)} events to log.jsonl"]
+    more = len(lines) - len(simulation.log)
+    assert more > 0
+    assert contains(seen[0], f"{more} more in the log, of tasks added together")
+    assert contains(seen[1], "to a .csv file (.jsonl: the event log)")
 
 
 WINDOWS = {"vmSize": "small", "cloudServiceConfiguration": {"osFamily": "5"}}
@@ -103,7 +135,7 @@ def test_what_cannot_be_written_is_said(dashboard_at, tmp_path, monkeypatch):
         *("5", "e", "ctrl+u", *path, "enter"),
         lambda app: said.extend(notes(app)),
     )
-    assert said == ["cannot write file/x: Not a directory; e asks for another name."]
+    assert said == ["cannot write file/x: Not a directory."]
 
 
 def test_details_are_hidden_and_shown(dashboard_at):
@@ -128,3 +160,29 @@ def test_a_full_disk_leaves_no_half_of_a_file(tmp_path, monkeypatch):
     with pytest.raises(TargetError, match="No space left"):
         write_new(Path("tasks.csv"), "Task\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_of_the_screen_is_saved_as_svg_but_not_over_another_file(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app, seen = dashboard_at(330), []
+    keys = ("3", "ctrl+p", *"picture", "enter")
+    again = ("ctrl+u", *"nodes.svg", "enter", "home", "m", "enter")
+    drive(app, *keys, "enter", *keys, lambda app: seen.append(text_of(app)), *again)
+    assert contains(seen[0], "save the picture of this screen as", "nodes1.svg")
+    svg = (tmp_path / "nodes.svg").read_text(encoding="utf-8")
+    assert svg.startswith("<svg")
+    assert "Preparation&#160;tasks" in svg
+    assert "Commands" not in svg
+    assert messages_of(app) == [
+        "saved the picture in nodes.svg",
+        "cannot write nodes.svg: the file exists already.",
+        "saved the picture in mnodes.svg",
+    ]
+
+
+def test_a_picture_of_a_dialog_shows_the_dialog(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = dashboard_at(330)
+    drive(app, "3", "w", "ctrl+p", *"picture", "enter")
+    assert "Why&#160;is&#160;n0" in (tmp_path / "why.svg").read_text(encoding="utf-8")
+    assert messages_of(app) == ["saved the picture in why.svg"]

@@ -133,7 +133,7 @@ def test_n_asks_what_to_look_for_and_what_is_not_there_is_said(dashboard_at):
     app = dashboard_at(100, READ)
     kept = []
     notes = seen(kept, messages_of)
-    drive(app, "6", "f", "n", *"zebra", "enter", notes, "n", notes, "colon", "x", "enter", notes, "m", notes)
+    drive(app, "6", "f", "n", *"zebra", "enter", notes, "n", notes, "colon", "x", "enter", notes, "escape", "m", notes)
     assert kept[0] == ["'zebra' is not there."]
     assert kept[2][-1] == "'x' is not a line number."
     assert kept[3][-1] == "The lines do not begin with a time."
@@ -154,12 +154,12 @@ def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monk
     app = dashboard_at(100, READ)
     kept = []
     notes = seen(kept, messages_of)
-    again = ["e", "enter", notes, "e", "ctrl+u", *"no/such", "enter", notes]
+    again = ["e", "enter", notes, "ctrl+u", *"no/such", "enter", notes, "escape"]
     drive(app, "6", "f", "e", "enter", *again, "y")
     assert (tmp_path / "stderr.txt").read_text(encoding="utf-8").splitlines()[-1] == "exit 5"
     assert kept[0][0] == "wrote 3 lines to stderr.txt"
-    assert kept[0][1] == "cannot write stderr.txt: the file exists already; e asks for another name."
-    assert kept[1][-1] == "cannot write no/such: the directory it should be in does not exist; e asks for another name."
+    assert kept[0][1] == "cannot write stderr.txt: the file exists already."
+    assert kept[1][-1] == "cannot write no/such: the directory it should be in does not exist."
     assert app.clipboard == "workitems/risk/job-1/jobpreparation/stderr.txt"
 
 

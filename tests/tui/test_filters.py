@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from tests.tui.driving import drive
@@ -193,7 +195,43 @@ def test_a_new_order_keeps_the_rows_until_they_are_sorted():
         pass
     assert shown.rows == list(reversed(rows))
     shown.sort_rows("some", "by size", "now", start, 10)
-    assert shown.rows == ()
+    assert not shown.rows
+
+
+def test_while_time_goes_by_rows_are_read_again_only_after_a_rest(monkeypatch):
+    shown, started = ShownRows(), []
+    clock_s = count()
+    monkeypatch.setattr("tui.viewmodels.lists.sorting.time.perf_counter", lambda: float(next(clock_s)))
+
+    def start():
+        started.append(None)
+        return SlicedSort(range(10), None, lambda keys: keys, is_descending=True)
+
+    def look(moment, **more):
+        shown.sort_rows("all", "by size", moment, start, 10, **more)
+        return len(started)
+
+    assert look("0 s") == 1
+    assert [look(f"{number} s", may_rest=True) for number in range(1, 4)] == [1, 1, 1]
+    assert look("4 s") == 2  # time stands still
+    for _ in range(1000):
+        next(clock_s)
+    assert look("5 s", may_rest=True) == 3
+
+
+def test_rows_that_need_no_sorting_are_shown_as_soon_as_they_are_found():
+    shown = ShownRows()
+
+    def start():
+        return SlicedSort(range(5000), lambda keys: [key for key in keys if key % 2], None, is_descending=False)
+
+    shown.sort_rows("odd", None, "now", start, 10)
+    assert shown.go_on()
+    assert shown.is_sorting
+    assert list(shown.rows) == list(range(1, 1000, 2))
+    while shown.go_on():
+        pass
+    assert (list(shown.rows), shown.hidden) == (list(range(1, 5000, 2)), 2500)
 
 
 def test_a_list_is_filtered_by_its_columns(session_at):
@@ -246,3 +284,10 @@ def test_the_hint_line_is_there_while_typing_and_goes(dashboard_at, size):
     assert "No field sat: did you mean 'state'?" in seen[1][-2]
     assert not contains(seen[2], "No field")
     assert "help" in seen[2][-1]
+
+
+def test_a_job_without_failed_tasks_says_so(session_at):
+    model = TasksModel(session_at(240, "shared-pool-two-jobs"))
+    model.only_failed = True
+    model.update()
+    assert model.nothing_shown() == ("No task has failed for good.", "! shows all 6.")

@@ -60,6 +60,14 @@ def test_files_and_error_codes_are_found(session_at):
     assert found(session, "JobPreparationTaskFailed")[0] == {"Events": 2}
 
 
+@pytest.mark.parametrize("text", ["evict", "evictNode"])
+def test_commands_and_faults_are_found_by_their_names(text):
+    session = Session(simulation_at(4 * 3600, "spot-night-run"))
+    counts, lines, _ = found(session, text)
+    assert counts == {"Events": 7}
+    assert any("evictNode" in plain(spans) for _, spans in lines)
+
+
 def test_command_lines_are_found_of_tasks_and_of_what_surrounds_them():
     session = Session(simulation_at(260, "pool-deleted-with-everything-in-it"))
     counts, lines, targets = found(session, "mount-scratch")
@@ -83,7 +91,7 @@ def test_what_is_nowhere_is_said(session_at):
     search = Search(session_at(LATER_S), "zebra")
     while search.advance(1):
         pass
-    assert plain(search_heading(search)) == "Nothing here has zebra in its name or command line."
+    assert plain(search_heading(search)) == "No name, command line or event contains zebra."
 
 
 def many_tasks(count):

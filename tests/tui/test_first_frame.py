@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
-from tests.tui.screen_text import after, contains
+import pytest
+
+from engine import Simulation, load_scenario
+from tests.bench.terminal import Terminal
+from tests.tui.screen_text import after, contains, text_of
+from tui.app.dashboard import Dashboard
 from tui.panes.list_page import ListPage
+from tui.screens import playback
 from tui.viewmodels.curves import curves
 
 
@@ -43,3 +50,30 @@ def test_a_chart_is_drawn_again_only_when_it_has_changed(session_at, monkeypatch
     session.update()
     model.lines(70, 20)
     assert len(drawn) > count
+
+
+class FirstFrame(Terminal):
+    """A terminal that keeps the first frame."""
+
+    frame = ""
+
+    def write(self, data):
+        super().write(data)
+        self.frame = self.frame or (data if self.writes else "")
+
+
+@pytest.mark.parametrize("at_ms", [0, 330_000])
+def test_the_first_frame_is_complete(at_ms, monkeypatch):
+    monkeypatch.setattr(playback, "_AHEAD_SLICE_S", 10)  # what is ahead is known in the first frame
+    app = Dashboard(Simulation(load_scenario("job-prep-release-sample")), at_ms=at_ms, plays=False)
+    app.driver_class = FirstFrame
+    frame, settled = [], []
+
+    async def run(_):
+        await asyncio.sleep(0.5)
+        frame.extend(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", app._driver.frame).splitlines())
+        settled.extend(text_of(app))
+        app.exit()
+
+    asyncio.run(app.run_async(size=(120, 40), auto_pilot=run))
+    assert [line.rstrip() for line in frame] == settled

@@ -49,7 +49,7 @@ def test_a_preparation_that_is_retried_is_listed_until_an_attempt_succeeds():
     model, lines = seen_in(Session(sim))
     assert lines[0].startswith("! preparation task failed on node n0 and is retried")
     assert lines[1] == "  attempt 2 of 3; tasks there wait for it (PREP-6)"
-    assert model.role is Role.TRANSITION
+    assert model.role is Role.WARNING
     assert model.subjects(0) == [ItemRef("node", 0)]
     assert model.destination(0)[:2] == ("preparation", 0)
     run_to(sim, seconds=READY_S + 45)
@@ -64,7 +64,7 @@ def test_a_retry_is_no_red_problem_of_its_job():
     strip = JobStripModel(session)
     strip.update()
     spans = [span for line in strip.lines(120, 4, 0) for span in line if span.text.strip() in ("!1", "✗1")]
-    assert [(span.text.strip(), span.role) for span in spans] == [("!1", Role.TRANSITION)]
+    assert [(span.text.strip(), span.role) for span in spans] == [("!1", Role.WARNING)]
 
 
 # -- stopped ---------------------------------------------------------------------------------------------------------
@@ -188,7 +188,8 @@ def test_an_expectation_that_only_the_end_decides_is_broken_at_the_end():
     assert seen_in(session)[0].concerns[0].text == "expectation 1 will be broken: job j"
     sim.run_until(session.ahead.end_ms)
     model, _ = seen_in(session)
-    assert [concern.text for concern in model.concerns] == ["expectation 1 is broken: job j"]
+    assert model.concerns[0].text == "expectation 1 is broken: job j"
+    assert not any("will be broken" in concern.text for concern in model.concerns)
     assert model.role is Role.FAILED
 
 
@@ -199,3 +200,30 @@ def test_of_many_causes_the_next_are_told_and_the_others_counted():
     lines = seen_in(session)[1]
     assert [line[:14] for line in lines[:3]] == [f"! task t{code} will" for code in (1, 2, 3)]
     assert lines[3:] == ["  and 2 other causes after it"]
+
+
+def test_a_job_that_nothing_will_end_is_told_as_soon_as_its_tasks_have_ended():
+    ended_later = {"at": READY_S + 300, "terminateJob": {"jobId": "later"}}
+    sim = simulation(a_job("open"), a_job("later"), pool=a_pool(nodes=2), timeline=[ended_later])
+    session = played_ahead(sim)
+    run_to(sim, seconds=READY_S + 30)
+    assert seen_in(session)[1] == ["✓ Nothing needs attention."]
+    run_to(sim, seconds=READY_S + 90)
+    model, lines = seen_in(session)
+    assert lines[0].startswith("! job open stays active: its tasks have ended, nothing in this run ends it")
+    assert model.destination(0) == ("jobs", "open", ItemRef("job", "open"))
+    do(sim, "terminateJob", jobId="open")
+    while session.ahead.advance(10_000):
+        pass
+    assert seen_in(session)[1] == ["✓ Nothing needs attention."]
+
+
+def test_a_job_that_is_terminating_is_not_said_to_end_once_more():
+    sim = Simulation(load_scenario("every-way-to-end-a-job"))
+    session = played_ahead(sim)
+    run_to(sim, minutes=4)
+    assert "job too-long will end: MaxWallClockTimeExpiry (simulated)" in [one.text for one in session.concerns()]
+    run_to(sim, minutes=5)
+    assert [one.text for one in session.concerns() if one.kind == "job" and "too-long" in one.text] == [
+        "job too-long ended: MaxWallClockTimeExpiry"
+    ]

@@ -13,12 +13,13 @@ from textual.widgets import TextArea
 
 from tests.tui.conftest import simulation_at
 from tests.tui.driving import drive, tried_out
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
 from tui.cli.commands import cli
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.form_inputs import FormInputs
-from tui.viewmodels.actions.menu import action_for_new, actions_for
+from tui.viewmodels.actions.consequences import record_lines
+from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions
 from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
 from tui.viewmodels.text.styled import ItemRef, plain
@@ -220,6 +221,22 @@ def test_what_the_service_would_refuse_stands_at_its_place(session_at):
     (refusal,) = result.refusals
     assert (refusal.line, refusal.name) == (2, "vmSize")
     assert result.commands  # it can be sent all the same
+
+
+@pytest.mark.parametrize("name", ["my job!", "shared"], ids=["by the form", "by the trial"])
+def test_what_the_service_would_refuse_is_sent_only_when_asked_for_again(dashboard_at, name):
+    app, open_at, said = dashboard_at(LATER_S), [], []
+
+    def look(app):
+        open_at.append(isinstance(app.screen, ActionForm))
+        said.extend(messages_of(app)[-1:])
+
+    keys = ["2", "ctrl+n", *["backspace"] * 12, *typed(name), "ctrl+s", look, *typed("x"), "backspace", "ctrl+s", look]
+    drive(app, *keys, "ctrl+s", look)
+    assert open_at == [True, True, False]
+    assert said[0].startswith("The service would refuse it: ")
+    assert said[0].endswith("ctrl+s again sends it all the same.")
+    assert said[-1].startswith(f"createPool {name} refused: ")
 
 
 def test_a_long_list_of_tasks_is_sent_in_requests_that_the_service_takes(session_at):
@@ -430,6 +447,19 @@ def test_a_large_form_is_ascii_where_that_is_asked_for(dashboard_at, size):
     assert {letter for lines in seen for each in lines for letter in each if not letter.isascii()} == set()
 
 
+def test_what_is_recorded_is_folded_only_where_it_has_no_room(session_at):
+    session = session_at(LATER_S)
+    commands = next(each for each in actions_for(session, [SHARED]) if each.command == "resizePool").commands()
+    folded, whole = (
+        [plain(each) for each in record_lines(session, commands, 12, is_folded=True, key="ctrl+r", rows=rows)]
+        for rows in (6, 20)
+    )
+    assert folded[-1].endswith("more lines, ctrl+r shows them")
+    assert len(folded) == 5
+    assert len(whole) > 6
+    assert not any("ctrl+r" in each for each in whole)
+
+
 # --- the list of actions
 
 
@@ -445,6 +475,28 @@ def test_letters_filter_the_list_of_actions(dashboard_at):
     assert not contains(seen[1], "Reboot n1")
     assert contains(seen[2], "No action fits")
     assert contains(seen[3], "Add a user account to n1", "Recorded as")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_the_actions_of_pool_and_job_follow_those_of_a_node(dashboard_at, size):
+    app, seen = dashboard_at(LATER_S), []
+    drive(
+        app,
+        *("a", look(seen), *"resize", look(seen), "enter", look(seen), "escape", "escape"),
+        *("a", *"terminate", look(seen)),
+        size=size,
+    )
+    assert contains(seen[0], "Act on this node", "Reboot n0")
+    assert contains(seen[0], "pool shared") or size[1] < 40
+    assert contains(seen[1], "Resize shared  pool shared")
+    assert contains(seen[2], "Recorded as", "resizePool")
+    assert contains(seen[3], "Terminate risk  job risk")
+
+
+def test_the_job_follows_the_actions_of_its_pool(session_at):
+    groups = grouped_actions(session_at(LATER_S), [ItemRef("pool", "shared")])
+    assert [group.heading for group in groups] == ["", "job risk"]
+    assert grouped_actions(session_at(LATER_S), [ItemRef("account", "account")])[1:] == []
 
 
 def test_enter_in_the_past_says_that_nothing_was_done_and_what_enter_does_next(dashboard_at):

@@ -61,6 +61,7 @@ HOOKS = {
     (Hook.PREPARATION, HookStatus.SUCCEEDED): "✓+ OK",
     (Hook.PREPARATION, HookStatus.FAILED): "✗X FAILED",
     (Hook.PREPARATION, HookStatus.SUPERSEDED): "≃M TRANSITION",
+    (Hook.PREPARATION, HookStatus.LEAVING): "◃l TRANSITION",
     (Hook.PREPARATION, HookStatus.GONE): "∅g OFF",
     (Hook.RELEASE, HookStatus.NOT_NEEDED): ".. QUIET",
     (Hook.RELEASE, HookStatus.WILL_RUN): ":: QUIET",
@@ -201,8 +202,9 @@ def test_a_glyph_needs_no_texture():
     assert going_on(plain) == plain
 
 
-def test_a_sign_of_a_bar_in_ascii_is_no_state_of_preparation_or_release():
+def test_a_sign_of_a_bar_in_ascii_is_no_state():
     glyphs = GlyphSet(ascii_only=True)
-    bars = {glyphs.meter, glyphs.meter_running, glyphs.ellipsis}
-    assert len(bars) == 3
-    assert not bars & {glyphs.of(each) for each in (*PREPARATION.values(), *RELEASE.values())}
+    bars = {glyphs.meter, glyphs.meter_running, glyphs.ellipsis, glyphs.crossed}
+    states = {glyph for picture in PICTURES.values() for glyph in picture}
+    assert len(bars) == 4
+    assert not bars & {glyphs.of(each) for glyph in states for each in (glyph, going_on(glyph))}

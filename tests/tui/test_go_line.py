@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
 from tests.tui.driving import drive
@@ -111,6 +113,51 @@ def test_the_go_line_opens_tabs_and_settings(dashboard_at, text, shown):
     assert contains(seen, shown)
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("08:01:20", 80), ("PT1M", 60), ("+5s", 335), ("-30s", 300), ("1m30", 90), ("end", 478)],
+)
+def test_a_time_is_gone_to(dashboard_at, text, seconds):
+    seen = []
+    drive(dashboard_at(LATER_S), *typed(text), "enter", lambda app: seen.append((app.session.now_ms, messages_of(app))))
+    assert seen == [(seconds * 1000, [])]
+
+
+def test_a_time_before_the_run_is_told_as_such(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), *typed("07:00"), "enter", lambda app: seen.extend(messages_of(app)))
+    assert seen[0].startswith("07:00 is before the run")
+
+
+def test_a_number_in_an_id_is_searched_for(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), *typed("39"), "enter", lambda app: seen.append(app.session.now_ms))
+    assert seen == [LATER_S * 1000]
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "wrong", "corrected", "after"),
+    [
+        ("t", "99:99:99x", "'99:99:99x' is not a time", "1m", ("watch", 60_000)),
+        ("colon", "speed fast", "'fast' is not a speed", "pools", ("pools", LATER_S * 1000)),
+        ("colon", "seed x", "'x' is not a seed", "pools", ("pools", LATER_S * 1000)),
+        ("colon", "nowhere", "No view, command or id is called", "pools", ("pools", LATER_S * 1000)),
+    ],
+)
+def test_a_text_that_cannot_be_used_stays_to_be_corrected(dashboard_at, keys, text, wrong, corrected, after):
+    seen = []
+    drive(
+        dashboard_at(LATER_S),
+        *(keys, *typed(text)[1:], "enter"),
+        lambda app: seen.append(text_of(app)),
+        *("ctrl+u", *corrected, "enter"),
+        lambda app: seen.append((app.main_screen.view.id, app.session.now_ms)),
+    )
+    assert contains(seen[0], wrong)
+    assert contains(seen[0][-1:], text)
+    assert seen[1] == after
+
+
 def test_columns_to_show_and_to_hide():
     assert asked_columns("+retry count -node", COLUMNS) == ({"Retry count": True, "Node": False}, [])
     assert asked_columns("+nodes", COLUMNS) == ({}, ["nodes"])
@@ -142,7 +189,8 @@ def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
         app.messages.clear()
 
     texts = ("only failed", "filter deal-1", "sort node", "columns +command line", "sort", "columns +sate", "only good")
-    drive(dashboard_at(LATER_S), "5", *(step for text in texts for step in (*typed(text), "enter", look)))
+    steps = [(*typed(text), "enter", look) for text in texts]
+    drive(dashboard_at(LATER_S), "5", *chain.from_iterable(steps[:-1]), "escape", *steps[-1])
     assert seen[:4] == [
         (True, "", None, False),
         (True, "deal-1", None, False),

@@ -30,3 +30,8 @@ def test_where_all_jobs_were_deleted_no_list_says_that_there_was_none(dashboard_
     shown = after(dashboard_at(2000, "terminate-then-delete"), "4")
     assert contains(shown, "All 2 jobs were deleted.")
     assert not contains(shown, "There was no job")
+
+
+def test_the_details_of_a_wide_screen_are_of_the_job_in_focus_where_its_nodes_are_gone(dashboard_at):
+    shown = after(dashboard_at(100_000, "one-pool-per-scheduled-job"), size=(200, 60))
+    assert contains(shown, "Its node has left the pool.", "On all tasks complete")

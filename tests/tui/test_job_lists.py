@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from engine.views.pages.instances import InstancePage
 from tests.builders import READY_S, a_job, a_line, a_pool, do, job_state, node, run_to, simulation, wait_for
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
+from tui.panes.job_lists import JobLists
 from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.glyphs import GlyphSet
@@ -122,3 +124,25 @@ def test_in_a_small_view_the_curves_are_a_tab_and_in_a_large_one_a_pane(size, is
     drive(Dashboard(sim, plays=False), focus, "left", "left", lambda app: seen.append(text_of(app)), size=size)
     assert contains(seen[0], "Running tasks", "1 running")
     assert contains(seen[0], "Curves: j on p") is not is_tab
+
+
+def test_preparation_on_a_node_that_leaves_its_pool_is_not_said_to_run_again():
+    sim = simulation(a_job(tasks=2, prep=a_line(10)), pool=a_pool(nodes=2))
+    run_to(sim, seconds=READY_S + 30)
+    do(sim, "removeNodes", poolId="p", nodeList=[0], nodeDeallocationOption="requeue")
+    run_to(sim, seconds=READY_S + 35)
+    session = Session(sim)
+    model = PreparationModel(session)
+    model.update()
+    assert plain(model.summary()).split("   ")[:2] == ["✓ 1 prepared", "◃ 1 leaving pool"]
+    assert plain(model.sentence(0)).startswith("n0, leaving pool")
+    assert not any(block.title == "Effect" for block in model.details(0))
+    assert session.job("j").phases.preparation.due == 1
+
+
+def test_the_numbers_beside_the_tabs_need_no_order(dashboard_at, monkeypatch):
+    monkeypatch.setattr(InstancePage, "order", None)
+    app = dashboard_at(330)  # tasks run, and their list is shown
+    seen = []
+    drive(app, lambda app: seen.append(app.screen.query_one(JobLists)._counts()))
+    assert seen[0]["preparation"].isdigit()

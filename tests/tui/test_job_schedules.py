@@ -49,6 +49,17 @@ def test_details_tell_the_schedule_and_what_its_jobs_are_made_of(session_at):
     assert any("one for each jobschedule: shared-3B50EB60" in line for line in shared)
 
 
+def test_details_list_the_latest_jobs_which_lead_to_their_pages(session_at):
+    model = JobSchedulesModel(session_at(3600, "a-missed-occurrence"))
+    model.update()
+    (block,) = (each for each in model.details(model.key(0)) if each.title == "Latest jobs, and tasks completed")
+    assert [(name, span.text) for name, span in block.rows][:2] == [
+        ("job-5", "◉ 09:00:00, 0 of 1"),
+        ("job-4", "✓ 08:50:00 → 08:55:04, 1 of 1"),
+    ]
+    assert block.rows[1][1].leads_to == ItemRef("job", "ticks:job-4")
+
+
 def test_jm_3_without_a_job_manager_the_details_say_so(session_at):
     model = JobSchedulesModel(session_at(17_821, BY_HAND))  # weather is there again, without one
     model.update()

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, job_state, run_to, simulation, wait_for
+from engine.views.pages.progress import progress_of
+from tests.builders import (
+    READY_S,
+    a_job,
+    a_line,
+    a_pool,
+    a_task,
+    do,
+    job_state,
+    node_state,
+    run_to,
+    simulation,
+    wait_for,
+)
+from tests.tui.conftest import simulation_at
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.panes.job_strip import JobStrip
+from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import plain, width
 from tui.viewmodels.watch.strip import JobStripModel
@@ -57,6 +72,30 @@ def test_a_job_alone_has_a_line_for_each_phase_and_for_its_ends():
     assert model_of(Session(simulation(a_job(tasks=2)))).line_count() == 2
 
 
+@pytest.mark.parametrize("cells", [76, 116])
+def test_the_count_of_nodes_in_preparation_stands_whole_beside_large_numbers(cells):
+    sim = simulation(
+        a_job("wide", tasks=6000, prep=a_line(30), **ENDS),
+        pool=a_pool(nodes=10_000),
+        account={"quotas": {"dedicatedCores": 10**5}},
+    )
+    run_to(sim, seconds=READY_S + 5)
+    assert "  4,000 not prepared" in texts(model_of(Session(sim)), cells)[0]
+
+
+def test_phases_promise_neither_a_preparation_that_no_task_needs_nor_a_release_on_each_node():
+    hooks = {"prep": a_line(5), "release": a_line(5)}
+    sim = simulation(a_job(tasks=[a_task(seconds=300)], **hooks), pool=a_pool(nodes=3))
+    run_to(sim, seconds=READY_S + 20)
+    preparation, _, release, _ = texts(model_of(Session(sim)))
+    assert preparation.rstrip().endswith("✓1  2 not prepared")
+    assert release.rstrip().endswith("1 owed so far")
+    do(sim, "removeNodes", poolId="p", nodeList=[2])
+    run_to(sim, seconds=READY_S + 25)
+    assert node_state(sim, 2) == "leavingpool"
+    assert texts(model_of(Session(sim)))[0].rstrip().endswith("✓1  1 not prepared")
+
+
 def test_each_line_has_the_phases_that_its_job_has():
     hooks = {"prep": a_line(5), "release": a_line(50)}
     sim = simulation(
@@ -78,7 +117,31 @@ def test_a_job_that_is_over_says_on_how_many_nodes_its_preparation_ran():
     wait_for(sim, lambda: job_state(sim, "over") == "completed")
     by_name = {each.split()[1]: each for each in texts(model_of(Session(sim)), 160)}
     assert " on 2 ✗1 " in by_name["over"]
-    assert "/2 " in by_name["live"]
+    assert " !1  ended " in by_name["over"]  # a problem, but no failed task
+    assert "live" in by_name
+
+
+@pytest.mark.parametrize(
+    ("name", "job_id", "nodes"),
+    [
+        ("spot-evictions", "shot-0300", 3),
+        ("nodes-for-a-deadline", "shot-0412", 9),
+        ("wait-for-success-off", "shot-1130", 2),
+    ],
+)
+def test_a_live_job_counts_nodes_as_it_does_once_it_is_over(name, job_id, nodes):
+    sim = simulation_at(0, name)
+    wait_for(sim, lambda: job_state(sim, job_id) == "terminating")
+    live = progress_of(sim, job_id)
+    wait_for(sim, lambda: job_state(sim, job_id) == "completed")
+    over = progress_of(sim, job_id)
+    assert live.preparation == over.preparation
+    jobs = JobsModel(Session(sim))
+    jobs.update()
+    failed = over.preparation.failed
+    text = f"{nodes}/{nodes}" + (f" ✗{failed}" if failed else "")
+    assert text in [span.text for span in jobs.cells(jobs.find(job_id))]
+    assert over.preparation.total == nodes
 
 
 @pytest.mark.parametrize("cells", [56, 76, 96, 116, 196])
@@ -147,7 +210,7 @@ def test_an_end_says_whether_it_is_ahead_or_past(dashboard_at, size):
 
 def test_a_failed_preparation_is_counted_in_a_narrow_strip(session_at):
     live = texts(model_of(session_at(260, "preparation-fails-on-one-node")), 76)[0]
-    assert "2/2 ✗1" in live
+    assert "on 2 ✗1" in live
     assert "tasks " in live
 
 
@@ -237,3 +300,30 @@ def test_the_strip_says_nothing_before_it_has_room(session_at):
 def test_the_title_says_how_many_completed_jobs_have_failures(session_at):
     model = model_of(session_at(5 * 3600, "one-pool-per-scheduled-job"))
     assert model.title(9, 100) == "Jobs: 8 completed, 1 of them with failures"
+
+
+def test_of_a_job_that_stays_active_the_end_of_its_tasks_is_told():
+    sim = simulation(a_job("stays", tasks=[a_task()]), a_job("ends", tasks=[a_task()], **ENDS))
+    session = Session(sim)
+    while session.ahead.advance(1000):
+        pass
+    run_to(sim, seconds=READY_S + 5)
+    session.update()
+    lines = {each.split()[1]: each for each in texts(model_of(session), lines=2)}
+    assert "  tasks end 0" in lines["stays"]
+    assert "  ends 0" in lines["ends"]
+
+
+def test_the_footer_names_the_key_that_shows_all_jobs():
+    seen = []
+    focus = lambda app: app.screen.query_one("#strip").focus()  # noqa: E731
+    look = lambda app: seen.append(text_of(app))  # noqa: E731
+    drive(Dashboard(many(30), plays=False), focus, "down", look, "z", look)
+    assert contains(seen[0][-1:], "z all jobs")
+    assert not contains(seen[0], "job-29 ")
+    assert contains(seen[1], "job-29 ")
+
+
+def test_completed_jobs_with_failures_stand_before_the_others(session_at):
+    model = model_of(session_at(7 * 86_400, "one-pool-per-scheduled-job"))
+    assert model.job_ids[:2] == ["hourly:job-3", "hourly:job-4"]

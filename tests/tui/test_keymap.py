@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pkgutil
+import subprocess
+import sys
+
 import pytest
 
+import tui
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.settings.keymap import Keymap, contexts, key_name, keys_of, meets
@@ -19,6 +24,18 @@ _OVERRIDDEN = {
 
 # Widgets that only dialogs and the prompt have.
 _NOT_IN_VIEWS = {"_PromptInput", "FileTree", "TextView", "Buttons", "Choices"}
+
+
+def test_the_bindings_of_all_dialogs_are_known_before_any_is_opened():
+    """What the settings list and a settings file may name does not depend on what was imported so far."""
+    count = "import tui.app.dashboard; from tui.settings.keymap import contexts; print(len(contexts()))"
+    modules = [each.name for each in pkgutil.walk_packages(tui.__path__, "tui.") if not each.name.endswith("__main__")]
+    imports = f"import importlib; [importlib.import_module(each) for each in {modules}]; "
+    first, all_of_them = (
+        subprocess.run([sys.executable, "-c", text], capture_output=True, check=True, text=True).stdout
+        for text in (count, imports + count)
+    )
+    assert first == all_of_them
 
 
 def test_every_binding_has_an_id_of_its_own_and_says_what_it_does():

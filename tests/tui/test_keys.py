@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from textual import events
+from textual._compositor import Compositor
 from textual.actions import parse
 
 from engine import Simulation, load_scenario
@@ -42,8 +43,8 @@ def test_enter_drills_down_and_escape_comes_back(dashboard_at):
 def test_details_help_and_actions_open_and_close(dashboard_at):
     lines = after(dashboard_at(LATER_S), "6", size=(80, 60))
     assert contains(lines, "ineligible for this job until its disk is new", "workitems/risk/job-1/jobpreparation")
-    lines = after(dashboard_at(LATER_S), "6", "enter", size=(80, 24))
-    assert contains(lines, "━ Preparation task ━", "FailureExitCode", "esc close")
+    lines = after(dashboard_at(LATER_S), "6", "enter", size=(80, 16))  # no room for details below the list
+    assert contains(lines, "━ Preparation task ━", "esc close")
     lines = after(dashboard_at(LATER_S), "6", "question_mark", size=(80, 24))
     assert contains(lines, "In this pane", "Sort by the next column.")
     app = dashboard_at(LATER_S)
@@ -253,3 +254,19 @@ def test_the_wheel_scrolls_and_leaves_the_cursor_where_it_is(dashboard_at):
 
     asyncio.run(run())
     assert seen == [(True, True)]
+
+
+def test_a_view_is_drawn_only_after_it_was_updated_for_its_size(dashboard_at, monkeypatch):
+    app = dashboard_at(330)
+    drawn = []
+    render = Compositor.render_update
+
+    def note(compositor, **more):
+        drawn.append(app.main_screen.view.id)
+        return render(compositor, **more)
+
+    def listen(_):
+        monkeypatch.setattr(Compositor, "render_update", note)
+
+    drive(app, "3", "1", listen, "3")
+    assert drawn == ["nodes"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.tui.screen_text import contains
 from tui.viewmodels.events.event_words import what
 from tui.viewmodels.frame.notices import cause
 from tui.viewmodels.lists.job_schedules import JobSchedulesModel
@@ -48,3 +49,10 @@ def test_js_15_it_is_a_failure_among_the_events(session_at):
     assert [row.schedule_id for row in lost] == ["hourly", "ticks", "ticks", "hourly", "ticks", "ticks"]
     assert what(lost[0]) == "occurrence 1 missed: hourly:job-1 was still active"
     assert cause(lost[0]) == "occurrence missed"
+
+
+def test_what_a_deleted_schedule_has_missed_stays_in_needs_attention(session_at):
+    session = session_at(7 * 86_400, "job-schedules-by-hand")
+    texts = [concern.text for concern in session.concerns()]
+    assert contains(texts, "job schedule weather: 3 occurrences missed, the last one: weather:job-5 was still active")
+    assert contains(texts, "job schedule never: 1 occurrence missed: the job schedule was terminated")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_node_map import many
@@ -14,6 +14,7 @@ from tui.viewmodels.node_map.cells import MapLines
 from tui.viewmodels.node_map.layout import Form, Layout
 from tui.viewmodels.node_map.lenses import Lens
 from tui.viewmodels.node_map.model import NodeMapModel
+from tui.viewmodels.properties.node import general
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import ItemRef, Role, plain, width
 from tui.widgets.node_map import NodeMap
@@ -63,6 +64,36 @@ def test_the_bar_of_a_task_grows_with_its_time(working):
     before = done(working)
     run_to(working, seconds=READY_S + 90)
     assert 0 < before < done(working)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("taskcompletion", "leaves the pool when its tasks end"),
+        ("retaineddata", "leaves the pool when its files are no longer retained"),
+    ],
+)
+def test_a_card_tells_what_will_become_of_a_node(option, words):
+    sim = many(2)
+    do(sim, "removeNodes", poolId="p", nodeList=[0], nodeDeallocationOption=option)
+    run_to(sim, seconds=READY_S + 10)
+    model = model_of(sim)
+    assert card(model, 0, 90)[0].startswith(f"╭ n0 ◉ running, {words}  █ 1/1 slot ─")
+    assert dict(general(model.session, model.page.row(0)).rows)["Next"].text == words
+    assert "leaves" not in card(model, 1, 90)[0]
+
+
+def test_a_phase_that_just_fits_is_not_cut(session_at):
+    model = NodeMapModel(session_at(1200, "nodes-for-a-deadline"))
+    model.update()
+    assert "prep ▸ 17:55, 10:26 left" in card(model, 3, 28, 3)[2]
+    assert "…" not in "".join(card(model, 3, 28, 3))
+
+
+def test_a_card_tells_when_a_spot_node_is_evicted(session_at):
+    model = NodeMapModel(session_at(3672, "spot-night-run"))
+    model.update()
+    assert card(model, 1, 90)[0].startswith("╭ n1 ◉ running, evicted at 20:01:30")
 
 
 def test_a_card_tells_why_a_node_does_nothing(working):
@@ -341,7 +372,7 @@ def test_a_card_is_no_higher_than_its_output(session_at):
     session = session_at(200, "output-to-read")
     model = NodeMapModel(session)
     model.update()
-    assert model.output_lines == 5
+    assert model.needs().card_most - model.needs().card == 3
     assert card(model, 0, lines=model.needs().card_most)[-2].strip("│ ") != ""
 
 
@@ -350,3 +381,37 @@ def test_the_cursor_on_a_card_is_seen_without_colour(working):
     head = Cards(model).card(0, 60, 9, is_cursor=True)[0]
     assert [span.text for span in head if span.is_fill] == ["n0"]
     assert head[0].role is Role.KEY
+
+
+def test_cards_are_as_high_as_what_their_nodes_have_to_say():
+    sim = simulation(
+        a_job(tasks=[a_task(f"t{at}", 300) for at in range(8)], prep=a_line(20)),
+        pool=a_pool(nodes=2, taskSlotsPerNode=4),
+    )
+    run_to(sim, seconds=READY_S - 5)
+    model = model_of(sim)
+    assert model.needs().card == 3  # name, time, and a line between cards
+    run_to(sim, seconds=READY_S + 30)
+    model.session.update()
+    model.update()
+    assert model.needs().card == 1 + 4 + 1 + 1  # four tasks and preparation
+    assert "" not in [each.strip("│ ") for each in card(model, 0, lines=model.needs().card)]
+
+
+def test_a_card_shows_what_a_failed_preparation_has_written(session_at):
+    model = model_of(session_at(200, "output-to-read").simulation)
+    lines = card(model, 1, lines=model.needs().card_most)
+    assert [each.strip("│ ") for each in lines[3:6]] == [
+        "jobpreparation: fetch: source reachable",
+        "unpack: no space left on device",
+        "exit 5",
+    ]
+
+
+def test_preparation_and_release_stand_closer_where_that_keeps_the_duration_of_the_release():
+    job = a_job(prep=a_line(10), release=a_line(21), onAllTasksComplete="terminatejob")
+    sim = simulation(job, pool=a_pool(nodes=1))
+    run_to(sim, minutes=10)
+    model = model_of(sim)
+    assert "│ prep ✓ 11 s   release ∎ 22 s │" in card(model, 0, 32)
+    assert "│ prep ✓ 11 s release ∎ 22 s │" in card(model, 0, 30)

@@ -6,13 +6,15 @@ import asyncio
 
 import pytest
 
+from engine.base.terms import NodeState
 from tests.builders import READY_S, a_job, a_line, a_pool, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
+from tui.viewmodels.node_map.cards import Cards
 from tui.viewmodels.node_map.cells import MapLines
 from tui.viewmodels.node_map.layout import Form, Layout, Needs, layout_for
-from tui.viewmodels.node_map.legend import laid_out
+from tui.viewmodels.node_map.legend import laid_out, legend_line
 from tui.viewmodels.node_map.lenses import LENSES, Lens
 from tui.viewmodels.node_map.model import NodeMapModel
 from tui.viewmodels.session.session import Session
@@ -45,7 +47,7 @@ def said(model):
     return {glyph.name: count for glyph, count in model.counts()}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def mixed():
     """Six nodes, of which one has gone, one is Spot, one takes no tasks, and one has failed."""
     pool = a_pool(nodes=5, targetLowPriorityNodes=1, taskSlotsPerNode=4)
@@ -111,6 +113,16 @@ def test_the_legend_is_laid_out_in_lines_that_fit(mixed):
     assert len({entry.glyph for entry in entries}) == len(entries)
 
 
+@pytest.mark.parametrize("cells", [24, 40])
+def test_nodes_beyond_the_lines_of_the_legend_are_counted(mixed, cells):
+    model = model_of(mixed, with_gone=True)
+    entries = laid_out(model.counts(), GlyphSet(ascii_only=False), cells, 1)
+    last = plain(legend_line(entries, 0, cursor=None, only=None, is_last=True))
+    hidden = int(last.rpartition("other ")[2])
+    assert sum(entry.nodes for entry in entries if not entry.line) + hidden == len(model.nodes)
+    assert len(last) <= cells
+
+
 # -- the form of the map -------------------------------------------------------------------------------------------
 
 
@@ -123,6 +135,7 @@ def test_the_legend_is_laid_out_in_lines_that_fit(mixed):
         (16, (96, 30), Form.CARD),
         (16, (54, 8), Form.LINE),
         (17, (54, 17), Form.LINE),
+        (10, (44, 9), Form.LINE),
         (40, (54, 8), Form.NAME),
         (200, (120, 14), Form.NAME),
         (200, (54, 12), Form.CELL),
@@ -245,6 +258,31 @@ def test_a_pool_whose_target_is_zero_is_not_said_to_have_no_nodes_yet():
 
 
 # -- on the screen -------------------------------------------------------------------------------------------------
+
+
+def test_room_that_is_left_below_the_nodes_has_what_the_one_under_the_cursor_does(dashboard_at):
+    app, seen = dashboard_at(301, "nodes-fail-and-recover"), []
+
+    def read(app):
+        pane = app.screen.query_one("#map-pane").content_region
+        seen.append([text[pane.x : pane.right].rstrip() for text in text_of(app)[pane.y : pane.bottom]])
+
+    drive(app, read, "right", "right", read, size=(80, 24))
+    first, third = seen
+    assert first[3].startswith("n0  unknown")
+    assert first[4].startswith("◉ book-1")
+    assert first[5].startswith("prep ✓")
+    assert third[3].startswith("n2  unusable")
+
+
+def test_a_short_line_of_a_node_has_whole_words(mixed):
+    model = model_of(mixed)
+    broken = next(at for at, node in enumerate(model.nodes) if model.page.row(node).state is NodeState.UNUSABLE)
+    for wide in range(20, 60):
+        text = plain(Cards(model).line(broken, wide, is_cursor=False)).split()
+        assert text[:3] == ["n4", "⊗", "unusable"]
+        assert text[3:4] in ([], ["for"])
+        assert "…" not in "".join(text)
 
 
 def test_a_lens_is_chosen_by_its_number(dashboard_at):

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.commands import palette_entries
-from tui.viewmodels.sheets.palette import PaletteEntry, entry_line, fitting
+from tui.viewmodels.sheets.palette import PaletteEntry, about_cut_off, entry_line, fitting
 from tui.viewmodels.text.styled import ItemRef, plain, width
 
 LATER_S = 330
@@ -143,6 +143,13 @@ def test_down_chooses_the_next_command_and_escape_none(dashboard_at):
     look = lambda app: seen.append((len(app.screen_stack), app.session.now_ms > LATER_S * 1000))  # noqa: E731
     drive(app, "ctrl+p", "down", "enter", look, "ctrl+p", look, "escape", look)
     assert seen == [(1, True), (2, True), (1, True)]
+
+
+def test_what_is_cut_in_a_narrow_list_is_told_above_it_for_the_command_under_the_cursor(dashboard_at):
+    seen = []
+    drive(dashboard_at(330), "ctrl+p", "down", lambda app: seen.extend(text_of(app)), size=(80, 24))
+    assert contains(seen, "commands   Use it to see events one by one.")
+    assert about_cut_off(PaletteEntry("Faster", "When little happens.", print), 68) == ""
 
 
 def test_it_needs_neither_colour_nor_unicode(dashboard_at):

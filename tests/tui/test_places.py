@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from engine.comparison.figures import figures_of_run
@@ -45,6 +47,17 @@ def test_a_view_is_whole_on_whatever_way_it_is_reached(dashboard_at, keys):
 
 
 # --- bookmarks and comparisons
+
+
+def test_moments_of_later_days_stand_whole_in_a_comparison(session_at):
+    session = session_at(3 * 86_400, "nightly-schedule-overruns")
+    bookmarks = Bookmarks(session)
+    bookmarks.add()
+    session.simulation.seek(2 * 86_400_000)
+    lines = told(session, bookmarks.here(), bookmarks.others()[0])
+    ends = [each.partition("job-1 ")[2] for each in lines if each.startswith("end of ") and "job-1 " in each]
+    assert len(ends) == 1
+    assert re.fullmatch(r"(\d\d-\d\d \d\d:\d\d:\d\d ?){2}", ends[0])
 
 
 def test_a_moment_is_bookmarked_once_and_gone_to_by_its_digit(dashboard_at):
@@ -170,6 +183,28 @@ def test_two_runs_are_compared_at_the_same_moment_and_at_their_ends_and_named_by
     assert contains(told, "A: the earlier run, without further commands by hand.")
     assert contains(told, "At 08:05:30, the same moment", "A B difference percent")
     assert not contains(told, "CommandAccepted")
+
+
+def test_after_an_action_the_run_without_it_can_be_compared_with(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    drive(app, *("3", "a", "enter", "enter", "c"), lambda app: seen.append(text_of(app)), "1")
+    offered = [" ".join(line.strip(" │").split()) for line in seen[0]]
+    assert contains(offered, "the run without what was done by hand")
+
+
+def test_on_a_small_screen_a_comparison_fits_and_names_what_is_the_same(session_at):
+    session = session_at(300, "priorities-and-fairness")
+    bookmarks = Bookmarks(session)
+    bookmarks.keep_untouched()
+    session.simulation.submit(ResizePool(pool_id=session.pool_id, target_dedicated_nodes=1))
+    while session.ahead.advance(10_000):
+        pass
+    (untouched,) = bookmarks.others()
+    small, wide = (told(session, bookmarks.here(), untouched, cells=cells) for cells in (73, 110))
+    assert len(small) < len(wide)
+    assert any(line.startswith("The same in both: ") for line in small)
+    assert not any(line.startswith("pools created 1 1") for line in small)
+    assert any(line.startswith("pools created 1 1") for line in wide)
 
 
 def test_a_comparison_has_small_differences_of_cost_and_the_expectations_that_only_one_run_breaks(session_at):

@@ -55,3 +55,8 @@ def test_slots_of_nodes_that_are_starting_cannot_be_used_yet(session_at):
     assert pool.nodes == 9
     assert pool.usable_slots == 0
     assert words.slot_words(pool) == ""
+
+
+def test_broken_and_unreachable_nodes_are_counted_beside_the_size_of_the_pool(session_at):
+    session = session_at(301, "nodes-fail-and-recover")
+    assert "steady 14/14 nodes, 8 unusable, 6 unknown" in phase_rail.title(session, 120)

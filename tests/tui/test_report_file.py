@@ -132,8 +132,10 @@ def test_the_go_line_writes_it_whole_and_never_over_a_file(dashboard_at, tmp_pat
     keys = ("colon", *keys_for(f"report {name}"), "enter")
     assert write(dashboard_at(LATER_S), *keys) == [f"wrote the report to {name}"]
     assert [each.name for each in tmp_path.iterdir()] == [name]
-    (said,) = write(dashboard_at(LATER_S), *keys)
-    assert "the file exists already" in said
+    assert (
+        write(dashboard_at(LATER_S), *keys, "home", "right", "enter")[0]
+        == f"cannot write {name}: the file exists already."
+    )
 
 
 def test_export_on_the_watch_view_asks_for_a_report(dashboard_at, tmp_path, monkeypatch):
@@ -144,5 +146,5 @@ def test_export_on_the_watch_view_asks_for_a_report(dashboard_at, tmp_path, monk
 def test_another_ending_is_refused(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = write(dashboard_at(LATER_S), "colon", *keys_for("report x.pdf"), "enter")
-    assert said == ["report needs a file that ends in .html or .md"]
+    assert said == ["The file of a report must end in .html or .md."]
     assert list(tmp_path.iterdir()) == []

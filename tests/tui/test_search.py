@@ -102,10 +102,14 @@ def test_what_an_event_is_about(session_at, kind, key, events):
     assert {page.row(index).event for index in range(page.count) if page.is_about(index, kind, key)} == events
 
 
-@pytest.mark.parametrize(("typed", "says"), [("99h", True), ("+30s", False)])
-def test_a_time_after_the_end_says_that_the_run_ends_before_it(dashboard_at, typed, says):
+ENDS = "The run ends here, at 08:07:58: nothing happens later."
+BEGINS = "The run begins here, at 08:00:00: nothing happens earlier."
+
+
+@pytest.mark.parametrize(("typed", "says"), [("99h", [ENDS]), ("+30s", []), ("-1s", []), ("-5h", [BEGINS])])
+def test_a_time_outside_the_run_says_where_the_run_begins_or_ends(dashboard_at, typed, says):
     moment, said = after(
-        dashboard_at(LATER_S), "t", *["plus" if letter == "+" else letter for letter in typed], "enter"
+        dashboard_at(LATER_S), "t", *[{"+": "plus", "-": "minus"}.get(letter, letter) for letter in typed], "enter"
     )
-    assert (said == ["The run ends here, at 08:07:58: nothing happens later."]) is says
-    assert (moment == 478) is says
+    assert said == says
+    assert moment == {"99h": 478, "+30s": LATER_S + 30, "-1s": LATER_S - 1, "-5h": 0}[typed]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.driving import drive
@@ -122,7 +124,7 @@ def test_the_welcome_comes_once_and_any_key_does_what_it_does(dashboard_at):
         "2",
         lambda app: seen.append(text_of(app)),
     )
-    assert contains(seen[0], "Welcome", "space runs it", "any key closes this")
+    assert contains(seen[0], "Welcome", "space runs and pauses it", "any key closes this")
     assert not contains(seen[1], "Welcome")
     assert contains(seen[1], "› Pools")
     assert settings.as_remembered()["introduction"] is False
@@ -156,3 +158,13 @@ def test_q_leaves_at_once_where_nobody_wants_to_be_asked(dashboard_at):
     app = dashboard_at(LATER_S, settings=Settings({"confirm_quit": False}))
     drive(app, "q")
     assert app._exit
+
+
+def test_a_speed_that_is_not_set_is_that_of_the_header(dashboard_at):
+    seen = []
+    look = lambda app: seen.append(text_of(app))  # noqa: E731
+    drive(dashboard_at(LATER_S), look, "s", look, "escape", "right_square_bracket", "s", look, "escape", look)
+    (speed,), (faster,) = (re.findall(r"PAUSED x(\d+)", lines[0]) for lines in (seen[0], seen[3]))
+    assert speed != faster
+    assert contains(seen[1], f"unset, {speed} now")
+    assert contains(seen[2], f"unset, {faster} now")

@@ -49,4 +49,23 @@ def test_a_sheet_that_is_longer_than_the_screen_says_how_to_scroll(dashboard_at,
         size=(80, 24),
     )
     assert contains(seen, "esc close")
-    assert contains(seen, "space scrolls  esc close") == has_more
+    assert contains(seen, "40 lines below: space  esc close") == has_more
+
+
+def test_a_sheet_counts_what_follows_while_it_is_scrolled(dashboard_at):
+    seen = []
+    texts = [line(f"line {number}") for number in range(60)]
+
+    def hint(app):
+        seen.append(str(app.screen.query_one(SheetText).border_subtitle))
+
+    show = lambda app: app.push_screen(Sheet("Title", lambda _: texts))  # noqa: E731
+    drive(dashboard_at(LATER_S), show, "down", hint, "space", hint, "end", hint, size=(80, 24))
+    assert seen == ["39 lines below: space  esc close", "19 lines below: space  esc close", "esc close"]
+
+
+@pytest.mark.parametrize("keys", [["w"], ["question_mark"], ["3", "a", "enter"]])
+def test_ctrl_c_leaves_from_a_dialog(dashboard_at, keys):
+    app = dashboard_at(LATER_S)
+    drive(app, *keys, "ctrl+c")
+    assert app.return_code == 130

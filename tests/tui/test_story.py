@@ -49,7 +49,7 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         seen["why"], "Why is n1 ineligible for job align?", "exit code 56", "A reboot does not help; a reimage does."
     )
     assert contains(seen["rebooted"], "✗ 1 failed")
-    assert contains(seen["reimaged"], "≃ 1 must run again")
+    assert contains(seen["reimaged"], "≃ 1 would run again before a task")
     assert contains(seen["terminate"], "Simulated until", "tasks terminated", "align completed")
     assert contains(seen["release"], "releasing")
     given = [one.command.NAME for one in app.session.simulation.journal.by_hand()]

@@ -196,6 +196,14 @@ def test_details_have_the_whole_formula(night):
     assert contains(seen[0], "formula 1: $TargetDedicatedNodes = 1;", "whatever there is to do")
 
 
+def test_a_head_of_a_spread_that_is_cut_says_so_and_does_not_repeat_its_measure():
+    app, seen = Dashboard(Simulation(load_scenario("retries-of-flaky-tasks")), Settings(), plays=False), []
+    drive(app, "V", lambda app: seen.extend(text_of(app)), size=(120, 40))
+    (heads,) = [line for line in seen if "maxTaskRet" in line and " Met " in line]
+    assert heads.count("Failed") == 1
+    assert heads.count("p5–p95") == 3
+
+
 def test_a_wide_table_stands_above_the_plot_with_whole_heads_and_the_cursor_on_the_recommended_variant():
     app, seen = Dashboard(Simulation(load_scenario("which-formula")), Settings(), plays=False), []
     look = lambda app: seen.append((text_of(app), app.screen.query_one(Table).key, app.studies.shown.summary))  # noqa: E731

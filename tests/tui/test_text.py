@@ -13,7 +13,7 @@ from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.lists.columns import Column, layout
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text import glyphs
-from tui.viewmodels.text.blocks import Block, block_lines, row
+from tui.viewmodels.text.blocks import Block, block_columns, block_lines, row
 from tui.viewmodels.text.styled import (
     Role,
     Span,
@@ -99,7 +99,7 @@ def test_long_values_are_wrapped_at_blanks_and_long_words_in_between():
         ("300", 300),
         ("PT5M", 300),
         ("08:20", 1200),
-        ("-2h", 0),
+        ("-2h", -6600),
         ("5m", 300),
     ],
 )
@@ -144,6 +144,11 @@ def test_a_time_outside_the_run_is_refused_with_a_sentence(text, said, end_ms):
         fmt.parse_moment(text, START, 0, end_ms)
 
 
+@pytest.mark.parametrize("text", ["25:99", "9:40", "+5m", "end", "PT5M"])
+def test_what_is_written_like_a_time_is_taken_for_one(text):
+    assert fmt.names_moment(text)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -165,6 +170,8 @@ def test_what_is_no_moment_is_refused_with_a_sentence(text, said):
         ("2m", 120),
         ("90s", 90),
         ("1h30m", 5400),
+        ("1h30", 5400),
+        ("1m30", 90),
         ("1h 30 min", 5400),
         ("PT2M", 120),
         ("pt90s", 90),
@@ -222,7 +229,7 @@ def test_every_status_can_be_drawn():
     for status in HookStatus:
         if status not in (HookStatus.WILL_RUN, HookStatus.SKIPPED):
             assert glyphs.hook_glyph(Hook.PREPARATION, status).name
-        if status not in (HookStatus.RETRYING, HookStatus.SUPERSEDED):
+        if status not in (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.LEAVING):
             assert glyphs.hook_glyph(Hook.RELEASE, status).name
 
 
@@ -246,3 +253,21 @@ def test_values_beside_the_longest_labels_stand_below_one_another():
     block = Block("Settings", (row("Uses task dependencies", "no"), row("Priority", 100)))
     _, first, second = (plain(each) for each in block_lines([block], 38))
     assert first.index("no") == second.index("100")
+
+
+LONG = row("Message", "The task exited with an exit code representing a failure")
+
+
+def test_a_long_value_stands_below_its_label_where_that_takes_fewer_lines():
+    labels = row("Task root directory", "x"), LONG
+    texts = [plain(each) for each in block_lines([Block("General", labels)], 36)]
+    assert texts[2:] == ["Message              ", "  The task exited with an exit code", "  representing a failure"]
+
+
+def test_a_column_of_details_gets_the_cells_that_the_others_do_not_need():
+    node_id = row("ID", "tvmps_" + "0" * 40)
+    blocks = [Block("Node", (node_id, *[row("State", "idle")] * 8)), Block("Jobs", (row("align", "prepared"),) * 8)]
+    texts = [plain(each) for each in block_columns(blocks, 80)]
+    assert "tvmps_" + "0" * 40 in texts[1]
+    assert "align  prepared" in texts[1]
+    assert all(len(each) <= 80 for each in texts)

@@ -21,6 +21,7 @@ from tui.app.dashboard import Dashboard
 from tui.playback.pace import speed_for
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.frame.scrubber import scrubber
+from tui.viewmodels.session.costs import cost_words
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import Role, plain
 
@@ -397,3 +398,17 @@ def test_without_a_scenario_the_dashboard_opens_paused_where_there_is_something_
     assert phases.tasks.active
     assert not session.is_over
     assert "something to see" in CliRunner().invoke(commands.cli, ["--help"]).output
+
+
+def test_a_run_until_a_moment_is_not_over_when_nothing_more_happens_before_it():
+    sim = Simulation(load_scenario("nodes-fail-and-recover"))
+    session = Session(sim)
+    sim.run_until(sim.end_ms - 60_000)
+    session.update()
+    assert session.events.next_ms() is None
+    assert not session.is_over
+    assert "so far" in cost_words(session)
+    sim.run_until(sim.end_ms)
+    session.update()
+    assert session.is_over
+    assert "in all" in cost_words(session)

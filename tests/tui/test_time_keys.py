@@ -140,3 +140,22 @@ def test_the_way_to_another_moment_is_stopped_without_leaving(dashboard_at, key)
 
     asyncio.run(run())
     assert app.return_code is None or app.return_code == 0
+
+
+def test_while_the_panes_wait_for_their_next_update_so_does_the_clock(dashboard_at, monkeypatch):
+    app, seen = dashboard_at(330), []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            playback = app.screen.playback
+            monkeypatch.setattr(playback.pacer, "playing", True)
+            for wait_s, seconds in ((0, 331), (60, 360), (0, 370)):
+                playback._next_update_s = time.perf_counter() + wait_s
+                app.session.simulation.run_until(seconds * 1000)
+                playback._on_frame()
+                await pilot.pause()
+                seen.append(text_of(app)[0])
+
+    asyncio.run(run())
+    assert ["08:05:31" in seen[0], "08:05:31" in seen[1], "08:06:10" in seen[2]] == [True] * 3

@@ -8,12 +8,14 @@ import pytest
 
 from engine.base.terms import TaskState
 from engine.specs.commands import RemoveNodes
+from engine.views.lanes.lanes import Lanes
 from tests.tui.driving import drive
 from tui.viewmodels.text.glyphs import TASK, GlyphSet
 from tui.viewmodels.text.styled import ItemRef, plain, width
 from tui.viewmodels.timeline.bars import Bar, Canvas
 from tui.viewmodels.timeline.columns import TimeColumns
 from tui.viewmodels.timeline.heights import Height, height_of
+from tui.viewmodels.timeline.node_rows import NodeRows
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
 
 LATER_S, CELLS = 330, 100
@@ -112,12 +114,12 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.next_rows()
     model.update(CELLS)
     assert "tasks risk" in model.title()
-    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "|n0  1:01===X ")
+    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "|n0  1:01###X ")
     assert plain(model.cursor_line(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.update(CELLS)
-    assert row(model, 0) == "risk      " + "a" * 10 + "pprep x1#tasks  24 of 40" + "=" * 33 + "-" * 27 + " " * 6
+    assert row(model, 0) == "risk      " + "a" * 10 + "pprep x1#tasks  24 of 40" + "#" * 33 + "-" * 27 + " " * 6
     assert plain(model.cursor_line(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
     model.next_rows()
     model.update(CELLS)
@@ -228,7 +230,7 @@ def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session
     model.order.next_sort()
     model.update(CELLS)
     assert "% read" in model.title()
-    assert model.keys == ()
+    assert list(model.keys) == []
     assert model.empty() == ("Sorting ...",)
     looks = []
     while model.go_on(model.keys):
@@ -247,6 +249,37 @@ def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session
     assert labels(model) == labels(fresh)
     assert [row(model, at) for at in range(6)] == [row(fresh, at) for at in range(6)]
     assert "read" not in model.title()
+
+
+def test_the_cursor_says_how_far_its_row_is_read_and_states_nothing_of_later_moments(session_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.timeline.timeline._PIECE", 1)
+    model = model_of(session_at(LATER_S))
+    told = []
+    while model.go_on(model.keys):
+        unread_ms = model.rows.unread_from_ms(0)
+        told.append((model.cursor_line(0, CELLS), unread_ms))
+    for said, unread_ms in told:
+        if unread_ms is not None:
+            assert plain(said) == f"n0  08:05:30  read up to {model.session.clock(unread_ms)}"
+    assert len(told) > 20
+    assert plain(model.cursor_line(0, CELLS)).startswith("n0  08:05:30  running since 08:01:31")
+
+
+def test_what_lasts_at_an_earlier_moment_may_have_ended_in_what_is_not_read(session_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.timeline.timeline._PIECE", 1)
+    model = model_of(session_at(LATER_S))
+    model.cursor_ms = 65_000
+    said = ""
+    while "preparing" not in said:
+        assert model.go_on(model.keys)
+        said = plain(model.cursor_line(0, CELLS))
+    assert "so far" not in said
+    assert f"read up to {model.session.clock(model.rows.unread_from_ms(0))}" in said
+
+
+def test_a_node_without_work_is_not_said_to_be_idle_since_its_release_ended(session_at):
+    model = model_of(session_at(1000))
+    assert plain(model.cursor_line(0, CELLS)).startswith("n0  08:16:40  nothing runs since 08:07:")
 
 
 def test_the_band_tells_of_the_pool_what_the_tables_tell(session_at):
@@ -507,7 +540,7 @@ def test_tasks_after_one_another_have_an_edge_between_them_and_end_with_what_tel
             ["▸▒ preparing", "◉█ running", "⊟ ineligible", "◔ starting"],
             ["releasing", "enabling", "upgrading OS"],
         ),
-        (True, ["p preparing", "#= running", "% ineligible", "s starting"], ["releasing", "upgrading OS"]),
+        (True, ["p preparing", "# running", "% ineligible", "s starting"], ["releasing", "upgrading OS"]),
     ],
 )
 def test_the_legend_explains_what_stands_in_the_rows_and_their_bars(session_at, ascii_only, named, is_not_named):
@@ -516,3 +549,13 @@ def test_the_legend_explains_what_stands_in_the_rows_and_their_bars(session_at, 
     legend = plain(model.legend(200, drawn))
     assert [each for each in named if each not in legend] == []
     assert [each for each in is_not_named if each in legend] == []
+
+
+def test_in_the_past_a_stretch_lasts_up_to_the_moment_that_is_shown(session_at):
+    session = session_at(3600, "spot-night-run")
+    session.simulation.seek(1_260_000)
+    session.update()
+    lanes = Lanes(session.simulation)
+    lanes.update()
+    said = plain(NodeRows(session, lanes).description_at(0, 1_260_000))
+    assert "00:17:59 so far" in said

@@ -105,9 +105,9 @@ def test_e_draws_all_rows_in_a_file_and_never_over_one(dashboard_at, tmp_path, m
     assert drive_and_draw(dashboard_at(LATER_S), *keys) == ["drew 40 rows in timeline.svg"]
     root = ElementTree.parse(tmp_path / "timeline.svg").getroot()
     assert {f"deal-{number}" for number in range(1, 41)} <= set(texts(root))
-    (said,) = drive_and_draw(dashboard_at(LATER_S), *keys)
-    assert said == "cannot write timeline.svg: the file exists already; e asks for another name."
-    assert [each.name for each in tmp_path.iterdir()] == ["timeline.svg"]
+    said = drive_and_draw(dashboard_at(LATER_S), *keys, "home", "m", "y", "enter")
+    assert said == ["cannot write timeline.svg: the file exists already.", "drew 40 rows in mytimeline.svg"]
+    assert {each.name for each in tmp_path.iterdir()} == {"timeline.svg", "mytimeline.svg"}
 
 
 def test_a_picture_is_left_off_when_time_goes_on(dashboard_at, tmp_path, monkeypatch):

@@ -9,9 +9,11 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.errors import BrokenInvariant
 from engine.views.explain.explanation import Next
+from tests.builders import READY_S, a_job, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
+from tui.viewmodels.session.session import Session
 from tui.viewmodels.sheets.why import answers_to, expected_of, next_change, plain_text, why_lines
 from tui.viewmodels.text.styled import plain, width
 
@@ -56,7 +58,7 @@ def test_after_the_end_the_jobs_that_had_the_slots_are_named(dashboard_at, view)
     app.session.focus_job("overnight-a")
     shown = after(app, view, *(["home"] if view == "4" else []), "w", size=(120, 50))
     assert contains(shown, "What did task book-5 of job overnight-a, the last one, wait for?")
-    assert contains(shown, "tasks of job urgent (priority 500) had slots")
+    assert contains(shown, "tasks of job urgent (priority 500) took slots")
 
 
 @pytest.mark.parametrize("pool", ["research-b", ""])
@@ -173,3 +175,33 @@ def test_a_gap_of_the_timeline_is_explained_as_of_its_moment(dashboard_at):
 
 def test_picture(snap_compare, dashboard_at):
     assert snap_compare(dashboard_at(LATER_S), press=["6", "w"], terminal_size=(120, 40))
+
+
+def test_a_completed_task_says_what_it_waited_for(dashboard_at):
+    app = dashboard_at(2_000, "priorities-and-fairness")
+    app.session.focus_job("overnight-a")
+    shown = after(app, "5", "end", "w", size=(120, 50))
+    assert contains(shown, "What did task book-", " of job overnight-a wait for?")
+
+
+@pytest.mark.parametrize("tab", ["critical", "statistics"])
+def test_on_the_critical_path_and_among_slow_tasks_w_explains_the_one_at_the_cursor(dashboard_at, tab):
+    app = dashboard_at(1203, "pipeline-with-dependencies")
+    app.session.focus_job("study-17")
+    down = [] if tab == "critical" else ["down"] * 2  # past the cost of the job
+    shown = after(app, "colon", *tab, "enter", *down, "w", size=(120, 50))
+    assert contains(shown, "What did task ", " of job study-17 wait for?")
+
+
+def test_what_is_expected_from_the_timeline_is_not_beside_nothing_by_itself():
+    entry = {"at": READY_S + 300, "enableJob": {"jobId": "j"}}
+    sim = simulation(a_job(tasks=3), timeline=[{"at": 5, "disableJob": {"jobId": "j", "disableTasks": "wait"}}, entry])
+    run_to(sim, seconds=READY_S + 60)
+    session = Session(sim)
+    task = sim.world.tasks.find(sim.world.jobs.find("j").row, "t1")
+    answers = answers_to(session, "task", task, "tasks")
+    lines = [plain(each) for each in why_lines(session, answers, 100, expected_of(session, "task", task))]
+    assert answers[0].nothing
+    assert contains(lines, "Expected: it starts on n0")
+    assert not contains(lines, "nothing by itself")
+    assert contains(list(map(plain, why_lines(session, answers, 100))), "nothing by itself")

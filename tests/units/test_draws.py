@@ -90,7 +90,7 @@ def test_no_time_is_longer_than_the_longest_that_has_an_end(kind, spread):
 def test_a_block_follows_the_distribution(distribution):
     block = draws.block_ms(distribution, 3, "job", count=4_000)
     expected = [draws.draw_ms(distribution, (index + 0.5) / 4_000) for index in range(4_000)]
-    assert block.typecode == "q"
+    assert block.typecode == "Q"
     assert statistics.mean(block) == pytest.approx(statistics.mean(expected), rel=0.05)
     assert statistics.median(block) == pytest.approx(statistics.median(expected), rel=0.05)
 

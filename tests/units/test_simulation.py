@@ -6,6 +6,7 @@ import pytest
 
 from engine import BatchError
 from engine.base.terms import TaskState
+from engine.events.calendar import DueKind
 from engine.specs.commands import COMMANDS
 from tests import builders as b
 from tests.invariants import check
@@ -45,6 +46,28 @@ def test_commands_given_together_take_effect_in_the_same_millisecond_and_are_ref
     assert moments == [100.001] * 3
 
 
+def test_the_calendar_holds_the_next_input_only_however_many_are_still_to_come():
+    at = (30, 20, 20, 40, 10)
+    sim = b.simulation(
+        b.a_job(tasks=2),
+        timeline=[{"at": f"PT{minute}M", "updateJob": {"jobId": "j", "priority": minute}} for minute in at],
+    )
+
+    def commands_ahead() -> list[int]:
+        return [due.when_ms // 60_000 for due in sim.world.calendar.pending() if due.kind is DueKind.COMMAND]
+
+    b.run(sim, seconds=60)
+    assert commands_ahead() == [10]
+    sim.submit(COMMANDS["updateJob"].from_wire({"jobId": "j", "priority": 1}))  # comes before the one that is entered
+    b.run(sim, seconds=15 * 60)
+    assert commands_ahead() == [20]
+    b.run(sim, seconds=60 * 60)
+    given = [event["t"] / 60 for event in b.events(sim) if event.get("command") == "updateJob"]
+    assert given == [pytest.approx(1, abs=0.01), *sorted(at)]
+    sim.seek(25 * 60_000)
+    assert commands_ahead() == [30]
+
+
 def test_a_trial_leaves_no_trace():
     tried, untouched = (b.simulation(b.a_job(tasks=20)) for _ in range(2))
     b.run(tried, seconds=100)
@@ -81,3 +104,17 @@ def test_going_back_puts_a_task_on_the_node_that_it_was_taken_from_while_it_prep
         assert sim.world.tasks.node[0] == 1
     assert sim.world.tasks.node[0] == 0
     check(sim.world)
+
+
+def test_checkpoints_lie_farther_apart_while_many_jobs_must_be_copied():
+    factory = {
+        "type": "parametricSweep",
+        "parameterSets": [{"start": 1, "end": 10_000}],
+        "repeatTask": {"id": "task-{0}", "commandLine": "work"},
+    }
+    one = b.simulation(b.a_job("busy", tasks=0, taskFactory=factory), pool=b.a_pool(nodes=10))
+    idle = [b.a_job(f"idle-{number}", tasks=0) for number in range(250)]
+    many = b.simulation(b.a_job("busy", tasks=0, taskFactory=factory), *idle, pool=b.a_pool(nodes=10))
+    for simulation in (one, many):
+        b.run_to_end(simulation)
+    assert len(many.checkpoints) < len(one.checkpoints) * 2 / 3

@@ -33,7 +33,21 @@ def test_js_3_an_occurrence_waits_for_the_job_before():
         "✓ an occurrence is due  since 09:00:00, until 09:30:00 [JS-3]",
         "✗ no active job         s:job-1 has been active since 08:00:00 [JS-3]",
         "✓ quota                 2 of 300 active jobs and schedules [ACC-9]",
+        "If this occurrence is lost, the next job is due at 10:00:00. [JS-13]",
         "Next: task boss of job s:job-1 ends on n0 at 09:20:51 [TASK-7]",
+    ]
+
+
+def test_js_15_an_occurrence_that_is_lost_before_the_job_ends():
+    sim = Simulation(load_scenario("nightly-schedule-overruns"))
+    run_to(sim, minutes=52 * 60 + 30)
+    assert why_schedule_says(sim, "nightly-risk")[1:] == [
+        "✓ an occurrence is due  since 01-07 22:00:00, until 01-08 01:00:00 [JS-3]",
+        "✗ no active job         nightly-risk:job-2 has been active since 01-07 00:00:04 [JS-3]",
+        "✓ quota                 2 of 300 active jobs and schedules [ACC-9]",
+        "If this occurrence is lost, the next job is due at 01-08 22:00:00. [JS-13]",
+        "No job is created after 01-09 12:00:00. [JS-5]",
+        "Next: this occurrence is lost at 01-08 01:00:00 [JS-15]",
     ]
 
 
@@ -143,4 +157,6 @@ def test_acc_9_an_occurrence_that_is_due_waits_for_the_quota():
         "✓ no active job         it has created none yet [JS-3]",
         "✗ quota                 2 of 2 active jobs and schedules [ACC-9]",
         "It is created soon after a job or schedule has ended, or the quota is raised. [ACC-9]",
+        "If this occurrence is lost, the next job is due at 09:05:00. [JS-13]",
+        "Next: this occurrence is lost at 08:35:00 [JS-15]",
     ]

@@ -1,5 +1,6 @@
 """Explanations of jobs that have not ended, or are still ending."""
 
+from engine import Simulation, load_scenario
 from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, run_to_end, simulation
 from tests.views.explaining import why_job_says, why_node_says
 
@@ -117,3 +118,23 @@ def test_job_18_forced():
     do(sim, "terminateJob", jobId="j", force=True)
     assert why_job_says(sim)[3] == "✓ release tasks               1 open, not waited for: forced [JOB-18]"
     assert why_job_says(sim)[-1] == "Next: the job can be completed at 08:01:12 [TIME-19]"
+
+
+def test_job_20_ended_at_once_because_of_a_quota():
+    sim = Simulation(load_scenario("one-pool-per-scheduled-job"))
+    run_to(sim, minutes=125)
+    assert why_job_says(sim, "hourly:job-3") == [
+        "Why has job hourly:job-3 ended?",
+        "✗ ended  at 10:00:00: AutoPoolCreationFailedWithQuotaReached [JOB-20]",
+        "PoolQuotaReached: The account has reached its quota of pools. (Reason: the quota is 2, and 2 exist) [AUTO-4]",
+    ]
+
+
+def test_rel_13_an_unusable_node_that_recovers_before_the_wait_is_over():
+    sim = Simulation(load_scenario("offline-and-unusable-at-the-end"))
+    run_to(sim, minutes=12.5)
+    said = why_job_says(sim, "align")
+    assert "     2 release tasks waiting for a node that is unusable; soonest n4 at 08:19:00 [REL-13]" in said
+    assert said[-1] == "Next: n4 is no longer unusable at 08:19:00 [REL-13]"
+    run_to(sim, minutes=20)
+    assert why_job_says(sim, "align")[-1] == "Next: the wait for n5 ends at 08:25:00 [REL-13]"

@@ -1,5 +1,6 @@
 """Explanations of nodes that are idle, busy or out of order, and of preparation there."""
 
+from engine import Simulation, load_scenario
 from engine.views.explain.preparation import why_preparation
 from tests.builders import (
     a_job,
@@ -152,11 +153,18 @@ def test_prep_9_barred():
         "✗ preparation           failed with exit code 3 at 08:01:01, FailureExitCode [PREP-5]",
         "✗ next task of the job  is not assigned here [PREP-9]",
         "The job's first task on the node was assigned. [PREP-3]",
-        "0 of 0 retries were used; then the failure is final. [PREP-12]",
+        "It is not retried: its maxTaskRetryCount is 0. [PREP-12]",
         "The job gets no task here until the node has a new disk. [PREP-9]",
         "A reboot does not help; a reimage does. [PREP-17]",
         "Next: nothing by itself, a user has to act [PREP-9]",
     ]
+
+
+def test_prep_12_a_failure_without_an_exit_code_is_not_said_to_have_used_its_retries():
+    sim = Simulation(load_scenario("preparation-retries"))
+    run_to(sim, minutes=10)
+    said = why_preparation(sim.world, sim.world.jobs.find("missing"), 0).lines()
+    assert "It is not retried: only a nonzero exit code is. [PREP-12]" in said
 
 
 def test_prep_16_again_after_a_reboot():

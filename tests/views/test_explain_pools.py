@@ -65,7 +65,7 @@ def test_acc_8_quota():
         "✗ allocation state  resizing since 08:01:00 [RSZ-2]",
         "✗ dedicated nodes   1 of 5 [RSZ-2]",
         "✗ resize error      AccountCoreQuotaReached: "
-        "the pool asks for 8 more dedicated cores; 2 of 6 are in use [RSZ-12]",
+        "the pool asked for 8 more dedicated cores; 2 of 6 were in use [RSZ-12]",
         "     2 dedicated nodes requested, not allocated yet; soonest one at 08:01:10 [RSZ-2]",
         "No other resize is accepted until it is steady. [RSZ-1]",
         "Next: a dedicated node is allocated at 08:01:10 [RSZ-2]",
@@ -73,7 +73,7 @@ def test_acc_8_quota():
     run(sim, minutes=1)
     assert why_pool_says(sim)[-3:] == [
         "0 of 2 dedicated nodes available now: AccountCoreQuotaReached: "
-        "the pool asks for 4 more dedicated cores; 6 of 6 are in use. [ACC-8]",
+        "the pool asked for 4 more dedicated cores; 6 of 6 were in use. [ACC-8]",
         "A steady pool does not refill itself: resize it again. [RSZ-14]",
         "Next: nothing by itself, a user has to act [RSZ-14]",
     ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.terms import TaskState
+from engine.base.terms import JobState, TaskResult, TaskState
 from engine.views.log.node_history import NodeHistory, RunCause, recent_tasks
 from engine.views.log.state_spans import JobHistory
 from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
-from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.builders import READY_S, STOPPED, a_job, a_line, a_pool, a_task, do, run_to, simulation
 
 SCENARIOS = [
     "preparation-retries",
@@ -98,7 +98,26 @@ def test_prep_12_runs_with_their_causes():
     run_to(sim, seconds=READY_S + 400)
     runs = NodeHistory(sim, 0).instance_runs("j", is_release=False)
     assert [run.cause for run in runs] == [RunCause.FIRST, RunCause.RETRY, RunCause.REIMAGE]
-    assert [run.end_ms is None for run in runs] == [True, False, False]
+    assert [run.exit_code for run in runs] == [1, 0, 0]
+    assert [run.result for run in runs] == [TaskResult.FAILURE, TaskResult.SUCCESS, TaskResult.SUCCESS]
+    assert runs[0].end_ms == runs[1].start_ms
+
+
+def test_prep_12_the_codes_of_runs_that_were_retried_are_those_of_the_branch():
+    nodes = {0: {"attempts": [{"duration": 20, "exitCode": code} for code in (1, 2, 3)]}}
+    sim = simulation(a_job(prep=a_line(5, simulate={"onNode": nodes}, constraints={"maxTaskRetryCount": -1})))
+    run_to(sim, seconds=READY_S + 90)
+
+    def codes():
+        return [run.exit_code for run in NodeHistory(sim, 0).instance_runs("j", is_release=False)]
+
+    assert codes()[:3] == [1, 2, 3]
+    sim.seek((READY_S + 30) * 1000)
+    assert codes() == [1, None]
+    sim.branch()
+    do(sim, "rebootNode", poolId="p", node=0)
+    run_to(sim, seconds=READY_S + 300)
+    assert codes()[:3] == [1, STOPPED, 3]
 
 
 def test_prep_8_the_tasks_that_went_back_when_preparation_failed():
@@ -165,3 +184,11 @@ def test_dep_1_a_job_without_dependencies_has_none():
     sim = simulation(a_job())
     run_to(sim, seconds=1)
     assert not dependencies_of(sim, 0).is_used
+
+
+def test_the_history_of_a_job_reads_none_of_the_entries_of_its_nodes():
+    sim = Simulation(load_scenario("job-prep-release-sample"))
+    sim.run_until(330_000)
+    history = JobHistory(sim, 0)
+    assert history.states()[0].state is JobState.ACTIVE
+    assert len(history._reader.entries()) == len(history.states())

@@ -24,7 +24,7 @@ from tests.builders import (
 
 
 def status(sim, job="j"):
-    return prep_release_status(sim.world, sim.world.jobs.find(job))
+    return list(prep_release_status(sim.world, sim.world.jobs.find(job)))
 
 
 def preparations(sim):

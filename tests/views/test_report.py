@@ -2,6 +2,7 @@
 
 import pytest
 
+from engine import Simulation, load_scenario
 from engine.views.results.report import summary
 from engine.views.results.totals import InstanceTotals, TaskTotals, task_totals
 from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, do, refusal, run_to, run_to_end, simulation
@@ -26,6 +27,14 @@ def test_a_job_and_its_pool():
     assert pool.cost_usd == found.cost_usd == pytest.approx(pool.node_hours * 0.096)
     assert found.events == sim.log.count
     assert found.as_expected
+
+
+def test_a_job_that_ended_at_once_says_why():
+    sim = Simulation(load_scenario("one-pool-per-scheduled-job"))
+    run_to_end(sim)
+    reasons = {job.job_id: job.reason for job in summary(sim).jobs}
+    assert reasons["hourly:job-3"] == "AutoPoolCreationFailedWithQuotaReached"
+    assert reasons["hourly:job-2"] == "JMComplete"
 
 
 def test_what_was_deleted_keeps_its_row():

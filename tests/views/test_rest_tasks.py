@@ -5,7 +5,8 @@ import json
 import pytest
 
 from engine.views.log.transitions import TaskTransitions, last_transitions
-from engine.views.rest.tasks import task_bodies, task_body
+from engine.views.rest.tasks import task_body
+from engine.views.results.task_lines import whole_bodies
 from tests.builders import (
     READY_S,
     a_job,
@@ -29,7 +30,7 @@ def body(sim, task="t1"):
 
 def bodies(sim, job="j"):
     found = sim.world.jobs.find(job)
-    return list(task_bodies(sim.world, found, TaskTransitions(sim.world)))
+    return list(whole_bodies(sim.world, found, TaskTransitions(sim.world)))
 
 
 def test_gen_6_a_new_task_has_no_previous_state():

@@ -98,3 +98,19 @@ def test_a_few_very_long_tasks_do_not_hide_the_others():
     assert bins[-1].high_ms is None
     assert (bins[0].tasks, bins[-1].tasks) == (39, 1)
     assert bins[-1].low_ms < 60_000
+
+
+def test_the_slowest_tasks_and_the_longest_waits_are_named():
+    tasks = [a_task("short", 5), a_task("long", 50), a_task("middle", 20)]
+    sim = simulation(a_job(tasks=tasks))
+    run_to(sim, seconds=READY_S + 200)
+    found = JobStatistics(sim, 0).with_bins(8)
+    assert [sim.world.tasks.task_id(each.task) for each in found.slowest] == ["long", "middle", "short"]
+    assert [sim.world.tasks.task_id(each.task) for each in found.longest_waits] == ["middle", "long", "short"]
+    assert found.slowest[0].time_ms == 51_000
+
+
+def test_there_are_more_bins_where_there_are_more_tasks():
+    sim = simulation(a_job(tasks=some_tasks(4, seconds=100)), pool=a_pool(nodes=1))
+    run_to(sim, seconds=READY_S + 500)
+    assert len(JobStatistics(sim, 0).with_bins(60).waits.bins) <= 12

@@ -29,12 +29,19 @@ def test_the_jobs_that_took_the_slots_are_named_with_their_priorities():
         "✓ added                   at 08:00:00 [TASK-7]",
         "✗ nodes                   none ready until 08:01:30 [SCHED-8]",
         "✓ a node with free slots  n0 at 08:13:30 [SCHED-9]",
-        "     6 tasks of job overnight-b (priority 10) had slots [SCHED-2]",
-        "     4 tasks of its own job (priority 0) had slots [SCHED-6]",
-        "     2 tasks of job urgent (priority 500) had slots [SCHED-2]",
+        "     6 starts of tasks of job overnight-b (priority 10) took slots [SCHED-2]",
+        "     4 starts of tasks of its own job (priority 0) took slots [SCHED-6]",
+        "     2 starts of tasks of job urgent (priority 500) took slots [SCHED-2]",
     ]
     held = said_of(sim, "urgent")  # by tasks that were there before its own were added
-    assert "     1 task of job overnight-a (priority 0) had slots [SCHED-10]" in held
+    assert "     1 start of tasks of job overnight-a (priority 0) took slots [SCHED-10]" in held
+
+
+def test_a_task_that_is_retried_counts_as_often_as_it_starts():
+    flaky = a_task("flaky", 20, 1, constraints={"maxTaskRetryCount": 2})
+    sim = simulation(a_job(tasks=[flaky, a_task("last", 30)], **ENDS), pool=a_pool(nodes=1))
+    run_to_end(sim)
+    assert "     3 starts of tasks of its own job (priority 0) took slots [SCHED-6]" in said_of(sim)
 
 
 def test_it_counts_what_the_tables_say():
@@ -96,5 +103,5 @@ def test_a_large_job_is_explained_at_once():
     sim = simulation(a_job(tasks=[], taskFactory=factory, **ENDS), pool=pool)
     run_to_end(sim)
     began_s = time.process_time()
-    assert said_of(sim)[-1].endswith("tasks of its own job (priority 0) had slots [SCHED-6]")
+    assert said_of(sim)[-1].endswith("tasks of its own job (priority 0) took slots [SCHED-6]")
     assert time.process_time() - began_s < 0.5

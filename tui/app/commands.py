@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tui.app.pictures import ask_picture
+from tui.saving.recorder import NEW_EMPTY
 from tui.settings.key_help import when_of, words_of
 from tui.settings.options import OPTIONS
 from tui.viewmodels.actions.action_search import offered_actions
@@ -12,7 +14,6 @@ from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages.job import CRITICAL_PATH_TAB, STATISTICS_TAB
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.sheets.palette import PaletteEntry
-from tui.viewmodels.sheets.scenarios import NEW_EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef
 
 _LEFT_OUT = frozenset({"quit.ask", "interrupt", "palette", "pane.next", "pane.before"})
+_PICTURE = "Save a picture of this screen"
 _OPTION_WORDS = {
     "theme": "colours colors dark light black white contrast",
     "glyphs": "characters unicode ascii symbols",
@@ -61,6 +63,12 @@ def palette_entries(
             title = f"{option.name.capitalize()}: {value}"
             choose = partial(choose_value, option.name, value)
             yield PaletteEntry(title, option.about, choose, words=_OPTION_WORDS.get(option.name, ""))
+
+
+def picture_entry(take: Callable[[], None]) -> PaletteEntry:
+    """Return the entry that takes a picture of the screen."""
+    about = "As an SVG file, with the colours of the theme."
+    return PaletteEntry(_PICTURE, about, take, words="svg screenshot snapshot export image")
 
 
 def _of_keys(main: MainScreen, owner: App[None] | Screen[None]) -> Iterator[PaletteEntry]:
@@ -103,6 +111,7 @@ def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
         main.ask_report,
         words="html markdown export save summary document",
     )
+    yield picture_entry(partial(ask_picture, app, main))
     for title, by in (("Next failure", 1), ("Previous failure", -1)):
         about = "Goes to the moment at which something fails."
         seek = partial(main.playback.seek_failure, by)

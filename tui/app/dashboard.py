@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.filter import Monochrome, NoColor
+from textual.filter import NoColor
 from textual.widgets import Input, TextArea
 
 from engine.pacing.yielding import Yielder
-from tui.app.commands import palette_entries
+from tui.app.commands import palette_entries, picture_entry
 from tui.app.keyboard import Keyboard
+from tui.app.pictures import save_picture
+from tui.app.stylesheet import ParsedOnce
 from tui.dialogs.palette import Palette
 from tui.dialogs.rules import RuleSheet, rules_on
 from tui.dialogs.settings import SettingsScreen
@@ -118,6 +120,7 @@ class Dashboard(App[None]):
             self.register_theme(known)
         for name in OPTIONS:
             self._apply(name)
+        self.stylesheet = ParsedOnce(self.get_css_variables())
 
     def on_load(self) -> None:
         """Keep the event loop, which runs from now on."""
@@ -361,15 +364,18 @@ class Dashboard(App[None]):
             case "cross_quiet":
                 self.main_screen.playback.pacer.crosses_quiet = bool(settings.value(name))
 
+    @property
+    def speed_now(self) -> float | None:
+        """The speed of playback; None is as fast as possible."""
+        return self.main_screen.playback.pacer.speed
+
     def remember(self) -> None:
         """Store the user's choices in each view in the settings."""
         self.main_screen.remember_views()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the filters of drawn lines: none that removes colours unless the theme has none."""
-        if self.theme == NO_COLOUR:
-            return [NoColor()]
-        return [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
+        """Return the filters of drawn lines: no colours in a theme without any; the others have none to translate."""
+        return [NoColor()] if self.theme == NO_COLOUR else []
 
     def action_palette(self) -> None:
         """Let the user choose one of all commands."""
@@ -378,10 +384,14 @@ class Dashboard(App[None]):
             if run is not None:
                 self.call_later(run)
 
-        if self.screen is self.main_screen:
-            main = self.main_screen
+        main = self.main_screen
+        if isinstance(self.screen, Palette):
+            return
+        if self.screen is main:
             entries = list(palette_entries(self, main, self.choose, main.subjects_of_act))
-            self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)
+        else:
+            entries = [picture_entry(partial(save_picture, self, main))]
+        self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)
 
     # -- the end -------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,23 @@
 """The command line ``batchdeck``: its commands, and what they print without a screen."""
 
-from tui.cli.commands import main
+from __future__ import annotations
 
-__all__ = ["main"]
+from typing import TYPE_CHECKING
+
+from engine.base import gc_pause
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line as a process of its own: see ``commands.main``."""
+    gc_pause.skip_at_exit()
+    with gc_pause.relaxed(gc_pause.FOR_IMPORTS):
+        from tui.cli import commands
+
+        status = commands.main(arguments)
+    # If Ctrl-C came while Python made a class from text, ``python -m`` would end by the signal in spite of the status.
+    # It forgets that when it runs a text again.
+    exec("")
+    return status

@@ -78,13 +78,25 @@ def parse_speed(text: str) -> float:
 
 
 def parse_moment(text: str, scenario: Scenario, option: str = "--until") -> int:
-    """Parse a time of a scenario, in ms from its start; a mistake names the option."""
-    from engine.scenario.times import parse_time
+    """Parse a time as scenarios have it or as it is typed in the dashboard, in ms from the start.
+
+    A mistake names the option.
+    """
+    from engine.scenario.times import LATEST_MS, parse_time
+    from tui.viewmodels.text import format as typed
 
     try:
         return parse_time(text, scenario.start)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint=option) from None
+        wrong = error
+    if typed.names_moment(text) and not text.isalpha():  # where a run ends or fails is not known yet
+        try:
+            when_ms = typed.parse_moment(text, scenario.start, 0)
+            if 0 <= when_ms <= LATEST_MS:
+                return when_ms
+        except ValueError as error:
+            wrong = error
+    raise click.BadParameter(str(wrong), param_hint=option)
 
 
 def parse_key(text: str) -> str:

@@ -34,6 +34,7 @@ from tui.cli.arguments import (
 )
 from tui.cli.comparing import compare
 from tui.cli.importing import import_history
+from tui.cli.interrupts import INTERRUPTED, other_signals
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
 from tui.cli.study import VariantChoice, check_study, study, variant_options
 from tui.settings.options import THEME_NAMES
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from engine.base.errors import Problem
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE, FAILED = 0, 1
 # What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
 FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
@@ -134,9 +135,15 @@ def cli(context: click.Context) -> None:
 
 @cli.command()
 @click.argument("scenario", shell_complete=complete_scenario)
-@click.option("--until", metavar="TIME", help="Stop there: PT5M or 300 (seconds) from the start, or a UTC time.")
+@click.option(
+    "--until", metavar="TIME", help="Stop there: PT5M, 5m or 300 (seconds) from the start, 10:42, or a UTC time."
+)
 @click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
-@click.option("--events", metavar="FILE", help="Write the event log as JSON Lines; - is stdout.")
+@click.option(
+    "--events",
+    metavar="FILE",
+    help="Write the event log: as JSON Lines, or as a table to FILE.parquet or FILE.arrow; - is stdout.",
+)
 @click.option("--trace", metavar="FILE", help="Write a trace of all nodes for Perfetto or a browser; - is stdout.")
 @click.option("--tasks", metavar="FILE", help="Write a line for each task, with all its times, as CSV; - is stdout.")
 @click.option("--files", metavar="DIR", help="Write the files on every node and in storage at the end.")
@@ -159,15 +166,15 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
       batchdeck run job-prep-release-sample
       batchdeck run my.yaml --until PT2H --seed 42
       batchdeck run my.yaml --events - | jq -r 'select(.event == "TaskScheduleFail")'
+      batchdeck run my.yaml --events run.parquet             for pandas, polars and DuckDB
       batchdeck run my.yaml --output json --files nodes > state.json
       batchdeck run my.yaml --trace trace.json --tasks tasks.csv
       batchdeck run my.yaml --variant 17 --seed 4            one run of `batchdeck study my.yaml`
     """
     from engine import Simulation
     from engine.views.results import report
-    from tui.cli import output as show
     from tui.cli.progress import RunProgress
-    from tui.cli.replay import replay
+    from tui.cli.replay import how_far, replay
     from tui.cli.run_files import RunFiles, WantedFiles
 
     output, quiet = given["output"], given["quiet"]
@@ -180,17 +187,21 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
         files = RunFiles(wanted, stack)
         simulation = Simulation(loaded, seed=given["seed"], can_go_back=False)
         try:
-            with RunProgress(show.console(to_stderr=True), hidden=quiet) as progress:
-                replay(simulation, files.events, progress)
+            with RunProgress(hidden=quiet) as progress:
+                replay(simulation, files.event_lines, progress)
                 files.write(simulation, progress)
         except KeyboardInterrupt:
-            click.echo(f"\nInterrupted {show.how_far(simulation)}; no file was written.", err=True)
+            click.echo(f"\nInterrupted {how_far(simulation)}; no file was written.", err=True)
             return INTERRUPTED
         files.keep()
     summary = report.summary(simulation)
     if output == "json":
-        show.write_state(simulation, sys.stdout.buffer)
+        from tui.cli.output import write_state
+
+        write_state(simulation, sys.stdout.buffer)
     elif not quiet:
+        from tui.cli import output as show
+
         to_stderr = wanted.uses_stdout
         click.echo(show.summary_text(summary, show.console(to_stderr=to_stderr)), err=to_stderr)
     return DONE if summary.as_expected else FAILED
@@ -205,7 +216,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 @click.option(
     "--at",
     metavar="TIME",
-    help="Open paused at a moment: PT5M or 300 (seconds) from the start, or a UTC time. With --speed it runs on.",
+    help="Open paused at a moment: PT5M, 5m or 300 (seconds) from the start, 10:42, a UTC time. --speed plays on.",
 )
 @click.option("--paused", is_flag=True, help="Start paused; Space plays.")
 @click.option(
@@ -449,11 +460,10 @@ cli.add_command(study)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; without ``arguments``, those of the process."""
-    from engine.base import gc_pause
     from tui.saving.targets import standard_streams
 
-    with standard_streams(), gc_pause.relaxed():  # the imports of a command keep all that they create
-        return _status(arguments)
+    with standard_streams(), other_signals() as interrupts:
+        return interrupts.status(_status(arguments))
 
 
 def _status(arguments: Sequence[str] | None) -> int:

@@ -70,14 +70,13 @@ def _sides(given: tuple[str, str], *, quiet: bool) -> tuple[Side, Side]:
         ScenarioError: A file has mistakes; those of both sides are listed.
     """
     from engine import ScenarioError
-    from tui.cli import output as show
     from tui.cli.progress import waiting
 
     found: list[Side | Scenario] = []
     problems: list[Problem] = []
     for one in dict.fromkeys(given):
         try:
-            with waiting(show.console(to_stderr=True), f"Reading {shortened(one)}", hidden=quiet):
+            with waiting(f"Reading {shortened(one)}", hidden=quiet):
                 found.append(_read(one))
         except ScenarioError as error:
             problems += error.problems
@@ -119,13 +118,12 @@ def _played(given: str, scenario: Scenario, *, quiet: bool) -> Side:
     """Play a scenario to its end with its seed."""
     from engine import Simulation
     from engine.comparison.sides import side_of_run
-    from tui.cli import output as show
     from tui.cli.progress import RunProgress
     from tui.cli.replay import replay
 
     if not quiet:
         print_warnings(scenario.warnings)
     simulation = Simulation(scenario, can_go_back=False)
-    with RunProgress(show.console(to_stderr=True), hidden=quiet) as progress:
+    with RunProgress(hidden=quiet) as progress:
         replay(simulation, None, progress)
     return side_of_run(given, simulation)

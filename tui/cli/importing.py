@@ -73,7 +73,6 @@ def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
     """
     from engine.histories.imported import PoolShape
     from engine.histories.writing import scenario_lines
-    from tui.cli.output import console
     from tui.cli.progress import ImportProgress
     from tui.saving.targets import lines_target
 
@@ -85,7 +84,7 @@ def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
         imported = _imported(_kind(files, given), files, shape)
         imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
-        with ImportProgress(console(to_stderr=True), hidden=False) as progress:
+        with ImportProgress(hidden=False) as progress:
             target.write(progress.counted(scenario_lines(imported)))
         target.keep()
     return 0

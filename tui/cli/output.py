@@ -14,7 +14,7 @@ from rich.text import Text
 
 from engine.base.shortening import shortened
 from engine.base.units import format_clock, format_utc
-from engine.views.results import document, totals
+from engine.views.results import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,12 +48,6 @@ def write_state(simulation: Simulation, stream: BinaryIO) -> None:
     stream.writelines(piece.encode() for piece in document.json_text(simulation))
     stream.write(b"\n")
     stream.flush()
-
-
-def how_far(simulation: Simulation) -> str:
-    """Return the progress of an unfinished run: ``at +00:42:17, 120 of 201 tasks done``."""
-    tasks = totals.task_totals(simulation)
-    return f"at {format_clock(simulation.now_ms)}, {tasks.completed:,} of {tasks.total:,} tasks done"
 
 
 def summary_text(summary: Summary, target: Console) -> str:

@@ -25,13 +25,19 @@ _LINES_SHOWN = 1_000  # so many lines take a few milliseconds
 _REPORT_S = 30.0  # between two lines on a stream that is not a terminal
 
 
+def _stderr() -> Console:
+    from tui.cli.output import console  # Rich is not imported for a command that shows nothing
+
+    return console(to_stderr=True)
+
+
 class _Bar:
     """A bar that is shown once the work has taken ``PATIENCE_S``, on a terminal."""
 
-    def __init__(self, console: Console, *, hidden: bool) -> None:
+    def __init__(self, *, hidden: bool) -> None:
         """With ``hidden`` the bar is never shown."""
-        self._console = console
-        self._visible = console.is_terminal and not hidden
+        self._console = None if hidden else _stderr()
+        self._visible = self._console is not None and self._console.is_terminal
         self._bar: Progress | None = None
         self._began_s = time.monotonic()
 
@@ -99,9 +105,10 @@ class ImportProgress(_Bar):
 
 
 @contextmanager
-def waiting(console: Console, text: str, *, hidden: bool) -> Iterator[None]:
+def waiting(text: str, *, hidden: bool) -> Iterator[None]:
     """Show a text on a terminal while something goes on whose progress is not known, once it takes ``PATIENCE_S``."""
-    if hidden or not console.is_terminal:
+    console = None if hidden else _stderr()
+    if console is None or not console.is_terminal:
         yield
         return
     from rich.text import Text  # a plain text would be read as markup
@@ -121,11 +128,10 @@ def waiting(console: Console, text: str, *, hidden: bool) -> Iterator[None]:
 class StudyProgress(_Bar):
     """Shows runs done, runs a second and the time that is left; without a terminal, a line now and then."""
 
-    def __init__(self, console: Console, total: int, *, hidden: bool) -> None:
+    def __init__(self, total: int, *, hidden: bool) -> None:
         """Count ``total`` runs."""
-        super().__init__(console, hidden=hidden)
+        super().__init__(hidden=hidden)
         self._total = total
-        self._reports = not console.is_terminal and not hidden
         self._reported_s = 0.0
 
     def update(self, done: int) -> None:
@@ -136,6 +142,6 @@ class StudyProgress(_Bar):
         rate = f"runs  {pace_text(done, self._total, elapsed_s)}"
         if self._visible:
             self._show("Study", done, self._total, rate)
-        elif self._reports and elapsed_s - self._reported_s >= _REPORT_S:
+        elif self._console is not None and elapsed_s - self._reported_s >= _REPORT_S:
             self._reported_s = elapsed_s
             self._console.print(f"{done:,} of {self._total:,} {rate}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base import gc_pause
+from engine.base.units import format_clock
 from engine.events.log_json import json_lines
+from engine.views.results.totals import task_totals
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -28,3 +30,9 @@ def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgr
                 lines.write(json_lines(simulation.log, simulation.names, start=written))
                 written = len(simulation.log)
             progress.update(simulation)
+
+
+def how_far(simulation: Simulation) -> str:
+    """Return the progress of an unfinished run: ``at +00:42:17, 120 of 201 tasks done``."""
+    tasks = task_totals(simulation)
+    return f"at {format_clock(simulation.now_ms)}, {tasks.completed:,} of {tasks.total:,} tasks done"

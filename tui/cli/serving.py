@@ -19,6 +19,7 @@ from engine.rest.service import Service
 from engine.rest.session import begin, saved
 from engine.rest.tls import certificate_for
 from tui.cli.arguments import print_warnings
+from tui.cli.interrupts import HANG_UP, SIGNAL_STATUS, forget_terminal
 from tui.saving.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from engine.rest.tls import Files
 
 __all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Options", "serve"]
-
-_SIGNAL_STATUS = 128  # plus the number of the signal is the exit status, as in a shell
 
 
 class Options(NamedTuple):
@@ -83,6 +82,8 @@ def serve(options: Options) -> int:
         )
         clock.on_failure = server.end
         caught = http.run(server, listener)
+        if caught == HANG_UP:
+            forget_terminal()
         if target is not None:
             target.write(saved(simulation).splitlines())
             target.keep()
@@ -91,7 +92,7 @@ def serve(options: Options) -> int:
                 click.echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
         if clock.failure is not None:
             raise clock.failure
-    return 0 if caught is None else _SIGNAL_STATUS + caught
+    return 0 if caught is None else SIGNAL_STATUS + caught
 
 
 def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:

@@ -15,6 +15,7 @@ from engine.studies.summary import as_json, summarize
 from engine.studies.variants import Variants
 from tui.cli import output as show
 from tui.cli.arguments import WRONG, scenario_mistakes
+from tui.cli.interrupts import INTERRUPTED
 from tui.cli.progress import StudyProgress
 from tui.cli.study_output import csv_text, study_text
 from tui.saving.results_file import ResultsFile
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from engine.studies.results import Result
     from engine.studies.summary import StudySummary
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE, FAILED = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def conduct(scenario: Scenario, study: Study, options: Options) -> int:
         if plot is not None and options.plot is not None:
             from tui.cli.study_plot import drawn
 
-            plot.write_bytes(drawn(summary, options.plot.suffix.lower().removeprefix(".")))
+            plot.write_bytes([drawn(summary, options.plot.suffix.lower().removeprefix("."))])
             plot.keep()
     _print(scenario, study, summary, results, options)
     return _status(summary)
@@ -117,7 +118,7 @@ def _play(
 ) -> None:
     """Play the missing runs and collect their results, in the file too."""
     done = 0
-    with StudyProgress(show.console(to_stderr=True), len(missing), hidden=quiet) as progress:
+    with StudyProgress(len(missing), hidden=quiet) as progress:
         for new in Dispatcher(study, workers).play(missing):
             if new and file is not None:
                 file.add(new)

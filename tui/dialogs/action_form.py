@@ -25,6 +25,7 @@ from tui.viewmodels.actions.consequences import (
 from tui.viewmodels.actions.fields import Field
 from tui.viewmodels.actions.form_text import FormMistake, FormResult, first_lines
 from tui.viewmodels.actions.menu import Action
+from tui.viewmodels.actions.trial import reason
 from tui.viewmodels.text.styled import Line, Role, Span, clip, line
 from tui.widgets.buttons import Buttons
 from tui.widgets.lines import LinesView
@@ -90,7 +91,9 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._is_folded = True
         self._is_asked = False  # somebody has tried to confirm: what is missing is shown too
         self._is_warned = False  # that what was typed would be lost
+        self._is_refused = False  # somebody has tried to send what the service would refuse
         self._result = FormResult(())
+        self._tried: TrialResult | None = None
         self._trial_lines: list[Line] = []
 
     def compose(self) -> ComposeResult:
@@ -161,7 +164,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def on_form_inputs_changed(self, message: FormInputs.Changed) -> None:
         """Show the consequences of what is typed, once no other key follows at once."""
         message.stop()
-        self._is_warned = False
+        self._is_warned = self._is_refused = False
         self._trial.interrupt()
         self._trial.wait(_READ_DELAY_S, self._update)
 
@@ -177,6 +180,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._trial.take(self._result.commands)
 
     def _show_trial(self, result: TrialResult) -> None:
+        self._tried = result
         self._trial_lines = trial_result_lines(self._session, result, self._cells)
         self._show()
 
@@ -191,9 +195,11 @@ class ActionForm(Modal[list[Command] | Action | None]):
         view, cells, session = self.query_one("#consequences", LinesView), self._cells, self._session
         effects = effect_lines(session, self._action, cells, asks=self._inputs.asks_for_choice)
         news = self._news(cells)
-        record = record_lines(session, self._result.commands, cells, is_folded=self._is_folded, key="ctrl+r")
         # A large form has little room for anything else on a small screen: what would happen comes first.
         parts = [effects, news] if self._action.document is None else [news, effects]
+        rows = 0 if self._action.document is None else view.size.height - len(joined(*parts)) - 1
+        commands, is_folded = self._result.commands, self._is_folded
+        record = record_lines(session, commands, cells, is_folded=is_folded, key="ctrl+r", rows=rows)
         lines = joined(*parts, record)
         if self._action.document is None:
             room = self._room()
@@ -291,8 +297,20 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self._show()
             self.action_go_to_mistake()
             self._say(self._result.mistakes[0].sentence)
+        elif self._action.entries and self._refusal and not self._is_refused:
+            self._is_refused = True
+            self.action_go_to_mistake()
+            self._say(f"The service would refuse it: {self._refusal}. ctrl+s again sends it all the same.", "warning")
         else:
             self.dismiss(list(self._result.commands))
+
+    @property
+    def _refusal(self) -> str:
+        """Why the service would refuse everything; empty if it would not, or that is not known yet."""
+        if self._result.refusals:
+            return self._result.refusals[0].sentence.rstrip(".")
+        tried = None if self._trial.is_behind else self._tried
+        return reason(tried.refused[0][1]).rstrip(".") if tried and len(tried.refused) == tried.commands else ""
 
     def action_leave(self) -> None:
         """Go back from the form; warn once if something was typed."""

@@ -13,7 +13,7 @@ from tui.dialogs.action_form import ActionForm
 from tui.dialogs.modal import Modal
 from tui.viewmodels.actions.action_search import words_for
 from tui.viewmodels.actions.consequences import effect_lines
-from tui.viewmodels.actions.menu import Action
+from tui.viewmodels.actions.menu import Action, ActionGroup
 from tui.viewmodels.actions.trial import Trials
 from tui.viewmodels.sheets.palette import PaletteEntry, fitting
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
@@ -40,12 +40,13 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         Binding("escape", "dismiss", "close", id="actions.close"),
     ]
 
-    def __init__(self, session: Session, title: str, actions: Sequence[Action], branch: Callable[[], None]) -> None:
-        """``branch`` makes the moment that is shown the present."""
+    def __init__(self, session: Session, title: str, groups: Sequence[ActionGroup], branch: Callable[[], None]) -> None:
+        """The title names the items of the first group. ``branch`` makes the moment that is shown the present."""
         super().__init__()
         self._session = session
         self._title = title
-        self._actions = actions
+        self._actions = [action for group in groups for action in group.actions]
+        self._headings = [group.heading for group in groups for _ in group.actions]
         self._branch = branch
         self._trials = Trials(session)
         self._typed = ""
@@ -75,9 +76,14 @@ class ActionSheet(Modal[list[Command] | Action | None]):
 
     def _show(self) -> None:
         lines: list[tuple[int, Line]] = []
+        heading = ""
         for number in self._fitting():
             action = self._actions[number]
-            reason = f"  ({action.unavailable})" if action.unavailable else ""
+            if not self._typed and self._headings[number] != heading:
+                heading = self._headings[number]
+                lines.append((-1, line(Span(self._session.text(heading), Role.STRONG))))
+            reason = f"  {self._headings[number]}" if self._typed and self._headings[number] else ""
+            reason += f"  ({action.unavailable})" if action.unavailable else ""
             role = Role.OFF if action.unavailable or self._session.is_past else Role.PLAIN
             lines.append((number, line(Span(self._session.text(action.title), role), Span(reason, Role.DIM))))
         choices = self.query_one(Choices)
@@ -147,6 +153,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             others = {each.command: each for each in self._actions}
             better = [others[one.command] for one in action.better if one.command in others]
             form = ActionForm(self._session, action, better, self._trials, has_menu=True)
+            self.query_one("#actions").visible = False  # it may be higher than the form
             self.app.push_screen(form, self._answered)
 
     def _answered(self, answer: list[Command] | Action | None) -> None:
@@ -155,3 +162,6 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             self._open(answer)
         elif answer is not None:
             self.dismiss(answer)
+        else:
+            self.query_one("#actions").visible = True
+            self.query_one(Choices).focus()

@@ -20,7 +20,7 @@ from tui.viewmodels.sheets.help import HelpPage
 from tui.widgets.file_tree import FileTree
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import say
-from tui.widgets.prompt import Prompt
+from tui.widgets.prompt import AnswerError, Prompt
 from tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
@@ -277,10 +277,9 @@ class Files(Modal[None]):
 
         def answered(answer: str) -> None:
             number = answer.strip().replace(",", "")
-            if number.isdecimal():
-                self.model.text.go_to_line(int(number) - 1)
-            else:
-                say(self, f"{quoted(answer)} is not a line number.")
+            if not number.isdecimal():
+                raise AnswerError(f"{quoted(answer)} is not a line number.")
+            self.model.text.go_to_line(int(number) - 1)
 
         self._ask(f"line, 1 to {self.model.text.total:,}", answered)
 
@@ -293,9 +292,8 @@ class Files(Modal[None]):
         try:
             write_new(path, self.model.text.index.text)
         except TargetError as error:
-            say(self, f"{error}; e asks for another name.", "error")
-        else:
-            say(self, f"wrote {self.model.text.total:,} lines to {path}")
+            raise AnswerError(f"{error}.") from None
+        say(self, f"wrote {self.model.text.total:,} lines to {path}")
 
     # -- time and help -------------------------------------------------------------------------------------------
 

@@ -129,7 +129,7 @@ class FieldRow(Vertical):
 
     def show_problem(self, problem: str, cells: int, *, is_warning: bool) -> None:
         """Show a mistake or a warning below the field; nothing if it is empty."""
-        role = Role.TRANSITION if is_warning else Role.FAILED
+        role = Role.WARNING if is_warning else Role.FAILED
         sign = "! " if is_warning else "^ " if self._glyphs.ascii_only else "↑ "
         texts = wrapped(problem, max(20, cells - LABEL_CELLS - 3)) if problem else []
         indents = [sign, *["  "] * len(texts)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.renderables.background_screen import BackgroundScreen
@@ -50,6 +51,10 @@ class Frame(Vertical):
 
 class Modal(ModalScreen[ResultT]):
     """A dialog. The main screen is drawn below it in every frame, so fading it must be quick."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "app.interrupt", "quit", show=False, id="dialog.interrupt"),
+    ]
 
     def update(self) -> None:
         """Bring the dialog up to date. Most dialogs show one moment and have nothing to do."""

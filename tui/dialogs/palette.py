@@ -6,12 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui.dialogs.finder import Finder
-from tui.viewmodels.sheets.palette import PaletteEntry, entry_line, fitting
+from tui.viewmodels.sheets.palette import PaletteEntry, about_cut_off, entry_line, fitting
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Role, Span, line
+from tui.widgets.choices import Choices
+from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tui.viewmodels.text.styled import Line
 
 
 class Palette(Finder[Callable[[], object] | None]):
@@ -26,9 +30,20 @@ class Palette(Finder[Callable[[], object] | None]):
     def find(self, text: str) -> None:
         """List the commands that fit the text, the best first."""
         self._found = fitting(self._entries, text)
-        heading = fmt.counted(len(self._found), "command") if self._found else "Nothing fits. ctrl+f finds names."
         lines = [(number, entry_line(entry, self.cells)) for number, entry in enumerate(self._found)]
-        self.show(line(Span(heading, Role.DIM)), lines)
+        self.show(self._heading(self.query_one(Choices).number), lines)
+
+    def _heading(self, number: int) -> Line:
+        """Return how many commands fit, and what the one under the cursor is good for where its line is cut."""
+        if not self._found:
+            return line(Span("Nothing fits. ctrl+f finds names.", Role.DIM))
+        about = about_cut_off(self._found[number if number < len(self._found) else 0], self.cells)
+        return line(Span(f"{fmt.counted(len(self._found), 'command')}   ", Role.DIM), Span(about, Role.DERIVED))
+
+    def on_choices_moved(self, message: Choices.Moved) -> None:
+        """Explain the command under the cursor."""
+        message.stop()
+        self.query_one("#found", LinesView).show([self._heading(message.number)])
 
     def choose(self, number: int) -> None:
         """Close, and do it."""

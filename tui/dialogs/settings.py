@@ -32,6 +32,10 @@ class ConfigurableApp(Protocol):
     settings: Settings
     session: Session
 
+    @property
+    def speed_now(self) -> float | None:
+        """The speed of playback; None is as fast as possible."""
+
     def remember(self) -> None:
         """Store what was changed elsewhere in the settings."""
 
@@ -83,7 +87,8 @@ class SettingsScreen(Modal[None]):
 
     def _show(self) -> None:
         self._configurable.remember()
-        self._entries = entries(self._configurable.settings, self._configurable.listed_keys())
+        app = self._configurable
+        self._entries = entries(app.settings, app.listed_keys(), app.speed_now)
         choices = self.query_one(Choices)
         choices.pointer = self._configurable.session.glyphs.cursor
         cells = choices.size.width - Choices.POINTER_CELLS - 1  # beside the scrollbar

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.message import Message
 
 from tui.dialogs.modal import Modal
 from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.format import counted
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -41,11 +43,19 @@ class SheetText(LinesView):
         Binding("end", "scroll_end", "bottom", show=False, id="sheet.bottom"),
     ]
 
+    class Scrolled(Message):
+        """Other lines are visible than before."""
+
     def __init__(self, text: Callable[[int], Sequence[Line]]) -> None:
         """``text`` returns the lines for a number of cells."""
         super().__init__(classes="panel")
         self._text = text
         self._made_for_cells = 0
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell the sheet that other lines are visible."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Scrolled())
 
     def update(self) -> None:
         """Make the text anew."""
@@ -93,7 +103,18 @@ class Sheet(Modal[None]):
         text.update()
         whole, room = len(text.lines) + _BORDERS, self.size.height - _MARGIN
         self.query_one(".sheet").styles.height = min(whole, room)
-        text.border_subtitle = f"space scrolls  {self._keys}" if whole > room else self._keys
+        self.call_after_refresh(self._tell_more)
+
+    def _tell_more(self) -> None:
+        """Say in the border how many lines follow below those that are visible."""
+        text = self.query_one(SheetText)
+        more = len(text.lines) - round(text.scroll_target_y) - text.size.height
+        below = f"{counted(more, 'line')} below: space  " if more > 0 else ""
+        text.border_subtitle = f"{below}{self._keys}"
+
+    def on_sheet_text_scrolled(self) -> None:
+        """Count again what follows."""
+        self._tell_more()
 
     def show_again(self) -> None:
         """Make the text anew."""
@@ -104,8 +125,9 @@ class LiveSheet(Sheet):
     """A sheet whose text is made anew while time passes or clients act."""
 
     def update(self) -> None:
-        """Make the text anew."""
-        self.fit()
+        """Make the text anew. A sheet that was opened just now has nothing to make it in."""
+        if self.is_mounted:
+            self.fit()
 
 
 def details_sheet(model: RowsModel, key: int) -> Sheet:

@@ -201,7 +201,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
         elif len(self._scenario.source.text) <= _READ_AT_ONCE:
             study, found, others = self._read()
             said = size_text(study) if study is not None else next(iter([*found.values(), *others]))
-            lines = [line(Span(self._session.text(said), Role.DERIVED if study is not None else Role.TRANSITION))]
+            lines = [line(Span(self._session.text(said), Role.DERIVED if study is not None else Role.WARNING))]
         else:
             lines = [()]
         view.show(lines)

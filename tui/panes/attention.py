@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _FEWEST_CELLS = 10
 _TITLE_CELLS = 28
-_LEAST_LINES, _BEST_LINES = 5, 12
+_LEAST_LINES, _BEST_LINES = 5, 14
 
 
 class Attention(Choices):

@@ -29,6 +29,7 @@ class Curves(LinesView):
 
     def __init__(self, session: Session, *, id: str = "curves") -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes="panel curves")
+        self._session = session
         self._model = CurvesModel(session)
         self._catching_up: Worker[None] | None = None
 
@@ -43,10 +44,11 @@ class Curves(LinesView):
         if not self.size.height:
             return
         self._model.has_grounds = palette.has_grounds(self.app.theme)
-        set_title(self, self._model.title, self._model.subtitle)
-        self._show()
+        if not self.lines or not self._model.is_behind:
+            self._show()
+        self._entitle(names_moment=self._model.is_behind)
         if self._model.is_behind and (self._catching_up is None or self._catching_up.is_finished):
-            self._catching_up = self.run_worker(self._catch_up())
+            self._catching_up = self.run_worker(self._catch_up())  # draws, too
 
     def on_resize(self) -> None:
         """Draw anew for the size that the pane has now."""
@@ -55,6 +57,9 @@ class Curves(LinesView):
     def _show(self) -> None:
         self.show(self._model.lines(self.size.width, self.size.height))
 
+    def _entitle(self, *, names_moment: bool) -> None:
+        set_title(self, self._model.title, self._model.subtitle(names_moment=names_moment))
+
     async def _catch_up(self) -> None:
         """Go on reading in slices until the curves end at this moment; now and then show how far it has come."""
         for number in count(1):
@@ -62,5 +67,6 @@ class Curves(LinesView):
             self._model.go_on()
             if number % _SLICES_SHOWN == 0 or not self._model.is_behind:
                 self._show()  # which may ask for more
+                self._entitle(names_moment=self._model.is_behind or self._session.is_playing)
                 if not self._model.is_behind:
                     break

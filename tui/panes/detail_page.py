@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui.panes.view import View
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.detail_pages.page import tab_at, tab_bar
-from tui.viewmodels.text.styled import Span, cut
+from tui.viewmodels.text.styled import ItemRef, Span, cut
 from tui.widgets import palette
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.detail_pages.page import DetailModel
     from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.styled import ItemRef
 
 
 class _Tabs(LinesView):
@@ -74,6 +73,14 @@ class DetailPage(ResizeFilter, View):
     def subject(self) -> ItemRef | None:
         """The item that is shown."""
         return None if self._model is None else self._model.subject
+
+    @property
+    def asked(self) -> ItemRef | None:
+        """The item to explain: on some tabs that of the link at the cursor."""
+        model, target = self._model, self.query_one(PageView).link
+        if model is None or model.tabs[self.page] not in model.EXPLAINED or not isinstance(target, ItemRef):
+            return self.subject
+        return target
 
     @property
     def model(self) -> DetailModel | None:

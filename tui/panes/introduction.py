@@ -20,7 +20,7 @@ _SIDES = 4  # cells of frame and padding
 _LOW = 30  # lines; on a lower screen the key that the hints do not name stands in the title, with no frame
 _GAP = "   "
 _KEYS = (
-    ("time.play", "runs it, in about a minute"),
+    ("time.play", "runs and pauses it, a minute in all"),
     ("row.why", "explains what is under the cursor"),
     ("scenario.open", "opens another scenario"),
     ("help", "helps"),

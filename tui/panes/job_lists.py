@@ -138,8 +138,8 @@ class JobLists(Table):
         preparation, release = self._session.pages(job.job_id)
         return expected | {
             TASKS: f"{job.phases.tasks.total:,}",
-            PREPARATION: f"{len(preparation.order()):,}",
-            RELEASE: f"{len(release.order()):,}",
+            PREPARATION: f"{preparation.count():,}",
+            RELEASE: f"{release.count():,}",
         }
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature

@@ -21,7 +21,7 @@ _MOST_LINES = 3  # of a sentence below the list
 _DETAILS_CELLS, _FRAME_AND_SCROLLBAR = 42, 3
 _FRAME, _LEAST_ROWS, _FRAME_AND_HEAD, _LEAST_DETAILS, _LEAST_CURVES = 2, 3, 3, 7, 8  # lines
 _WITH_CURVES = ("pool", "node", "job", "task")
-_FEW_SHARE = 0.4  # of the height that few rows take at most
+_FEW_SHARE = 0.4  # of the height that few rows take at most where details have room beside them
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,10 +129,11 @@ class ListPage(ResizeFilter, View):
         """Divide the room: few rows have their details below them; else the details take what the list leaves."""
         body, count = self.query_one(".body").size, self.model.count
         lines = max(count, _LEAST_ROWS) + _FRAME_AND_HEAD
+        is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
         is_few = (
             not self.has_class("-bare")
             and count > 0
-            and lines <= body.height * _FEW_SHARE
+            and (is_narrow or lines <= body.height * _FEW_SHARE)
             and body.height - lines >= _LEAST_DETAILS
         )
         self.set_class(is_few, "-few")
@@ -187,7 +188,8 @@ class ListPage(ResizeFilter, View):
         footing = self.query_one(".footing", LinesView)
         cells = max(10, footing.size.width)
         is_narrow = not details.display
-        lines = [] if is_narrow else [cut((*_BLANK, *each), cells) for each in self.model.footer()]
+        said = () if is_narrow else self.model.footer()
+        lines = [cut((*_BLANK, *part), cells) for each in said for part in _in_lines(each, cells - 1)]
         sentence = () if key is None or not is_narrow else self.model.sentence(key)
         if len(sentence) == 1 and width(sentence) >= cells:  # the end of a text is worth more lines
             texts = wrapped(sentence[0].text, cells - 1)
@@ -210,3 +212,20 @@ class ListPage(ResizeFilter, View):
 
     def focus_first(self) -> None:
         self.table.focus()
+
+
+def _in_lines(spans: Line, cells: int) -> list[Line]:
+    """Return labels, which are dim, and their values in as few lines as have room for them."""
+    parts: list[list[Span]] = []
+    for span in spans:
+        if parts and parts[-1][-1].role is Role.DIM:
+            parts[-1].append(span)
+        else:
+            parts.append([span])
+    lines: list[list[Span]] = []
+    for part in parts:
+        if lines and width(lines[-1]) + len("".join(span.text for span in part).rstrip()) <= cells:
+            lines[-1] += part
+        else:
+            lines.append(part)
+    return [tuple(each) for each in lines]

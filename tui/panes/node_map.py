@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import Vertical
 
 from tui.dialogs.picker import Pick, Picker
+from tui.viewmodels.node_map.cards import Cards
 from tui.viewmodels.node_map.layout import Form
 from tui.viewmodels.node_map.lenses import LENSES
 from tui.viewmodels.node_map.model import NodeMapModel
@@ -39,6 +40,7 @@ class NodeMapPane(Vertical):
     def __init__(self, session: Session) -> None:
         super().__init__(id="map-pane", classes="panel")
         self._model = NodeMapModel(session)
+        self._cards = Cards(self._model)
 
     def compose(self) -> ComposeResult:
         yield NodeMap(self._model, id="map")
@@ -58,10 +60,8 @@ class NodeMapPane(Vertical):
         node_map.update()
         cells, is_low = max(1, node_map.size.width), self.size.height < _LOW
         legend = min(1 if is_low else _LEGEND, self._model.legend_lines(cells))
-        # Not the present form: whether the nodes have room for words must not depend on the description below them.
-        is_told = self._model.layout(cells, self.size.height - legend).form in (Form.CARD, Form.LINE)
         self.query_one(Legend).update(legend)
-        self._describe(is_shown=not is_low and not is_told)
+        self._describe(0 if is_low else self._described_lines(cells, self.size.height - legend))
         set_title(self, self._model.title(self.size.width, node_map.layout_now))
 
     def wish(self, width: int, height: int) -> Wish:
@@ -86,11 +86,25 @@ class NodeMapPane(Vertical):
         least = min(lines, model.layout(cells, 2).height(count) + of_cells)
         return Wish(least, lines, lines + rows * can_grow, rows if can_grow else 1)
 
-    def _describe(self, *, is_shown: bool) -> None:
+    def _described_lines(self, cells: int, room: int) -> int:
+        """Return the lines for the node under the cursor below the nodes: those that are left, or one.
+
+        Nodes in words describe themselves. Whether there is room for words must not depend on the description.
+        """
+        if self._model.layout(cells, room).form in (Form.CARD, Form.LINE):
+            return 0
+        return max(1, room - self._model.layout(cells, room - 1).height(len(self._model.nodes)))
+
+    def _describe(self, lines: int) -> None:
+        """Say in so many lines what the node under the cursor is and does, or how the nodes of a cell are."""
         described, node_map = self.query_one("#described", LinesView), self.query_one(NodeMap)
-        described.display = is_shown
-        text = self._model.description(node_map.cursor, node_map.layout_now.nodes)
-        described.show([cut(text, self.size.width)])
+        described.display = lines > 0
+        if lines:
+            described.styles.height = lines
+            index, count, cells = node_map.cursor, node_map.layout_now.nodes, self.size.width
+            is_node = count == 1 and index < len(self._model.nodes)
+            more = self._cards.below(index, cells, lines - 1) if is_node and lines > 1 else []
+            described.show([cut(self._model.description(index, cells, count), cells), *more])
 
     def show_all(self) -> bool:
         """Dim no nodes any more, else leave a zoom; return whether there was one of them."""

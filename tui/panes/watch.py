@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.blocks import Block
 
 HELP = (
     "Jobs stand at the top, the worst first, with phases, end and problems. "
@@ -61,7 +62,7 @@ HELP = (
 ) + HOW_ESTIMATED
 
 _HINTS = {
-    "strip": (("jobs.up jobs.down", "job in focus"), ("jobs.open", "open the job")),
+    "strip": (("jobs.up jobs.down", "job in focus"), ("pane.zoom", "all jobs"), ("jobs.open", "open the job")),
     "map": (("map.lens", "lens"), ("map.open", "open the node")),
     "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
     "attention": (("choices.open", "go there"), ("row.mark", "mark all of it")),
@@ -140,7 +141,7 @@ class Watch(View):
         self._map.recall(values)
 
     def on_mount(self) -> None:
-        self.query_one("#recent").border_title = "Events"
+        self.query_one("#recent").border_title = "Events, newest first"
 
     def update(self) -> None:
         """Update the panes, and divide the room anew if what they show needs it."""
@@ -173,7 +174,7 @@ class Watch(View):
 
     def _events_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
         lines = self._events.count + 2
-        return Wish(4, min(lines, 8), lines) if self._lists.name_shown != EVENTS_TAB else None
+        return Wish(3, min(lines, 8), lines) if self._lists.name_shown != EVENTS_TAB else None
 
     def _about_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
         return Wish(10, 24, 36)
@@ -200,7 +201,7 @@ class Watch(View):
         recent.show(brief_lines(self._events, keys, recent.size.width))
 
     def _update_details(self) -> None:
-        """Show the details of the item under the cursor, on a wide screen."""
+        """Show the details of the item under the cursor, else of the job in focus, on a wide screen."""
         about = self.query_one("#about", LinesView)
         if not about.region.height:
             return
@@ -209,13 +210,16 @@ class Watch(View):
         model = self._models.get(subject.kind) if subject is not None else None
         if isinstance(focused, Table):
             model = focused.model
-        blocks = []
-        if model is not None and subject is not None:
-            model.update()
-            key = subject.key if isinstance(subject.key, int) else model.row_of(subject.key)
-            blocks = [] if key is None else list(model.details(key))
+        blocks = [] if model is None or subject is None else self._details_of(model, subject.key)
+        blocks = blocks or self._details_of(self._models["job"], self._session.job_id)
         set_title(about, "Details")
         about.show(block_lines(blocks, max(10, about.size.width - 1)))
+
+    @staticmethod
+    def _details_of(model: RowsModel, item: int | str) -> Sequence[Block]:
+        model.update()
+        key = item if isinstance(item, int) else model.row_of(item)
+        return [] if key is None else model.details(key)
 
     def on_side_pane_resized(self) -> None:
         """Draw events and details anew for the sizes that their panes have now."""

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.scenario.record import with_settings
+from engine.specs.commands import CreateJob, CreatePool
 from engine.views.attention.expectations import broken_expectations, foreseen
 from engine.views.results.document import given_by_hand, recorded
 from tui.saving.targets import FileLines, TargetError
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_TOLD = 2  # broken expectations
 _UNSAFE = re.compile(r"[^\w.-]+")
+NEW_EMPTY = "New, empty"
+"""The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
 
 
 def broken_note(simulation: Simulation, at_end: Sequence[Outcome] = ()) -> str:
@@ -55,18 +59,31 @@ class Recorder:
     def proposal(self, directory: Path | None = None) -> Path:
         """Return a file name that is not taken yet."""
         scenario = self._simulation.scenario
-        stem = _UNSAFE.sub("-", scenario.name).strip("-") or "scenario"
+        name, suffix = (self._first_created(), "") if self._is_unnamed else (scenario.name, "-session")
+        stem = _UNSAFE.sub("-", name).strip("-") or "scenario"
         stem += f"-variant-{scenario.variant.number}" if scenario.variant is not None else ""
         parent = directory or self._directory or Path()
-        candidates = (parent / f"{stem}-session{number or ''}.yaml" for number in range(10_000))
+        candidates = (parent / f"{stem}{suffix}{number or ''}.yaml" for number in range(10_000))
         return next(path for path in candidates if not path.exists())
 
     def save(self, path: Path) -> None:
         """Write the whole session as a scenario. Raises TargetError, and then writes nothing."""
+        text = self._text(self._simulation)
+        if self._is_unnamed:
+            text = with_settings(text, {"scenario": path.stem})
         with FileLines(path) as target:
-            target.write(self._text(self._simulation).splitlines())
+            target.write(text.splitlines())
             target.keep()
         self._saved = given_by_hand(self._simulation)
+
+    @property
+    def _is_unnamed(self) -> bool:
+        return self._simulation.scenario.source.path == NEW_EMPTY
+
+    def _first_created(self) -> str:
+        """Return the id of the first job that was created by hand, else of the first pool; empty if there is none."""
+        given = [command for _, command in given_by_hand(self._simulation)]
+        return next((each.id for kind in (CreateJob, CreatePool) for each in given if isinstance(each, kind)), "")
 
     def rescue(self) -> str:
         """Save the session where there is room, unless it is saved already; return a report, empty if it was."""

@@ -62,11 +62,15 @@ class Target(ABC):
 
 
 class LinesTarget(Target):
-    """A target of text lines."""
+    """A target of text lines, or of the bytes of another kind of file."""
 
-    @abstractmethod
     def write(self, lines: Iterable[str]) -> None:
         """Append ``lines``, each with a newline. Raises TargetError."""
+        self.write_bytes(_encoded(lines))
+
+    @abstractmethod
+    def write_bytes(self, pieces: Iterable[bytes]) -> None:
+        """Append ``pieces`` as they are. Raises TargetError."""
 
 
 class FileLines(LinesTarget):
@@ -84,21 +88,10 @@ class FileLines(LinesTarget):
         except OSError as error:
             raise TargetError(path, reason_of(error), before_run=True) from None
 
-    def write(self, lines: Iterable[str]) -> None:
-        """Append ``lines`` to the partial file. Raises TargetError."""
+    def write_bytes(self, pieces: Iterable[bytes]) -> None:
+        """Append ``pieces`` to the partial file. Raises TargetError."""
         try:
-            self._stream.writelines(_encoded(lines))
-        except OSError as error:
-            raise TargetError(self.path, reason_of(error)) from None
-
-    def write_text(self, text: str) -> None:
-        """Append ``text`` as it is. Raises TargetError."""
-        self.write_bytes(text.encode())
-
-    def write_bytes(self, content: bytes) -> None:
-        """Append ``content``. Raises TargetError."""
-        try:
-            self._stream.write(content)
+            self._stream.writelines(pieces)
         except OSError as error:
             raise TargetError(self.path, reason_of(error)) from None
 
@@ -152,7 +145,7 @@ class NewLines(FileLines):
 def write_new(path: Path, text: str) -> None:
     """Write a file that does not exist yet. Raises TargetError."""
     with NewLines(path) as target:
-        target.write_text(text)
+        target.write_bytes([text.encode()])
         target.keep()
 
 
@@ -167,12 +160,12 @@ class StreamLines(LinesTarget):
         self._stream = stream
         self._has_reader = True
 
-    def write(self, lines: Iterable[str]) -> None:
-        """Send ``lines`` to the reader, if it is still there. Raises TargetError."""
+    def write_bytes(self, pieces: Iterable[bytes]) -> None:
+        """Send ``pieces`` to the reader, if it is still there. Raises TargetError."""
         if not self._has_reader:
             return
         try:
-            self._stream.writelines(_encoded(lines))
+            self._stream.writelines(pieces)
             self._stream.flush()
         except BrokenPipeError:
             self._has_reader = False

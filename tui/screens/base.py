@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.geometry import Region
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
@@ -55,6 +56,7 @@ class ViewScreen(Screen[None]):
         self.session = session
         self.recorder = recorder
         self.is_left = False
+        self._is_switching = False
         self.settings = settings
         self.keymap = Keymap(settings.keys)
         self.playback = Playback(
@@ -163,6 +165,20 @@ class ViewScreen(Screen[None]):
         self.remember_views()
 
     # -- updates -------------------------------------------------------------------------------------------------
+
+    def draw_once_updated(self) -> None:
+        """Draw a view that has been switched to only when it has been laid out and updated for its size."""
+        self._is_switching = True
+        self.call_after_refresh(self._draw_view)
+
+    def _draw_view(self) -> None:
+        self._is_switching = False
+        self.view.refresh(Region(0, 0, 1, 1))  # draws all that has changed
+
+    def _compositor_refresh(self) -> None:
+        """Draw as Textual does, but not right after a layout of another view."""
+        if not self._is_switching:
+            super()._compositor_refresh()
 
     def update(self) -> None:
         """Bring everything on the screen up to date, unless another run is shown already."""

@@ -17,7 +17,7 @@ from tui.saving.targets import TargetError
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.actions.action_search import FoundAction
 from tui.viewmodels.actions.consequences import PAST
-from tui.viewmodels.actions.menu import CREATING, Action, action_for_new, actions_for
+from tui.viewmodels.actions.menu import CREATING, Action, action_for_new, grouped_actions
 from tui.viewmodels.actions.targets import gone_note
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
@@ -27,7 +27,7 @@ from tui.viewmodels.text.format import counted
 from tui.viewmodels.text.styled import ItemRef, Kind, Role, Span, line
 from tui.widgets.messages import CreateItem, OfferActions, ShowView, StudyFormula, say
 from tui.widgets.node_map import NodeMap
-from tui.widgets.prompt import Prompt
+from tui.widgets.prompt import AnswerError, Prompt
 from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
 
@@ -139,11 +139,11 @@ class CommandKeys(TimeKeys):
         self.offer_actions(message.subjects)
 
     def offer_actions(self, subjects: Sequence[ItemRef]) -> None:
-        """Open the dialog with the actions that are possible on these subjects, all of one kind."""
+        """Open the dialog with the actions on these subjects, all of one kind, and on their pool and job."""
         self.playback.pause()
         subjects = subjects or [ACCOUNT_ITEM]  # of an empty run there is nothing else
-        actions = actions_for(self.session, subjects)
-        if not actions:
+        groups = grouped_actions(self.session, subjects)
+        if not groups:
             say(self, gone_note(self.session, subjects[0]) or "There is nothing here to act on.")
             return
         kind = subjects[0].kind
@@ -153,7 +153,7 @@ class CommandKeys(TimeKeys):
             target = f"job {subjects[0].key}"
         if kind == "account":
             target = "the account"
-        self.app.push_screen(ActionSheet(self.session, f"Act on {target}", actions, self.action_branch), self._answered)
+        self.app.push_screen(ActionSheet(self.session, f"Act on {target}", groups, self.action_branch), self._answered)
 
     def action_new(self) -> None:
         """Create what the list that is shown holds; from another view offer everything that can be created."""
@@ -218,6 +218,7 @@ class CommandKeys(TimeKeys):
         """Give confirmed commands to the service, and report its answers."""
         if not commands:
             return
+        self.bookmarks.keep_untouched()
         with self.playback.guard():
             errors = self.session.simulation.submit_all(commands)
             pairs = list(zip(commands, errors, strict=True))
@@ -251,10 +252,11 @@ class CommandKeys(TimeKeys):
             say(self, f"{first.NAME} accepted, nothing changes. {what(log.row(log.count - 1))}")
         elif accepted:
             many = f"{accepted:,} × " if count > 1 else ""
-            say(self, f"{many}{first.NAME} accepted. R saves it as a scenario; , then b branches from just before it.")
+            say(self, f"{many}{first.NAME} accepted. c compares with the run without it; R saves it as a scenario.")
         if refused:
             lines = refusal_lines(refused)
-            say(self, f"{first.NAME} {lines[0]}" if len(lines) == 1 else "\n".join((first.NAME, *lines)), "error")
+            one = f"{first.NAME} {lines[0].removeprefix(f'{first.NAME} ')}"
+            say(self, one if len(lines) == 1 else "\n".join((first.NAME, *lines)), "error")
 
     # -- the record ----------------------------------------------------------------------------------------------
 
@@ -274,8 +276,7 @@ class CommandKeys(TimeKeys):
         try:
             self.recorder.save(path)
         except TargetError as error:
-            say(self, str(error), "error")
-        else:
-            note = broken_note(self.session.simulation, self.session.ahead.expectations)
-            replays = f"saved {path}; batchdeck run {path} replays it"
-            say(self, f"{replays}. {note}" if note else replays, "warning" if note else "information")
+            raise AnswerError(f"{error}.") from None
+        note = broken_note(self.session.simulation, self.session.ahead.expectations)
+        replays = f"saved {path}; batchdeck run {path} replays it"
+        say(self, f"{replays}. {note}" if note else replays, "warning" if note else "information")

@@ -33,9 +33,8 @@ class TimelineDrawing:
         return self.rows > _MOST_ROWS
 
     def start(self, name: str) -> None:
-        """Draw into a file, in a worker."""
-        done, again = f"drew {self.rows:,} rows in", "e asks for another name"
-        write_in_slices(self._grid, self._playback, name, self._portions, done=done, again=again)
+        """Draw into a file, in a worker. Raises AnswerError if it cannot be created."""
+        write_in_slices(self._grid, self._playback, name, self._portions, done=f"drew {self.rows:,} rows in")
 
     def _portions(self, paint: Paint) -> Iterator[list[str]]:
         next_progress_s, written = time.perf_counter() + _PROGRESS_S, 0

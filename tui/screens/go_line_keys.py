@@ -41,9 +41,10 @@ from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.items import focus_on
 from tui.viewmodels.sheets.storage import blob_lines
 from tui.viewmodels.sheets.warnings import warning_lines
+from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import CreateItem, ShowSheet, say
-from tui.widgets.prompt import Prompt
+from tui.widgets.prompt import AnswerError, Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +68,7 @@ class GoLineKeys(SearchKeys):
         self.query_one(Prompt).offer(line_hint(text, offered), offered)
 
     def go_to(self, text: str) -> None:
-        """Carry out a line."""
+        """Carry out a line. Raises AnswerError."""
         text = written_out(self.session, text.strip())
         verb, _, rest = text.partition(" ")
         rest = rest.strip()
@@ -118,16 +119,14 @@ class GoLineKeys(SearchKeys):
         """Open the form that creates something."""
         known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
         if known is None and what:
-            say(self, f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}", "warning")
-        else:
-            self.post_message(CreateItem(known or ""))
+            raise AnswerError(f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}")
+        self.post_message(CreateItem(known or ""))
 
     def _arrange(self, verb: str, rest: str) -> None:
         """Arrange the list that is shown."""
         page = self.list_page
         if page is None:
-            say(self, f"{verb} arranges a list: views 2 to 7, 9 and 0.", "warning")
-            return
+            raise AnswerError(f"{verb} arranges a list: views 2 to 7, 9 and 0.")
         model, wrong = page.model, ""
         if verb == "only" and rest == "failed":
             model.only_failed = True
@@ -143,10 +142,10 @@ class GoLineKeys(SearchKeys):
             wrong = next(iter(unknown), "" if asked else rest)
         else:
             wrong = rest
-        known = [name.lower() for name in model.column_names if name] if verb in ("sort", "columns") else ["failed"]
-        if wrong:
-            say(self, f"{verb} {quoted(wrong)} is not known{did_you_mean(wrong, known) or '.'}", "warning")
         self.update()
+        if wrong:
+            known = [name.lower() for name in model.column_names if name] if verb in ("sort", "columns") else ["failed"]
+            raise AnswerError(f"{verb} {quoted(wrong)} is not known{did_you_mean(wrong, known) or '.'}")
 
     def _go_to_id(self, identity: str) -> None:
         found = find(self.session, identity)
@@ -154,9 +153,11 @@ class GoLineKeys(SearchKeys):
         if not is_exact and identity.upper() in rulebook.rules():
             self._show_rule(identity)
             return
-        if found is None:
-            say(self, not_found(self.session, identity, self.keymap.shown("palette")), "warning")
+        if not is_exact and fmt.names_moment(identity) and (found is None or not identity.isdecimal()):
+            self.go_to_time(identity)
             return
+        if found is None:
+            raise AnswerError(not_found(self.session, identity, self.keymap.shown("palette")))
         subject = found.model.subject_of(found.key)
         if subject is not None:
             focus_on(self.session, subject)
@@ -197,6 +198,5 @@ class GoLineKeys(SearchKeys):
         """Show a rule, or all rules of a chapter."""
         part = rulebook.find(name)
         if part is None:
-            say(self, f"No rule is called {quoted(name)}; the nearest is {rulebook.nearest(name)}.", "warning")
-        else:
-            self.app.push_screen(RuleSheet([part]))
+            raise AnswerError(f"No rule is called {quoted(name)}; the nearest is {rulebook.nearest(name)}.")
+        self.app.push_screen(RuleSheet([part]))

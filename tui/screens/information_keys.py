@@ -12,6 +12,7 @@ from tui.dialogs.help import HelpScreen, entries_here, entries_of
 from tui.dialogs.sheet import Sheet
 from tui.dialogs.why import Why, WhyActions
 from tui.panes.attention import Attention
+from tui.panes.detail_page import DetailPage
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Watch
 from tui.screens.time_keys import TimeKeys
@@ -58,6 +59,8 @@ class InformationKeys(TimeKeys):
             subject = view.query_one(Attention).worst or subject
         if asked_as in ("nodes", "pools") and (subject is None or subject.kind == "job"):
             subject = ItemRef("pool", self.session.pool_id)
+        if isinstance(view, DetailPage):
+            subject = view.asked
         when_ms = self.session.now_ms
         if isinstance(view, Timeline):
             subject, asked_as = view.asked or subject, view.asked_as

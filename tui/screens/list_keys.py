@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from engine.views.rest.lookup import event_lines
 from tui.dialogs.columns import ColumnChooser
 from tui.dialogs.sheet import details_sheet
 from tui.panes.detail_page import DetailPage
@@ -21,9 +22,10 @@ from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.lists.rows import as_csv
 from tui.viewmodels.properties.resources import rdp_file
 from tui.viewmodels.session.items import as_json, rest_body
+from tui.viewmodels.text.format import counted
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import say
-from tui.widgets.prompt import Prompt
+from tui.widgets.prompt import AnswerError, Prompt
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -215,15 +217,19 @@ class ListKeys(SearchKeys):
         elif page.model.count > _MOST_EXPORTED:
             say(self, f"{page.model.count:,} rows are too many to write at once; / filters them.", "warning")
         else:
-            noun = "row" if page.model.count == 1 else "rows"
-            label = f"write {page.model.count:,} {noun} as CSV to (a report of the run: .html or .md)"
-            self.ask(label, lambda name: self._write_csv(page, name), text=f"{page.id}.csv")
+            others = ".jsonl: the event log" if self._events is not None else ".html: a report"
+            label = f"write {counted(page.model.count, 'row')} to a .csv file ({others})"
+            self.ask(label, lambda name: self._write_list(page, name), text=f"{page.id}.csv")
 
-    def _write_csv(self, page: ListPage, name: str) -> None:
+    def _write_list(self, page: ListPage, name: str) -> None:
+        """Write the rows of a list, all events, or a report, as the name of the file says."""
         if is_report(name):
             self.write_report(name)
-            return
-        self._write(name, as_csv(page.model), f"{page.model.count:,} rows")
+        elif name.strip().lower().endswith(".jsonl") and isinstance(page.model, EventsModel):
+            lines = [f"{each}\n" for each in event_lines(self.session.simulation)]
+            self._write(name, "".join(lines), counted(len(lines), "event"))
+        else:
+            self._write(name, as_csv(page.model), counted(page.model.count, "row"))
 
     def _export_rdp_file(self, node: int) -> None:
         """Ask for a file to write the node's RDP file to (NOP-10)."""
@@ -239,6 +245,5 @@ class ListKeys(SearchKeys):
         try:
             write_new(path, text)
         except TargetError as error:
-            say(self, f"{error}; e asks for another name.", "error")
-        else:
-            say(self, f"wrote {written} to {path}")
+            raise AnswerError(f"{error}.") from None
+        say(self, f"wrote {written} to {path}")

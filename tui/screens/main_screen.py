@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
     """One simulation on the screen."""
 
+    AUTO_FOCUS = ""  # the view focuses its first pane itself
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (24, "-short"), (36, "-tall")]  # noqa: RUF012  # as Textual declares it
 
@@ -50,16 +51,36 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
         self._at_ms = at_ms
         self._plays = plays
         self._first_view = view
+        self._is_complete = False  # True from the first frame on
 
     def on_mount(self) -> None:
         if self._first_view in VIEW_NAMES:
             self.show_view(self._first_view)
         self.view.focus_first()
-        self.call_after_refresh(self.update)
+        # Before the application has started, Textual calls back without a layout.
+        self.app.call_later(self.call_after_refresh, self._begin)
+
+    def _begin(self) -> None:
+        """Go to the first moment, now that panes have sizes, and show the first frame when they are filled."""
         if self._at_ms:
-            self.call_after_refresh(self.playback.seek, self._at_ms, self.playback.play if self._plays else None)
-        elif self._plays and not self.session.is_over:
-            self.call_after_refresh(self.playback.play)
+            self.playback.seek(self._at_ms, self.playback.play if self._plays else None)
+        else:
+            self.update()
+            if self._plays and not self.session.is_over:
+                self.playback.play()
+        self.call_after_refresh(self._show_first_frame)
+
+    def _show_first_frame(self) -> None:
+        self._is_complete = True
+        self.refresh()
+
+    def _compositor_refresh(self) -> None:
+        """Write what has changed to the terminal, but no frame before the first complete one.
+
+        Textual lays out a screen several times before all panes have their sizes, and would show each step.
+        """
+        if self._is_complete:
+            super()._compositor_refresh()
 
     def on_unmount(self) -> None:
         self.playback.pause()

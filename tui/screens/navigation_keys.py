@@ -132,6 +132,7 @@ class NavigationKeys(StudyKeys):
         if page is not None:
             page.build(switcher)
         switcher.current = name
+        self.draw_once_updated()
         if self._jumps_when_left.get(name) != jumps:
             self.view.update()  # it is drawn before it is shown, and its rows may not exist any more
         self.view.focus_first()

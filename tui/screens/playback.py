@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import Line
 
-_IDLE_SHARE = 9  # a view is drawn again after nine times as long as drawing took: a tenth of the time is drawing
+# A view is updated again after nineteen times as long as that took. Textual draws about as long: a tenth of the time.
+_IDLE_SHARE = 19
 _QUIET_S = 10  # wall seconds without an event that are worth a notification
 _BETWEEN_NOTICES_S = 1.0
 _SEARCH_SLICE_S = 0.02
@@ -118,6 +119,7 @@ class Playback:
 
     async def _play(self) -> None:
         self._notices.skip()
+        self._next_update_s = 0.0
         with self.guard():
             await self.pacer.play()
 
@@ -151,13 +153,17 @@ class Playback:
         """Update the screen after time has advanced, unless drawing takes too large a share of the time."""
         if not self._screen.is_running:
             return
+        self._session.is_playing = self.pacer.playing
         if not self.pacer.is_seeking:
             self._notify_of_news()
         began_s = time.perf_counter()
-        if self.pacer.is_seeking or (self.pacer.playing and began_s < self._next_update_s):
+        if self.pacer.is_seeking:
             self._session.update()
             self._update_header()
             return
+        if self.pacer.playing and began_s < self._next_update_s:
+            self._session.update()
+            return  # the clock waits for the panes: a frame shows one moment
         self._update()
         ended_s = time.perf_counter()
         self._next_update_s = ended_s + _IDLE_SHARE * (ended_s - began_s)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui.screens.writing import write_in_slices
 from tui.viewmodels.frame.report_file import report_lines
-from tui.widgets.messages import say
+from tui.widgets.prompt import AnswerError
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -24,9 +24,8 @@ def is_report(name: str) -> bool:
 
 
 def start_report(screen: Screen[None], session: Session, playback: Playback, name: str) -> None:
-    """Write a report up to the moment that is shown, in a worker."""
+    """Write a report up to the moment that is shown, in a worker. Raises AnswerError if the file cannot be one."""
     if not is_report(name):
-        say(screen, "report needs a file that ends in .html or .md", "error")
-        return
+        raise AnswerError("The file of a report must end in .html or .md.")
     lines = partial(report_lines, session, is_html=name.strip().lower().endswith(_HTML))
-    write_in_slices(screen, playback, name, lines, done="wrote the report to", again=":report asks for another name")
+    write_in_slices(screen, playback, name, lines, done="wrote the report to")

@@ -13,10 +13,12 @@ from engine.studies.variants import chosen_again
 from tui.dialogs.picker import Pick, Picker
 from tui.dialogs.scenarios import ScenarioPicker
 from tui.dialogs.sheet import Sheet
+from tui.saving.recorder import NEW_EMPTY
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.frame.variant import reloaded_note
-from tui.viewmodels.sheets.scenarios import EMPTY_TEXT, NEW_EMPTY, problem_lines
+from tui.viewmodels.sheets.scenarios import EMPTY_TEXT, problem_lines
 from tui.widgets.messages import OfferRestart, ShowRun, say
+from tui.widgets.prompt import AnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,12 +64,11 @@ class ScenarioKeys(TimeKeys):
         self._leave_for(lambda: self.post_message(ShowRun(Simulation(scenario, seed=seed))))
 
     def take_seed(self, text: str) -> None:
-        """Run with the seed that was typed; without one, with the next one."""
+        """Run with the seed that was typed; without one, with the next one. Raises AnswerError."""
         text = text.strip()
-        if text.lstrip("-").isdecimal() or not text:
-            self.run_with_seed(int(text) if text else self.session.simulation.seed + 1)
-        else:
-            say(self, f"{quoted(text)} is not a seed: must be a whole number.", "error")
+        if text and not text.lstrip("-").isdecimal():
+            raise AnswerError(f"{quoted(text)} is not a seed: must be a whole number.")
+        self.run_with_seed(int(text) if text else self.session.simulation.seed + 1)
 
     def action_reload(self) -> None:
         """Read the file of the scenario again, and go to this moment of its run."""

@@ -19,6 +19,7 @@ from tui.viewmodels.study.model import Studies, StudyModel, without_variant
 from tui.viewmodels.study.request import StudyRequest, first_request, parse_request, plan
 from tui.viewmodels.study.words import end_note, short_progress
 from tui.widgets.messages import ShowRun, StudyFormula, StudyNews, say
+from tui.widgets.prompt import AnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ class StudyKeys(ScenarioKeys):
             self.take_study("")
 
     def take_study(self, text: str) -> None:
-        """Begin the study with the options in a line; without any, do as the key does."""
+        """Begin the study with the options in a line; without any, do as the key does. Raises AnswerError."""
         scenario = without_variant(self.session.simulation.scenario)
         shown = self.studies.shown
         if not text.strip() and shown is not None and shown.is_of(scenario):
@@ -68,6 +69,8 @@ class StudyKeys(ScenarioKeys):
             problems = error.problems
             self.app.push_screen(Sheet("Nothing is studied", lambda cells: problem_lines(problems, cells)))
         except ValueError as error:
+            if text.strip():
+                raise AnswerError(str(error)) from None
             say(self, str(error), "error")
 
     def _last_request(self, scenario: Scenario) -> StudyRequest:

@@ -15,6 +15,7 @@ from tui.viewmodels.events.bookmarks import Bookmarks
 from tui.viewmodels.events.compare import compare_lines
 from tui.viewmodels.text import format as fmt
 from tui.widgets.messages import GoToFailure, GoToTime, say
+from tui.widgets.prompt import AnswerError
 
 if TYPE_CHECKING:
     from tui.saving.recorder import Recorder
@@ -88,7 +89,7 @@ class TimeKeys(ViewScreen):
         self.playback.seek_end()
 
     def go_to_time(self, text: str) -> None:
-        """Go to the moment that was typed."""
+        """Go to the moment that was typed. Raises AnswerError."""
         session, simulation = self.session, self.session.simulation
         match text.strip():
             case "end":
@@ -101,14 +102,15 @@ class TimeKeys(ViewScreen):
                         typed, simulation.scenario.start, simulation.now_ms, session.last_known_ms
                     )
                 except ValueError as error:
-                    say(self, str(error), "error")
-                else:
-                    self.playback.seek(when_ms, partial(self._say_if_short_of, when_ms))
+                    raise AnswerError(str(error)) from None
+                self.playback.seek(max(0, when_ms), partial(self._say_if_outside, when_ms))
 
-    def _say_if_short_of(self, when_ms: int) -> None:
-        """Say that the run has ended if it did so before the moment that was asked for."""
+    def _say_if_outside(self, when_ms: int) -> None:
+        """Say that the run has no such moment if it begins later or has ended before."""
         session = self.session
-        if session.is_over and session.now_ms < when_ms:
+        if when_ms < 0:
+            say(self, f"The run begins here, at {session.clock(0)}: nothing happens earlier.")
+        elif session.is_over and session.now_ms < when_ms:
             say(self, f"The run ends here, at {session.clock(session.now_ms)}: nothing happens later.")
 
     # -- speed ---------------------------------------------------------------------------------------------------
@@ -141,15 +143,14 @@ class TimeKeys(ViewScreen):
         self.update_header()
 
     def take_speed(self, text: str) -> None:
-        """Take the speed that was typed."""
+        """Take the speed that was typed. Raises AnswerError."""
         try:
             speed = float(text.strip().lower().lstrip("x").replace("max", "0"))
         except ValueError:
             speed = -1
-        if 0 <= speed <= FASTEST:
-            self.action_set_speed(speed)
-        else:
-            say(self, f"{quoted(text)} is not a speed: must be a number, or max", "error")
+        if not 0 <= speed <= FASTEST:
+            raise AnswerError(f"{quoted(text)} is not a speed: must be a number, or max.")
+        self.action_set_speed(speed)
 
     # -- branches and bookmarks ----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from tui.saving.targets import NewLines, TargetError
 from tui.viewmodels.timeline.svg import Paint
 from tui.widgets import palette
 from tui.widgets.messages import say
+from tui.widgets.prompt import AnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,9 +29,10 @@ def write_in_slices(
     portions: Callable[[Paint], Iterable[Sequence[str]]],
     *,
     done: str,
-    again: str,
 ) -> None:
     """Write a file in a worker: whole or not at all, and never over another one.
+
+    Raises AnswerError if the file exists already or cannot be created.
 
     Args:
         widget: Says what has become of the file.
@@ -38,21 +40,24 @@ def write_in_slices(
         name: The path as it was typed.
         portions: Returns the lines in portions, for the colours of the present theme.
         done: Words before the path of the finished file, such as "wrote the report to".
-        again: The way to another name, such as "e asks for another name".
     """
     playback.pause()
     path, theme, moment = Path(name.strip()), widget.app.theme, playback.moment
     paint = Paint(palette.ground(theme), palette.colours(theme), palette.on_colours(theme))
+    try:
+        target = NewLines(path)
+    except TargetError as error:
+        raise AnswerError(f"{error}.") from None
 
     async def write() -> None:
         try:
-            with NewLines(path) as target:
+            with target:
                 if not await _write_lines(target, portions(paint), playback, moment):
                     say(widget, f"{path} was not written: simulated time has moved.", "warning")
                     return
                 target.keep()
         except TargetError as error:
-            say(widget, f"{error}; {again}.", "error")
+            say(widget, f"{error}.", "error")
         else:
             say(widget, f"{done} {path}")
 

@@ -85,7 +85,7 @@ KEYS: dict[str, KeyHelp] = {
     "go.back": KeyHelp("After enter or g, to where you were.", "previous history"),
     "go.forward": KeyHelp("After going back.", "next history"),
     "go.jump": KeyHelp("Faster than tab with many panes.", "bookmark pane"),
-    "go.line": KeyHelp("For a known id or word: risk, n117, events, time end.", "command type id time speed columns"),
+    "go.line": KeyHelp("For a known id or word: risk, n117, events, 10:42.", "command type id time speed columns"),
     "row.links": KeyHelp("For what belongs to the row.", "related link pool node"),
     "focus.job": KeyHelp("The views from 5 to 8 show this job.", "select switch another"),
     "focus.pool": KeyHelp("The nodes of this pool are shown.", "select switch another"),

@@ -64,8 +64,8 @@ class Legend(CursorView):
         return next(iter(self.subjects), None)
 
     def update(self, most_lines: int) -> None:
-        """Bring the entries up to date; more than ``most_lines`` lines are scrolled."""
-        entries = laid_out(self._model.counts(), self._model.session.glyphs, max(1, self.size.width))
+        """Bring the entries up to date; of more than ``most_lines`` lines the rest is counted, and scrolled to."""
+        entries = laid_out(self._model.counts(), self._model.session.glyphs, max(1, self.size.width), most_lines)
         lines = entries[-1].line + 1 if entries else 0
         height = min(lines, most_lines)
         if self.styles.height is None or self.styles.height.value != height:
@@ -78,7 +78,9 @@ class Legend(CursorView):
 
     def render_line(self, y: int) -> Strip:
         cursor = self.entry.glyph if self.has_focus and self.entry is not None else None
-        return strip_of(self, legend_line(self._entries, y + self.top_line, cursor=cursor, only=self._model.only))
+        is_last = not self.top_line and y + 1 == self.size.height
+        spans = legend_line(self._entries, y + self.top_line, cursor=cursor, only=self._model.only, is_last=is_last)
+        return strip_of(self, spans)
 
     def action_cursor(self, by: int) -> None:
         """Move the cursor to the next or previous entry."""

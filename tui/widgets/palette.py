@@ -24,7 +24,9 @@ _CATEGORIES = (
 )
 
 
-def _colours(categories: str, plain: str, dim: str, derived: str, key: str, off_text: str) -> dict[Role, str]:
+def _colours(
+    categories: str, plain: str, dim: str, derived: str, key: str, off_text: str, warning: str
+) -> dict[Role, str]:
     colours = dict(zip(_CATEGORIES, categories.split(), strict=True))
     return colours | {
         Role.OFF: off_text,  # as text; the fill is darker
@@ -33,6 +35,7 @@ def _colours(categories: str, plain: str, dim: str, derived: str, key: str, off_
         Role.DIM: dim,
         Role.DERIVED: derived,
         Role.KEY: key,
+        Role.WARNING: warning,
         Role.ALERT: colours[Role.FAILED],
         Role.CURSOR: plain,
     }
@@ -46,6 +49,7 @@ _COLOURS = {
         "#A9B8CC",
         "#8AB8FF",
         "#7388AB",
+        "#FF9650",
     ),
     LIGHT: _colours(
         "#5A5F78 #2A63E8 #946800 #B405C2 #087B4A #C8202F #613000 #B3B6BC #46106B",
@@ -54,6 +58,7 @@ _COLOURS = {
         "#3D4B5E",
         "#0B46C8",
         "#656A73",
+        "#B34A00",
     ),
     CONTRAST: _colours(
         "#D0D0D0 #7FBFFF #FFE000 #FFFFFF #66FFB3 #FF7A7A #FFB347 #8FA3C8 #B84DFF",
@@ -62,6 +67,7 @@ _COLOURS = {
         "#E0E0E0",
         "#9AD0FF",
         "#A9BBDD",
+        "#FF9A50",
     ),
 }
 # The terminal's own colours. Its background may be dark or light, so neither black nor white.
@@ -72,6 +78,7 @@ _COLOURS[ANSI] = _colours(
     "default",
     "bright_blue",
     "bright_black",
+    "bright_yellow",
 )
 _COLOURS[NO_COLOUR] = _COLOURS[CONTRAST]
 _GROUNDS = {
@@ -102,7 +109,7 @@ def _theme(name: str) -> Theme:
         surface=surface,
         panel=surface,
         error=colours[Role.FAILED],
-        warning=colours[Role.TRANSITION],
+        warning=colours[Role.WARNING],
         success=colours[Role.OK],
         dark=name != LIGHT,
         ansi=is_ansi,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os.path import commonprefix
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +13,7 @@ from textual.widgets import Input
 from tui.viewmodels.frame.header import hints
 from tui.viewmodels.text.styled import Role, Span, cut, width
 from tui.widgets.lines import LinesView
+from tui.widgets.messages import say
 from tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui.viewmodels.text.styled import Line
+
+
+class AnswerError(Exception):
+    """A typed text that cannot be used; the message is a sentence for the user."""
 
 
 class _PromptInput(TextField):
@@ -41,6 +47,7 @@ class Prompt(Vertical):
     def __init__(self) -> None:
         super().__init__(id="prompt")
         self.is_asking = False
+        self._label = ""
         self._on_answer: Callable[[str], None] | None = None
         self._on_typed: Callable[[str], None] | None = None
         self._on_cancel: Callable[[], None] | None = None
@@ -74,12 +81,14 @@ class Prompt(Vertical):
 
         Args:
             label: Shown ahead of the input.
-            on_answer: Called with the text when Enter is pressed.
+            on_answer: Called with the text when Enter is pressed. If it raises AnswerError, the message is shown and
+                the text can be changed.
             text: The text to begin with.
             on_typed: Called with the text after each change.
             on_cancel: Called when Escape is pressed.
         """
         self.is_asking = True
+        self._label = label
         self._on_answer, self._on_typed, self._on_cancel = on_answer, on_typed, on_cancel
         label_span = (Span(f" {label} ", Role.KEY, is_fill=True), Span(" "))
         lines = self.query_one("#hints", LinesView)
@@ -126,9 +135,15 @@ class Prompt(Vertical):
             self._on_typed(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close the input and report the answer."""
+        """Close the input and report the answer; open it again with a text that cannot be used."""
         event.stop()
-        on_answer = self._on_answer
+        label, on_answer, on_typed, on_cancel = self._label, self._on_answer, self._on_typed, self._on_cancel
         self._close()
-        if on_answer is not None:
+        if on_answer is None:
+            return
+        try:
             on_answer(event.value)
+        except AnswerError as error:
+            say(self, str(error), "error")
+            again = partial(self.ask, label, on_answer, text=event.value, on_typed=on_typed, on_cancel=on_cancel)
+            self.app.call_later(again)  # after the view has got the focus, which comes as late

@@ -13,14 +13,14 @@ from textual.message import Message
 
 from tui.playback.yielding import yielder_of
 from tui.viewmodels.lists.rows import AT_ONCE
-from tui.viewmodels.text.styled import Role, Span, fit, heading, wrapped
+from tui.viewmodels.text.styled import Role, Span, wrapped
 from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import GoToFailure
 from tui.widgets.redraw import ResizeFilter, set_line_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from textual import events
     from textual.strip import Strip
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _HEADER_LINES = 1
 _HEADER = -1  # the row number of the header
 _PROGRESS_S = 0.1
+_SLICE_S = 0.004  # of filtering and sorting
 _CHOICE_S = 0.3
 _MARGIN, _FRAME = 2, 2  # cells for pointer and mark, and of the frame
 
@@ -77,6 +78,8 @@ class Table(ResizeFilter, RowsView):
         self._was_moved = False  # or its row was opened, by the user
         self.follows = False
         self._shown: dict[int, Line] = {}  # by row number, as they were drawn last
+        self._cells: Mapping[int, Sequence[Span]] = {}  # likewise
+        self._drawn_with: tuple[list[tuple[int, int]], set[ItemRef]] = ([], set())  # columns and marks
         self._cursor_drawn = 0
         self._needs: tuple[object, list[int]] = (None, [])  # for which list and width, and cells by column
         self._choice: Timer | None = None  # runs while the user chooses the order of a long list
@@ -127,15 +130,24 @@ class Table(ResizeFilter, RowsView):
         self._show_rows()
 
     async def _arrange(self) -> None:
-        """Go on filtering and sorting in slices, and show the progress."""
-        next_progress_s = time.perf_counter()
-        while self.model.sort_some():
-            if time.perf_counter() >= next_progress_s:
-                next_progress_s = time.perf_counter() + _PROGRESS_S
+        """Go on filtering and sorting in slices, and show the progress: the first screenful as soon as it is there."""
+        next_progress_s, drawn = time.perf_counter(), 0
+        while self._arrange_slice():
+            if drawn < min(self.model.count, self.visible_lines) or time.perf_counter() >= next_progress_s:
+                next_progress_s, drawn = time.perf_counter() + _PROGRESS_S, self.model.count
+                self._show_rows()
                 self.post_message(self.Moved())
             await yielder_of(self).pause()
         self._show_rows()
         self.post_message(self.Moved())
+
+    def _arrange_slice(self) -> bool:
+        """Filter and sort for a few milliseconds. Return True if there is more to do."""
+        stop_s = time.perf_counter() + _SLICE_S
+        while self.model.sort_some():
+            if time.perf_counter() >= stop_s:
+                return True
+        return False
 
     def _show_rows(self) -> None:
         before = self._key
@@ -173,9 +185,20 @@ class Table(ResizeFilter, RowsView):
     def _draw_changes(self) -> None:
         places = [self._place(y) for y in range(self.size.height)]
         rows = {place: self.model.cells(self.model.key(place)) for place in places if 0 <= place < self.model.count}
-        self._measure(rows.values())
-        columns = self._columns
-        shown = {place: self._line(place, columns, rows.get(place)) for place in places}
+        same = {place for place, cells in rows.items() if self._cells.get(place) == cells}
+        self._cells = rows
+        if not self._measure(cells for place, cells in rows.items() if place not in same):
+            self._measure(rows.values())
+        columns, marks = self._columns, set(self.model.session.marks)
+        if (columns, marks) != self._drawn_with:
+            self._drawn_with = columns, marks
+            same.clear()
+        shown = {
+            place: self._shown[place]
+            if place in same and place in self._shown
+            else self._line(place, columns, rows.get(place))
+            for place in places
+        }
         changed = [place for place in places if self._shown.get(place) != shown[place]]
         self._shown = shown
         if len(changed) * 2 > len(places):
@@ -185,12 +208,17 @@ class Table(ResizeFilter, RowsView):
             self._draw(changed)
             self._draw_cursor()
 
-    def _measure(self, rows: Iterable[Sequence[Span]]) -> None:
-        """Note the longest text of each column. Columns do not become narrower while the same list is shown."""
+    def _measure(self, rows: Iterable[Sequence[Span]]) -> bool:
+        """Note the longest text of each column. Columns do not become narrower while the same list is shown.
+
+        Return False if another list or size is shown than when the other rows were measured.
+        """
         model = self.model
         asked = model, self.size, model.session.job_id, model.session.pool_id
-        known = self._needs[1] if self._needs[0] == asked else [0] * len(model.columns)
+        is_known = self._needs[0] == asked
+        known = self._needs[1] if is_known else [0] * len(model.columns)
         self._needs = asked, [max(needs) for needs in zip(known, *(map(_cells, row) for row in rows), strict=True)]
+        return is_known
 
     @property
     def natural_width(self) -> int:
@@ -277,7 +305,7 @@ class Table(ResizeFilter, RowsView):
             column = self.model.columns[index]
             is_sorted = bool(column.name) and column.name == self.model.sort_column
             arrow = (glyphs.down if self.model.is_descending else glyphs.up) if is_sorted else ""
-            text = fit(heading(column.name, cells_wide, arrow), cells_wide, right=column.is_right)
+            text = column.head(cells_wide, arrow)
             spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
         return spans
 

@@ -149,7 +149,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         """The lines of each curve of the pool: those that the rows leave."""
         if not self._has_band:
             return 0
-        return band_lines(len(BAND), self._left // 2)
+        return band_lines(len(BAND), self._left // 2 if self.model.has_jobs_below else self._left)
 
     @property
     def _left(self) -> int:

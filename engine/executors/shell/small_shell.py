@@ -20,7 +20,7 @@ from engine.base.units import SECOND_MS
 from engine.executors.shell.interpreter.interpreter import Interpreter
 from engine.executors.shell.language.cmd_reader import BATCH_FILES
 from engine.executors.shell.language.command_line import Program, parse
-from engine.executors.shell.language.grammar import read_script
+from engine.executors.shell.language.script import read_script
 from engine.executors.shell.language.syntax import (
     Arithmetic,
     Function,

@@ -16,6 +16,15 @@ _OF_JOB = PoolLifetimeOption.JOB
 
 UNDER_WAY = (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING)
 
+_ALLOWED = {
+    "disable": (_J.ACTIVE, _J.DISABLING, _J.DISABLED),
+    "enable": (_J.DISABLED,),
+    "terminate": UNDER_WAY,
+    "add": UNDER_WAY,
+    "update": (*UNDER_WAY, _J.TERMINATING),
+    "delete": tuple(state for state in _J if state is not _J.DELETING),
+}
+
 # JOB-19: the code for a job that is past what is asked of it.
 _CODES = {_J.COMPLETED: "JobCompleted", _J.TERMINATING: "JobBeingTerminated", _J.DELETING: "JobBeingDeleted"}
 
@@ -27,15 +36,7 @@ def command_verdict(command: str, state: JobState) -> BatchError | None:
     added and the job is terminated until it ends (JOB-19), while disabled too (JOB-13). It can always be deleted, once
     (JOB-16).
     """
-    allowed = {
-        "disable": (_J.ACTIVE, _J.DISABLING, _J.DISABLED),
-        "enable": (_J.DISABLED,),
-        "terminate": UNDER_WAY,
-        "add": UNDER_WAY,
-        "update": (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING, _J.TERMINATING),
-        "delete": tuple(state for state in _J if state is not _J.DELETING),
-    }[command]
-    if state in allowed:
+    if state in _ALLOWED[command]:
         return None
     return BatchError(_CODES.get(state, "OperationInvalidForCurrentState"), f"the job is {state.wire}")
 

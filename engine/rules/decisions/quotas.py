@@ -122,7 +122,7 @@ def _quota_limits(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> 
 
 def _reason(asked: int, cores: str, used: int, total: int) -> str:
     more = "more " if used else ""
-    return f"the pool asks for {asked:,} {more}{cores}; {used:,} of {total:,} are in use"
+    return f"the pool asked for {asked:,} {more}{cores}; {used:,} of {total:,} were in use"
 
 
 def _communication_limit(world: World, pool: Pool) -> list[Limit]:
@@ -162,8 +162,9 @@ def new_pool_verdict(world: World, spec: PoolSpec) -> BatchError | None:
         return refused[0].error(spec)
     if world.pools.find(spec.id) is not None:
         return BatchError("PoolExists", poolId=spec.id)
-    if sum(1 for _ in world.pools.present()) >= world.account.quotas.pools:
-        return BatchError("PoolQuotaReached")
+    present, limit = sum(1 for _ in world.pools.present()), world.account.quotas.pools
+    if present >= limit:
+        return BatchError("PoolQuotaReached", f"the quota is {limit:,}, and {present:,} exist")
     return None
 
 

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Start(NamedTuple):
-    """The start of a process: its planned end, and its launch and plan unless all its starts are alike."""
+    """The start of a process that is not plain: its planned end, its launch and its plan."""
 
     end_ms: int
-    launch: Launch | None = None
-    plan: Plan | None = None
+    launch: Launch
+    plan: Plan
 
     @property
     def is_open(self) -> bool:
         """True if the end is not known, so that there is no entry for it in the calendar."""
-        return self.plan is not None and self.plan.is_open
+        return self.plan.is_open
 
 
 def start_of(world: World, launch: Launch) -> Start:
@@ -47,7 +47,7 @@ def begin(world: World, process: Process, start: Start, job: int = NO_JOB) -> No
     A process that starts twice in one millisecond counts from the next one the second time, so that two processes that
     restart each other cannot keep the clock from going on (JM-14).
     """
-    if start.launch is None or start.plan is None or not start.plan.ran:
+    if not start.plan.ran:
         return
     text = world.executor.acts(start.launch)
     if text is None:

@@ -93,15 +93,14 @@ def _launch(
     )
 
 
-def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> Start:
-    """Start a preparation or release task on the node; return when its process will end."""
-    if hook.fixed is not None:
-        return Start(min(now_ms + hook.fixed.total_ms, world.latest_ms))
+def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> tuple[int, Start | None]:
+    """Start a preparation or release task on the node; return its planned end, and its start unless it is plain."""
     if hook.plain is not None:
-        plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
-        return Start(min(now_ms + plan.total_ms, world.latest_ms))
+        plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+        return min(now_ms + plan.total_ms, world.latest_ms), None
     launch = hook_launch(world, job, hook, node, run)
-    return acts.start_of(world, execution.begin(world, node, launch, Work(hook.spec, job, hook.task_id)))
+    start = acts.start_of(world, execution.begin(world, node, launch, Work(hook.spec, job, hook.task_id)))
+    return start.end_ms, start
 
 
 def end_after_wait(world: World, row: int, *, is_release: bool) -> None:

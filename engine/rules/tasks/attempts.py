@@ -13,7 +13,6 @@ from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.tasks import exit_options, retry_verdict
 from engine.rules.processes import acts, disk_space, execution, launches, plain_outputs, uploads
-from engine.rules.processes.acts import Start
 from engine.rules.processes.setup import Work
 from engine.state.acting import Process, ProcessKind
 from engine.state.columns import PAGE_BITS
@@ -74,19 +73,21 @@ def _start(world: World, task: int, node: int, instance: int, rule: str) -> None
         first = tasks.started[task] == NEVER_MS
         if profile.outputs is not None and not first:  # its directory may be there already (RETRY-12)
             _begin(world, task, node, profile)
-        end_ms = now_ms + (tasks.planned[task] if first else _plan_of_attempt(world, task, profile, 1).total_ms)
-        start = Start(min(end_ms, world.latest_ms))
+        length_ms = tasks.planned[task] if first else _plan_of_attempt(world, task, profile, 1).total_ms
+        start, end_ms = None, min(now_ms + length_ms, world.latest_ms)
     else:
         start = acts.start_of(world, _begin(world, task, node, profile))
-    tasks.start(now_ms, task, node, start.end_ms, rule)
+        end_ms = start.end_ms
+    tasks.start(now_ms, task, node, end_ms, rule)
     world.nodes.start_task(task, node)
     pools = world.pools.rows
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
-    if not start.is_open:
-        world.calendar.at(start.end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
+    if start is None or not start.is_open:
+        world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
     if instance >= 0 and world.jobs.rows[profile.job].has_release:
         world.instances.remember_run(instance)
-    acts.begin(world, Process(ProcessKind.TASK, task), start, profile.job)
+    if start is not None:
+        acts.begin(world, Process(ProcessKind.TASK, task), start, profile.job)
 
 
 def _begin(world: World, task: int, node: int, profile: TaskProfile) -> Launch:
@@ -231,7 +232,10 @@ def _plan_of_attempt(world: World, task: int, profile: TaskProfile, further: int
     if known is not None and known[:2] == (attempt, profile):
         return known[2]
     subject = ("task", world.jobs.rows[profile.job].id.lower(), world.tasks.task_id(task).lower())
-    plan = profile.process._replace(wall_clock_ms=profile.wall_clock_ms).plan(world.seed, subject, attempt)
+    process = profile.process
+    if profile.wall_clock_ms is not None:  # the process has no limit, since that of a task may change (TASK-12)
+        process = process._replace(wall_clock_ms=profile.wall_clock_ms)
+    plan = process.plan(world.seed, subject, attempt)
     world.plans[task] = attempt, profile, plan
     return plan
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import repeat
+from operator import add
 from typing import TYPE_CHECKING
 
 from engine.base.environment import TaskKind
@@ -132,9 +133,9 @@ def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) 
     first_ordinal = job.total
     if len(specs) == 1:
         number, planned, codes = _columns(world, job, specs[0], first_ordinal, source)
-        profiles = array("i", [number]) * count
+        profiles = array("I", [number]) * count
     else:
-        profiles, planned, codes = array("i"), array(world.tasks.planned.typecode), array("i")
+        profiles, planned, codes = array("I"), array(world.tasks.planned.typecode), array("i")
         for spec in specs:
             number, one_planned, one_code = _columns(world, job, spec, first_ordinal, None)
             profiles.append(number)
@@ -202,7 +203,7 @@ def _columns(
     if process.duration.kind == "constant":
         planned = array(time_code, [min(drawn[0] + overhead_ms, longest_ms)]) * count
     elif max(drawn) + overhead_ms <= longest_ms:
-        planned = array(time_code, map(overhead_ms.__add__, drawn))
+        planned = array(time_code, map(add, drawn, repeat(overhead_ms)))
     else:
         planned = array(time_code, (min(ms + overhead_ms, longest_ms) for ms in drawn))
     limit_ms = limits.max_wall_clock_time

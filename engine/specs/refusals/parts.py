@@ -90,11 +90,11 @@ def metadata_refusals(items: Iterable[MetadataItem], path: Path) -> Iterator[Ref
 
 def exactly_one_refusals(body: Spec, names: tuple[str, ...], path: Path) -> Iterator[Refusal]:
     """Check that exactly one of the properties ``names`` (in Python's spelling) is given."""
-    given = [wire_name(name) for name in names if getattr(body, name) is not None]
+    given = [name for name in names if getattr(body, name) is not None]
     if not given:
         yield missing(path, f"one of {', '.join(map(wire_name, names))} is required")
     elif len(given) > 1:
-        yield invalid((*path, given[1]), f"excludes {given[0]}, which is also given")
+        yield invalid((*path, wire_name(given[1])), f"excludes {wire_name(given[0])}, which is also given")
 
 
 def user_identity_refusals(user: UserIdentity, path: Path) -> Iterator[Refusal]:

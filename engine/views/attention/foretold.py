@@ -1,4 +1,4 @@
-"""Troubles that lie ahead: failures and missed occurrences that playing the run ahead has shown.
+"""Troubles that only the rest of the run shows: failures and missed occurrences to come, and jobs that never end.
 
 The run at its end is read once; the moment that is shown then only decides which of them are still to come.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.terms import JobState
 from engine.views.attention.concern import Concern, ConcernKind, Severity, listed, some
 from engine.views.attention.hooks import hook_failures
-from engine.views.attention.jobs import ended_badly
+from engine.views.attention.jobs import OpenJob, ended_badly, left_open, left_open_concerns
 from engine.views.attention.tasks import TaskFailures
 from engine.views.log.reader import matching
 from engine.views.pages.bulk import values
@@ -37,7 +38,7 @@ class _Trouble(NamedTuple):
 
 
 class Foretold:
-    """The concerns that are still to come, if the run has been played ahead to its end."""
+    """The concerns that follow from what is still to come, if the run has been played ahead to its end."""
 
     def __init__(self, simulation: Simulation, ahead: Ahead) -> None:
         """Begin with nothing read."""
@@ -45,11 +46,12 @@ class Foretold:
         self._ahead = ahead
         self._read_at = -1  # the generation of what was read
         self._troubles: list[_Trouble] = []
+        self._left_open: list[OpenJob] = []  # at the end
         self._names_jobs = False
         self._known: tuple[object, list[Concern]] = (None, [])
 
     def concerns(self) -> list[Concern]:
-        """Return what will fail, end badly or be missed; nothing as long as that is not known."""
+        """Return what will fail, end badly, be missed, or stay as it is; nothing as long as that is not known."""
         future = self._ahead.future
         if future is None:
             return []
@@ -57,16 +59,32 @@ class Foretold:
             self._read_at = self._ahead.generation
             self._troubles = sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0])
             self._names_jobs = sum(1 for _ in future.world.jobs.present()) > 1
+            self._left_open = left_open(future)
         now_ms = self._simulation.now_ms
-        key = self._read_at, [bisect_right(trouble.when_ms, now_ms) for trouble in self._troubles]
+        key = self._read_at, [self._past(trouble, now_ms) for trouble in self._troubles]
         if self._known[0] != key:
-            self._known = key, self._coming(now_ms)
-        return self._known[1]
+            self._known = key, self._coming(key[1])
+        return [*self._known[1], *self._open_now()]
 
-    def _coming(self, now_ms: int) -> list[Concern]:
+    def _open_now(self) -> list[Concern]:
+        """Return the jobs left open whose tasks have ended by now; once the run is over they are known anyway."""
+        simulation = self._simulation
+        if simulation.finished:
+            return []
+        return left_open_concerns(
+            simulation.world, [one for one in self._left_open if one.since_ms <= simulation.now_ms]
+        )
+
+    def _past(self, trouble: _Trouble, now_ms: int) -> int:
+        """Return how many moments of a trouble are over. That of a job is over as soon as it is terminating."""
+        job = self._simulation.world.jobs.find(trouble.owner) if trouble.kind == "job" else None
+        is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED)
+        return len(trouble.when_ms) if is_ending else bisect_right(trouble.when_ms, now_ms)
+
+    def _coming(self, past: Sequence[int]) -> list[Concern]:
+        """Return the troubles of which not all moments are over."""
         coming: dict[tuple[ConcernKind, str], list[tuple[_Trouble, Sequence[int]]]] = {}
-        for trouble in self._troubles:
-            at = bisect_right(trouble.when_ms, now_ms)
+        for trouble, at in zip(self._troubles, past, strict=True):
             if at < len(trouble.when_ms):
                 coming.setdefault((trouble.kind, trouble.cause), []).append((trouble, trouble.when_ms[at:]))
         by_kind: dict[ConcernKind, list[Concern]] = {}

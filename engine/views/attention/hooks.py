@@ -33,10 +33,15 @@ HookFailure = tuple[Hook, str, int, int, bool]  # cause, job, instance, and whet
 
 
 def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
-    """Return the failures of preparation and release that last. The cost is that of the failures, not of the nodes."""
-    instances = simulation.world.instances
+    """Return the failures of preparation and release that last. The cost is that of the failures, not of the nodes.
+
+    A failure lasts no longer than its job if its node has left.
+    """
+    instances, nodes = simulation.world.instances, simulation.world.nodes.state
     groups: dict[tuple[Hook, str], dict[int, list[tuple[int, bool]]]] = {}
     for hook, cause, job, row, is_ineligible in hook_failures(simulation):
+        if nodes[instances.node[row]] == GONE and simulation.world.jobs[job].state is JobState.COMPLETED:
+            continue
         groups.setdefault((hook, cause), {}).setdefault(job, []).append((row, is_ineligible))
     found: list[Concern] = []
     for (hook, cause), jobs in groups.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.node_states import COMING_UP, NODE_STATES
+from engine.base.node_states import COMING_UP, NODE_STATES, UNBILLED
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules.decisions import network
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
@@ -15,9 +15,10 @@ from engine.views.explain.pools import network_remedy
 from engine.views.pages.bulk import values
 from engine.views.pages.jobs import bad_end
 from engine.views.pages.option_words import eligible_again
+from engine.views.pages.phases import last_task_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine import Simulation
     from engine.state.jobs import Job
@@ -73,7 +74,7 @@ def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Concer
     because = f": {reason}" if reason else ""
     effects = [] if len(jobs) == 1 else [listed(job.id for job in jobs)]
     if jobs[0].scheduling_error is not None:
-        effects.append(jobs[0].scheduling_error[2].rstrip("."))
+        effects.append(jobs[0].scheduling_error.message.rstrip("."))
     else:
         effects.append(_EFFECTS[reason])
     left = sum(job.counts[ACTIVE] for job in jobs)
@@ -90,38 +91,61 @@ def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Concer
     )
 
 
-# -- never released --------------------------------------------------------------------------------------------------
+# -- left open -------------------------------------------------------------------------------------------------------
 
 
-def unreleased_concerns(simulation: Simulation) -> list[Concern]:
-    """Return the jobs that stay active when the run is over, so that their release tasks never run."""
-    if not simulation.finished:
-        return []
+class OpenJob(NamedTuple):
+    """An active job whose tasks have all ended."""
+
+    row: int
+    total: int  # tasks
+    since_ms: int  # the end of its last task
+
+
+def left_open(simulation: Simulation) -> list[OpenJob]:
+    """Return the jobs that a run which is over has left active although their tasks have ended (JOB-7)."""
     world = simulation.world
-    found = []
-    for job in world.jobs.present():
-        is_done = job.total > 0 and not job.counts[ACTIVE] and not job.busy
-        if job.state is not JobState.ACTIVE or not job.has_release or not is_done:
-            continue
-        nodes = (
-            [] if job.pool < 0 else [each for each in world.pools[job.pool].nodes if world.nodes.state[each] != GONE]
-        )
-        pools = (job.pool_id,) if nodes else ()
-        effect = f"{some(len(nodes), 'node')} of pool {job.pool_id} stay and cost money" if nodes else ""
-        text = f"job {job.id} stays active: its release task never runs"
-        found.append(
-            Concern(
-                "job",
-                Severity.SHORTAGE,
-                text,
-                simulation.now_ms,
-                effect,
-                "terminate it, or set onAllTasksComplete to terminatejob",
-                jobs=(job.id,),
-                pools=pools,
-            )
-        )
-    return found
+    ends = ((job, last_task_ms(world, job)) for job in world.jobs.present() if job.state is JobState.ACTIVE)
+    return [OpenJob(job.row, job.total, end_ms) for job, end_ms in ends if job.total and end_ms is not None]
+
+
+def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Concern]:
+    """Return the concerns about jobs that nothing in the run ends any more: those with a release task, and others."""
+    kinds: dict[bool, list[OpenJob]] = {}
+    for each in found:
+        kinds.setdefault(world.jobs[each.row].has_release, []).append(each)
+    return [_left_open(world, each, has_release=has_release) for has_release, each in kinds.items()]
+
+
+def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool) -> Concern:
+    """Return the concern about jobs of one kind; it is more than advice if their release tasks never run."""
+    jobs = [world.jobs[each.row] for each in found]
+    is_one = len(jobs) == 1
+    who = f"job {jobs[0].id} stays active" if is_one else f"{some(len(jobs), 'job')} stay active"
+    its, it = ("its", "it") if is_one else ("their", "them")
+    why = f"{its} release task never runs" if has_release else f"{its} tasks have ended, nothing in this run ends {it}"
+    effects = [] if is_one else [listed(job.id for job in jobs)]
+    return Concern(
+        "job",
+        Severity.SHORTAGE if has_release else Severity.NOTICE,
+        f"{who}: {why}",
+        max(each.since_ms for each in found),
+        "; ".join([*effects, *_cost_of_open(world, jobs)]),
+        f"terminate {it}, or set onAllTasksComplete to terminatejob",
+        jobs=tuple(job.id for job in jobs),
+        pools=tuple(dict.fromkeys(job.pool_id for job in jobs if job.pool_id)),
+    )
+
+
+def _cost_of_open(world: World, jobs: Sequence[Job]) -> Iterator[str]:
+    """Yield what goes on costing money: an auto pool lives as long as its job, other pools until a user acts."""
+    pools = [world.pools[row] for row in dict.fromkeys(job.pool for job in jobs if job.pool >= 0)]
+    billed = [world.nodes.state[node] not in (GONE, *UNBILLED) for pool in pools for node in pool.nodes].count(True)
+    if billed:
+        of = f"pool {pools[0].id}" if len(pools) == 1 else some(len(pools), "pool")
+        until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
+        until = until if len(pools) == 1 else "these shrink or are deleted"
+        yield f"{some(billed, 'node')} of {of} cost{'s' if billed == 1 else ''} money until {until}"
 
 
 # -- stalled ---------------------------------------------------------------------------------------------------------
@@ -133,6 +157,7 @@ class _Stall(NamedTuple):
     remedy: str
     severity: Severity = Severity.STANDSTILL
     nodes: tuple[int, ...] = ()
+    since_ms: int = 0  # when the last node stopped taking tasks
 
 
 def stalled_concerns(simulation: Simulation) -> list[Concern]:
@@ -150,7 +175,8 @@ def stalled_concerns(simulation: Simulation) -> list[Concern]:
         if stall is not None:
             since_ms = job.since_ms if job.pool < 0 else max(job.since_ms, world.pools[job.pool].allocation_since_ms)
             pools = (job.pool_id,) if job.pool_id else ()
-            text, effect, remedy, severity, nodes = stall
+            text, effect, remedy, severity, nodes, closed_ms = stall
+            since_ms = max(since_ms, closed_ms)
             found.append(Concern("job", severity, text, since_ms, effect, remedy, (), nodes, (), (job.id,), pools))
     return found
 
@@ -208,7 +234,8 @@ def _without_nodes(world: World, job: Job, pool: Pool, *, is_pool_busy: bool) ->
     if is_cut_off and any(states.count(state) for state in (*COMING_UP, NodeState.UNUSABLE)):
         effect = f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch (NET-4)"
         return _Stall(text, effect, network_remedy(world, pool))
-    return _Stall(text, ", ".join(_why_closed(states)), "enable, repair or add nodes")
+    closed_ms = max(values(world.nodes.since, pool.nodes))
+    return _Stall(text, ", ".join(_why_closed(states)), "enable, repair or add nodes", since_ms=closed_ms)
 
 
 def _empty(job: Job, pool: Pool, tasks: str) -> _Stall | None:
@@ -220,7 +247,7 @@ def _empty(job: Job, pool: Pool, tasks: str) -> _Stall | None:
     run = pool.scaling.run
     if run is None or run.when_ms < job.created_ms:
         return None  # the formula has not seen the job yet
-    return _Stall(text, "its formula sets no targets", "change its formula")
+    return _Stall(text, "its formula leaves its target at 0", "change its formula")
 
 
 def _dependencies(world: World, job: Job, tasks: str) -> _Stall | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.node_states import PROBLEMS
 from engine.base.terms import NodeState
 from engine.rules.decisions import network
-from engine.rules.decisions.membership import missing_nodes
+from engine.rules.decisions.membership import current_counts, missing_nodes
 from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
@@ -15,6 +15,7 @@ from engine.views.attention.concern import MOST_NAMED, Concern, Severity, listed
 from engine.views.explain.explanation import moment
 from engine.views.explain.pools import network_remedy
 from engine.views.pages.bulk import places, values
+from engine.views.pages.instances import given_up_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.world.world import World
 
+_TIMED_OUT = "AllocationTimedout"
+
 
 def node_concerns(simulation: Simulation, *, names_pools: bool) -> list[Concern]:
     """Return the nodes that are out of order, by pool, state and error."""
     world = simulation.world
-    states = world.nodes.state.tobytes()
+    states = world.nodes.state
     troubles = [state for state in PROBLEMS if states.find(state) >= 0]
     return [
         concern
@@ -66,15 +69,20 @@ def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) 
 
 
 def _releases_owed(world: World, nodes: list[int]) -> list[str]:
-    """Return the jobs that cannot end before their release tasks have run on these nodes (REL-13)."""
+    """Return the jobs that wait for their release tasks to run on these nodes, and until when (REL-13)."""
     instances = world.instances
-    waiting = {
-        world.jobs[instances.job[row]].id
+    rows = [
+        row
         for node in nodes
         for row in instances.rows_on(node)
-        if instances.flags[row] & PrepFlag.RELEASE_OWED and world.jobs[instances.job[row]].releases_open
-    }
-    return [f"{listed(sorted(waiting))} cannot end before release has run there"] if waiting else []
+        if instances.flags[row] & PrepFlag.RELEASE_OWED and not world.jobs[instances.job[row]].forced
+    ]
+    if not rows:
+        return []
+    jobs = sorted({world.jobs[instances.job[row]].id for row in rows})
+    until_ms = given_up_ms(world, rows)
+    limit = "" if until_ms is None else f", at most until {moment(world, until_ms)}"
+    return [f"{listed(jobs)} {'waits' if len(jobs) == 1 else 'wait'} for release there{limit}"]
 
 
 def pool_concerns(simulation: Simulation) -> list[Concern]:
@@ -84,7 +92,13 @@ def pool_concerns(simulation: Simulation) -> list[Concern]:
 
 
 def _of_pool(world: World, pool: Pool) -> Iterator[Concern]:
-    for error in pool.resize_errors:
+    kept = _nodes_kept(world, pool) if pool.resize_errors else 0
+    if kept:
+        text = f"pool {pool.id} keeps {some(kept, 'node')} more than its target"
+        effect = "tasks on them did not end within the resize timeout (RSZ-5)"
+        remedy = "" if pool.auto_scale else "resize it again"
+        yield Concern("pool", Severity.NOTICE, text, pool.allocation_since_ms, effect, remedy, pools=(pool.id,))
+    for error in () if kept else pool.resize_errors:
         reason = dict(error.values).get("Reason") or error.message
         concern = _concern(pool, f"resize failed: {error.code}", pool.allocation_since_ms, reason, _remedy(error.code))
         yield concern._replace(severity=Severity.NOTICE) if error.code == "ResizeStopped" else concern
@@ -92,25 +106,53 @@ def _of_pool(world: World, pool: Pool) -> Iterator[Concern]:
     if run is not None and run.error is not None:
         effect = f"{run.error.reason}; the pool keeps its size"
         yield _concern(pool, f"formula failed: {run.error.code}", run.when_ms, effect, "change its formula")
-    if pool.short_since_ms is not None and not pool.resize_errors:
-        yield from _spot(world, pool, pool.short_since_ms)
+    if pool.target_spot:
+        yield from _spot(world, pool)
+
+
+def _nodes_kept(world: World, pool: Pool) -> int:
+    """Return how many nodes are left that the last resize should have removed; 0 if the pool lacks nodes of any kind.
+
+    A resize that a user stopped has not failed to remove them.
+    """
+    if any(error.code != _TIMED_OUT for error in pool.resize_errors):
+        return 0
+    dedicated, spot = current_counts(world, pool)
+    above = dedicated - pool.target_dedicated, spot - pool.target_spot
+    return sum(above) if min(above) >= 0 else 0
 
 
 def _remedy(code: str) -> str:
     return "raise the quota, or resize it to fewer nodes" if "Quota" in code else "resize it again"
 
 
-def _spot(world: World, pool: Pool, since_ms: int) -> Iterator[Concern]:
-    """Yield the Spot nodes that could not be replaced at the first attempt (SPOT-5)."""
-    missing = missing_nodes(world, pool)
-    if missing and world.now_ms - since_ms > SPOT_REFILL_INTERVAL_MS:
-        text = f"{some(missing, 'Spot node')} missing since {moment(world, since_ms)}"
-        again = pool.refill_at_ms
+def _spot(world: World, pool: Pool) -> Iterator[Concern]:
+    """Yield the Spot nodes that were taken back, or that could not be had at the first attempt (SPOT-3, SPOT-5)."""
+    since_ms, table = pool.short_since_ms, world.nodes
+    preempted = [pool.nodes[at] for at in places(bytes(values(table.state, pool.nodes)), NodeState.PREEMPTED)]
+    missing = 0 if since_ms is None else missing_nodes(world, pool)
+    has_failed = since_ms is not None and missing > 0 and world.now_ms - since_ms > SPOT_REFILL_INTERVAL_MS
+    if has_failed:
         target = pool.target_dedicated + pool.target_spot
-        effect = f"{target - missing:,} of {some(target, 'node')} left, no capacity for more"
-        if again is not None:
-            effect += f"; Batch tries again at {moment(world, again)} (SPOT-5)"
-        yield _concern(pool, text, since_ms, effect, "resize it with dedicated nodes")
+        effect, again = f"{target - missing:,} of {some(target, 'node')} left, no capacity for more", "tries again"
+    else:
+        effect, again = "tasks there went back to the queue (SPOT-3)", "tries to replace them"
+    if pool.refill_at_ms is not None:
+        effect += f"; Batch {again} at {moment(world, pool.refill_at_ms)} (SPOT-5)"
+    remedy = "resize the pool with dedicated nodes" if has_failed else ""
+    if preempted:
+        moments = sorted(map(table.since.__getitem__, preempted))
+        at = "at" if moments[0] == moments[-1] else "since"
+        text = f"{some(len(preempted), 'Spot node')} preempted {at} {moment(world, moments[0])}"
+        yield _concern(pool, text, moments[-1], effect, remedy)._replace(
+            kind="node",
+            names=tuple(f"n{table[node].position}" for node in preempted[:MOST_NAMED]),
+            nodes=preempted,
+            state=NodeState.PREEMPTED,
+        )
+    elif has_failed and since_ms is not None and not pool.resize_errors:
+        text = f"{some(missing, 'Spot node')} missing since {moment(world, since_ms)}"
+        yield _concern(pool, text, since_ms, effect, remedy)
 
 
 def _concern(pool: Pool, text: str, since_ms: int, effect: str, remedy: str) -> Concern:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, cast
 
 from engine.base.terms import InstanceState, TaskState
@@ -102,12 +103,12 @@ class TaskRetries:
             return []
         world = self._simulation.world
         by_job: dict[int, list[int]] = {}
-        after = 0  # the block of the tasks at hand
-        for task in sorted(self._failed):
-            if task >= after:
-                block = world.tasks.block_of(task)
-                after, of_job = block.first + block.source.count, by_job.setdefault(block.job, [])
-            of_job.append(task)
+        tasks, at = sorted(self._failed), 0
+        while at < len(tasks):  # a block of tasks at a time
+            block = world.tasks.block_of(tasks[at])
+            stop = bisect_left(tasks, block.first + block.source.count, at)
+            by_job.setdefault(block.job, []).extend(tasks[at:stop])
+            at = stop
         jobs = [world.jobs[job] for job in by_job if world.jobs[job].state is not None]
         return [
             self._concern(group, [task for job in group for task in by_job[job.row]], names_jobs=names_jobs)

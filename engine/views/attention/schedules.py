@@ -26,8 +26,8 @@ class ScheduleConcerns:
         self._losses = LogReader(simulation, of_kind(is_loss))
 
     def concerns(self) -> list[Concern]:
-        """Return the occurrences that made no job, and the schedules whose jobs nobody gives tasks."""
-        return [concern for each in self._simulation.world.job_schedules.present() for concern in self._of(each)]
+        """Return the occurrences that made no job, of deleted schedules too, and schedules whose jobs get no tasks."""
+        return [concern for each in self._simulation.world.job_schedules.rows for concern in self._of(each)]
 
     def _of(self, schedule: JobSchedule) -> Iterator[Concern]:
         spec = schedule.spec

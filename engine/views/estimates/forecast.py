@@ -9,7 +9,7 @@ from engine.events.log import LogSubject
 from engine.rules.processes.hooks import release_duration
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.views.log.reader import matching
+from engine.views.log.reader import Cuts, matching
 from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import HookStatus
 
@@ -36,8 +36,8 @@ class Forecast(NamedTuple):
 
     @property
     def end_ms(self) -> int | None:
-        """The last end that can be estimated."""
-        return max((ms for ms in (self.preparation_ms, self.tasks_ms, self.job_ms) if ms is not None), default=None)
+        """The end of the job, or of its tasks if it stays active then; None while only its preparation's is known."""
+        return self.tasks_ms if self.job_ms is None else self.job_ms
 
 
 class Forecaster:
@@ -50,7 +50,8 @@ class Forecaster:
         self._simulation = simulation
         self._tasks = tasks
         self._preparation, self._release = preparation, release
-        self._first_start: tuple[int, int | None] = (-1, None)
+        self._cuts = Cuts(simulation.log)
+        self._first_start: int | None = None  # the entry of the log
 
     def is_of(self, tasks: TaskPage, preparation: InstancePage, release: InstancePage) -> bool:
         """Return whether it estimates for the job of these pages."""
@@ -128,24 +129,28 @@ class Forecaster:
         return self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
 
     def _began_ms(self, job: Job) -> int | None:
-        """Return the start of the job's first task; the log is searched once."""
-        jumps, began_ms = self._first_start
-        if began_ms is None or jumps != self._simulation.jumps:
-            log, ranges = self._simulation.log, self._tasks.ranges()
+        """Return the start of the job's first task; the log is searched once, also if time goes back."""
+        log, ranges, cut = self._simulation.log, self._tasks.ranges(), self._cuts.shortest()
+
+        def is_own(at: int) -> bool:
+            return any(log.row_a[at] in rows for rows in ranges)
+
+        at = self._first_start
+        if at is None or (cut is not None and cut <= at) or (at < len(log) and not is_own(at)):
             starts = matching(log, _starts, log.index_at(job.created_ms - 1))
-            own = (log.when[at] for at in starts if any(log.row_a[at] in rows for rows in ranges))
-            began_ms = next(own, None)
-            self._first_start = self._simulation.jumps, began_ms
-        return began_ms
+            at = self._first_start = next(filter(is_own, starts), None)
+        return log.when[at] if at is not None and at < len(log) else None
 
 
 def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:
     """Return the last of the planned ends of running instances."""
+    if page.counts().keys().isdisjoint(running):
+        return None
     codes, found = page.codes(), values(page.columns()[2], page.rows())
-    latest_ms = max(found, default=0)
-    if found and HookStatus(codes[found.index(latest_ms)]) in running:
+    latest_ms = max(found)
+    if HookStatus(codes[found.index(latest_ms)]) in running:
         return latest_ms
-    return max((found[at] for status in running for at in places(codes, status.value)), default=None)
+    return max(found[at] for status in running for at in places(codes, status.value))
 
 
 def _starts(shape: Shape) -> bool:

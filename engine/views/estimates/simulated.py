@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState
 from engine.run.observe import cost_usd, pool_cost_usd
-from engine.state.tasks import COMPLETED, GONE
 from engine.views.estimates.forecast import Forecast
-from engine.views.pages.bulk import places, values
+from engine.views.pages.bulk import values
 from engine.views.pages.jobs import row_of_job
+from engine.views.pages.phases import last_task_ms
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -102,22 +102,7 @@ def _ends(future: Simulation, job: Job) -> JobEnds:
     rows = instances.rows_of_job(job.row)
     is_over = (state == InstanceState.COMPLETED for state in values(instances.prep_state, rows))
     prepared = [end for end, over in zip(values(instances.prep_end, rows), is_over, strict=True) if over]
-    return JobEnds(max(prepared, default=None), _last_task_ms(future, job), job.end_ms)
-
-
-def _last_task_ms(future: Simulation, job: Job) -> int | None:
-    tasks, last_ms = future.world.tasks, None
-    for number in job.blocks:
-        block = tasks.blocks[number]
-        rows = slice(block.first, block.first + block.source.count)
-        states = tasks.state[rows].tobytes()
-        if states.count(COMPLETED) + states.count(GONE) < len(states):
-            return None
-        ends = tasks.ended[rows]
-        found = max(ends) if GONE not in states else max(map(ends.__getitem__, places(states, COMPLETED)), default=None)
-        if found is not None:
-            last_ms = max(found, last_ms or 0)
-    return last_ms
+    return JobEnds(max(prepared, default=None), last_task_ms(future.world, job), job.end_ms)
 
 
 def _later(when_ms: int | None, now_ms: int) -> int | None:

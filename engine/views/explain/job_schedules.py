@@ -40,9 +40,13 @@ def _active(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
     is_free = job is None or job.state is None
     has_room = quotas.has_unit(world)
     timing = job_schedules.timing_of(world, schedule)
-    is_short = is_free and not has_room and occurrences.due_occurrence(timing, schedule.turn, now_ms) is not None
+    occurrence = occurrences.due_occurrence(timing, schedule.turn, now_ms)
+    held_up = None if is_free and has_room else occurrence
+    is_short = is_free and held_up is not None
+    next_run = _next_run(world, schedule, now_ms)
     changes = [
-        None if is_short else _next_run(world, schedule, now_ms),
+        None if held_up is None else due("this occurrence is lost", timing.lost_ms(held_up), "JS-15"),
+        None if is_short else next_run,
         None if job is None else why_job(world, job).next_change,
     ]
     if job is None or job.state is None:
@@ -58,7 +62,8 @@ def _active(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
     )
     last = None if timing.last_ms is None else Note(f"No job is created after {moment(world, timing.last_ms)}.", "JS-5")
     room = Note("It is created soon after a job or schedule has ended, or the quota is raised.", "ACC-9")
-    notes = (room if is_short else None, _missed(world, schedule, now_ms), _unattended(schedule), last)
+    after = None if held_up is None else _after_loss(world, next_run)
+    notes = (room if is_short else None, after, _missed(world, schedule, now_ms), _unattended(schedule), last)
     question = f"Why does job schedule {schedule.id} create no job now?"
     return answer(world, question, checks, (), earliest(changes), notes)
 
@@ -75,6 +80,13 @@ def _due(world: World, schedule: JobSchedule, now_ms: int) -> Check:
     closes_ms = timing.closes_ms(occurrence)
     until = "" if closes_ms is None else f", until {moment(world, closes_ms)}"
     return Check(label, True, f"since {moment(world, timing.due_ms(occurrence))}{until}", "JS-3")
+
+
+def _after_loss(world: World, next_run: Next | None) -> Note | None:
+    """Note when the next job is due if the occurrence that waits is lost."""
+    return next_run and Note(
+        f"If this occurrence is lost, the next job is due at {moment(world, next_run.when_ms)}.", "JS-13"
+    )
 
 
 def _next_run(world: World, schedule: JobSchedule, now_ms: int) -> Next | None:

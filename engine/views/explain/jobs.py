@@ -29,7 +29,7 @@ from engine.views.explain.priority import priority_check
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from engine.state.jobs import Job
     from engine.views.explain.explanation import Explanation, Reason
@@ -165,15 +165,20 @@ def _ending(world: World, job: Job) -> Explanation:
     agenda, instances = Agenda(world), world.instances
     running: list[tuple[int, int]] = []
     waiting: _Waiting = {}
+    changes: list[Next | None] = []
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
         if instances.release_state[row] == InstanceState.RUNNING:
             running.append((instances.release_end[row], node))
+            changes.append(Next(f"release ends on {name_of(world, node)}", instances.release_end[row], "REL-6"))
         elif instances.flags[row] & PrepFlag.RELEASE_OWED:
-            state = world.nodes.state_of(node)
-            when_ms = agenda.release_timeouts.get(row, state_passes_ms(world, agenda, node))
+            state, where = world.nodes.state_of(node), name_of(world, node)
             why = "gone" if state is None else state.wire, "REL-10" if instances.release_runs[row] else "REL-13"
-            waiting.setdefault(why, []).append((when_ms, node))
+            passes = due(f"{where} is no longer {why[0]}", state_passes_ms(world, agenda, node), why[1])
+            given_up = due(f"the wait for {where} ends", agenda.release_timeouts.get(row), why[1])
+            change = earliest((passes, given_up))
+            waiting.setdefault(why, []).append((change and change.when_ms, node))
+            changes.append(change)
     holds = bool(job.releases_open) and not job.forced
     value = f"{job.releases_open:,} open" + (", not waited for: forced" if job.forced and job.releases_open else "")
     step_ms = agenda.job_steps.get(job.row)
@@ -200,7 +205,7 @@ def _ending(world: World, job: Job) -> Explanation:
     target = "completed" if job.state is _J.TERMINATING else "deleted"
     following = due(f"the job can be {target}", step_ms, "TIME-19")
     if holds:
-        following = earliest(_release_changes(world, running, waiting))
+        following = earliest(changes)
     return answer(world, f"Why is job {job.id} still {job.state.wire}?", checks, reasons, following, notes)
 
 
@@ -208,23 +213,15 @@ def _reason(world: World, found: Sequence[tuple[int | None, int]], text: str, ru
     return reason(world, found, f"{plural(len(found), 'release task')} {text}", rule)
 
 
-def _release_changes(world: World, running: list[tuple[int, int]], waiting: _Waiting) -> Iterator[Next | None]:
-    for when_ms, node in running:
-        yield Next(f"release ends on {name_of(world, node)}", when_ms, "REL-6")
-    for (state, rule), owed in waiting.items():
-        is_lost = state in ("unknown", "unusable")
-        what = "the wait for {} ends" if is_lost else f"{{}} is no longer {state}"
-        for until_ms, node in owed:
-            yield due(what.format(name_of(world, node)), until_ms, rule)
-
-
 def _completed(world: World, job: Job) -> Explanation:
     assert job.end_ms is not None
-    ended = Check("ended", True, f"{job.terminate_reason} at {moment(world, job.end_ms)}", "JOB-10")
     notes = [Note("Tasks that are active stay active.", "JOB-15")] if job.counts[ACTIVE] else []
-    if job.scheduling_error is not None:
-        _, code, message = job.scheduling_error
-        notes.append(Note(f"{code}: {message}", "JOB-20"))
+    when, error = moment(world, job.end_ms), job.scheduling_error
+    if error is None:
+        ended = Check("ended", True, f"{job.terminate_reason} at {when}", "JOB-10")
+    else:
+        ended = Check("ended", False, f"at {when}: {error.code}", "JOB-20")
+        notes.append(Note(error.cause, "AUTO-4"))
     return answer(world, f"Why has job {job.id} ended?", (ended,), notes=notes)
 
 

@@ -12,6 +12,7 @@ from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import first_end, is_cut_off, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Next, Note, answer, due, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks, network_notes
+from engine.views.pages.instances import given_up_ms
 from engine.views.pages.nodes import BY_CHANCE
 from engine.views.pages.option_words import eligible_again
 from engine.views.pages.provisioning import is_behind, packages_and_images
@@ -150,7 +151,9 @@ def _owed(world: World, node: int) -> list[Note]:
         if world.instances.release_state[row] == InstanceState.RUNNING:
             notes.append(Note(f"Release of job {job.id} is running here; it uses no slot.", "REL-11"))
         elif world.instances.flags[row] & PrepFlag.RELEASE_OWED:
-            notes.append(Note(f"Release of job {job.id} runs when the node is ready.", "REL-13"))
+            until_ms = given_up_ms(world, [row])
+            limit = "" if until_ms is None else f", unless that is after {moment(world, until_ms)}"
+            notes.append(Note(f"Release of job {job.id} runs when the node is ready{limit}.", "REL-13"))
     return notes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.failures import FAILURE_EXIT_CODE
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.rules.decisions.preparation import PrepVerdict, prep_verdict, start_rule
@@ -140,10 +141,9 @@ def _state_notes(
     world: World, job: Job, node: int, prep: JobPreparationTask, flags: int, view: InstanceView
 ) -> list[Note]:
     if flags & PrepFlag.INELIGIBLE:
-        most = prep.constraints.max_task_retry_count
         return [
             *([] if view.failure is None else cause_notes(world, view.failure, prep)),
-            Note(f"{view.retry_count} of {most} retries were used; then the failure is final.", "PREP-12"),
+            Note(_why_final(prep, view), "PREP-12"),
             *_INELIGIBLE[world.options.reboot_retries_failed_preparation],
         ]
     if view.state is InstanceState.RUNNING:
@@ -156,6 +156,16 @@ def _state_notes(
     if flags & PrepFlag.VALID and not prep.rerun_on_node_reboot_after_success:
         return [Note("By the job's settings it stays valid after a reboot.", "PREP-16")]
     return []
+
+
+def _why_final(prep: JobPreparationTask, view: InstanceView) -> str:
+    """Return why a failed preparation is not retried any more."""
+    most = prep.constraints.max_task_retry_count
+    if view.failure != FAILURE_EXIT_CODE:
+        return "It is not retried: only a nonzero exit code is."
+    if not most:
+        return "It is not retried: its maxTaskRetryCount is 0."
+    return f"{view.retry_count} of {most} retries were used; then the failure is final."
 
 
 def _is_in_pool_of(world: World, job: Job, node: int) -> bool:

@@ -12,7 +12,7 @@ from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation
 from engine.views.explain.tasks import why_task
-from engine.views.explain.waited import why_last_waited
+from engine.views.explain.waited import why_last_waited, why_waited
 from engine.views.pages.phases import oldest_waiting
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         case "task":
             state = why_task(world, int(key), now_ms)
             next_change = state.next_change
-            found = state, why_there(world, int(key), next_change), why_again(world, int(key), next_change)
+            there, again = (why(world, int(key), next_change) for why in (why_there, why_again))
+            found = state, there, again, why_waited(simulation, int(key))
         case "node":
             job = world.jobs.find(job_id)
             preparation = None if job is None or not job.has_prep else why_preparation(world, job, int(key))

@@ -1,4 +1,4 @@
-"""Reasons why the last task of a completed job did not start earlier, read from the log."""
+"""Reasons why a completed task did not start earlier, read from the log."""
 
 from __future__ import annotations
 
@@ -30,12 +30,24 @@ _MOST_JOBS = 8  # that are named at most
 
 def why_last_waited(simulation: Simulation, job: Job) -> Explanation | None:
     """Explain what the last task of a completed job waited for; return None if none of its tasks has run."""
-    world = simulation.world
     task = deciding_task(simulation, job.id)
-    if job.state is not JobState.COMPLETED or task is None:
-        return None
+    return (
+        None if job.state is not JobState.COMPLETED or task is None else why_waited(simulation, task, ", the last one,")
+    )
+
+
+def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanation | None:
+    """Explain what a completed task waited for, in order; return None if it has not run.
+
+    Args:
+        simulation: The run.
+        task: The row of the task.
+        which: Words after its name.
+    """
+    world = simulation.world
     if world.tasks.state[task] != COMPLETED or world.tasks.started[task] == NEVER_MS:
         return None
+    job = world.jobs[world.tasks.block_of(task).job]
     attempts = TaskHistory(simulation, task).attempts()
     *before, link = critical_path(simulation, task)
     if not attempts or link.ready_ms is None:
@@ -59,7 +71,7 @@ def why_last_waited(simulation: Simulation, job: Job) -> Explanation | None:
         last = moment(world, attempts[-1].placed_ms)
         notes.append(Note(f"It had {some(len(attempts), 'attempt')}, the last one from {last}.", "RETRY-1"))
     slots = _users_of_slots(simulation, job, ready_ms, placed_ms) if placed_ms > ready_ms else ()
-    return answer(world, f"What did {task_name(world, task)}, the last one, wait for?", checks, slots, notes=notes)
+    return answer(world, f"What did {task_name(world, task)}{which} wait for?", checks, slots, notes=notes)
 
 
 def _disabled(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Check | None:
@@ -110,7 +122,10 @@ def _start(simulation: Simulation, attempts: list[Attempt]) -> Iterator[Check]:
 
 
 def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> list[Reason]:
-    """Return the tasks of each job of the pool that were on its nodes while the task waited, the most first."""
+    """Return how often tasks of each job of the pool had slots while the task waited, the most first.
+
+    Attempts are counted: a task that is retried takes slots each time.
+    """
     log, jobs = simulation.log, simulation.world.jobs
     first, stop = log.index_at(from_ms - 1), log.index_at(until_ms - 1)
     there = _by_profile(simulation, _comes, 0, stop)
@@ -124,7 +139,7 @@ def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: in
         if count > 0 and _is_pool_of(job, jobs[row].pool_id)
     ]
     more = sum(each.size for each in found[_MOST_JOBS:])
-    left_out = [Reason(more, f"{plural(more, 'task')} of other jobs had slots", None, "SCHED-10")]
+    left_out = [Reason(more, f"{plural(more, 'start')} of tasks of other jobs took slots", None, "SCHED-10")]
     return found[:_MOST_JOBS] + (left_out if more else [])
 
 
@@ -134,7 +149,7 @@ def _reason(own: Job, job: Job, count: int) -> Reason:
         whose, rule = "its own job", "SCHED-6"
     elif job.priority >= own.priority:
         rule = "SCHED-2" if job.priority > own.priority else "SCHED-4"
-    text = f"{plural(count, 'task')} of {whose} (priority {job.priority}) had slots"
+    text = f"{plural(count, 'start')} of tasks of {whose} (priority {job.priority}) took slots"
     return Reason(count, text, None, rule)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.failures import FailureInfo
+from engine.base.failures import FAILURE_EXIT_CODE, FailureInfo
 from engine.base.node_states import NODE_STATES, Interruption
 from engine.base.terms import InstanceState, NodeState, TaskResult, TaskState
 from engine.events.log import LogSubject
@@ -49,7 +49,7 @@ class InstanceRun(NamedTuple):
     number: int
     cause: RunCause
     start_ms: int
-    end_ms: int | None  # None: it runs, was interrupted, or was retried
+    end_ms: int | None  # None: it runs, or was interrupted
     exit_code: int | None
     result: TaskResult | None
     failure: FailureInfo | None
@@ -120,9 +120,13 @@ class NodeHistory:
             if shape.event != _INSTANCE_EVENTS[is_release] or job is None or log.row_a[at] != job.row:
                 continue
             if state is InstanceState.RUNNING:
-                is_retry = bool(runs) and runs[-1].end_ms is None and cause is RunCause.RERUN
-                start_ms, why = log.when[at], RunCause.RETRY if is_retry else cause
-                runs.append(InstanceRun(len(runs) + 1, why, start_ms, None, None, None, None))
+                failed_code, why = world.instances.retried_code.get(at) if fields["rule"] == "PREP-12" else None, cause
+                if failed_code is not None:
+                    runs[-1] = runs[-1]._replace(
+                        end_ms=log.when[at], exit_code=failed_code, result=TaskResult.FAILURE, failure=FAILURE_EXIT_CODE
+                    )
+                    why = RunCause.RETRY
+                runs.append(InstanceRun(len(runs) + 1, why, log.when[at], None, None, None, None))
                 cause = RunCause.RERUN
             elif runs:
                 exit_code, result, failure = (fields.get(name) for name in ("exitCode", "result", "failureInfo"))

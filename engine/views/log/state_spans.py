@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.base.terms import JobState, NodeState, TaskState
-from engine.views.log.reader import LogReader, about
+from engine.views.log.reader import LogReader, of_kind
 
 if TYPE_CHECKING:
-    from engine import Simulation
+    from collections.abc import Iterable
 
+    from engine import Simulation
+    from engine.events.log import Shape
+
+_JOB_EVENT = "JobStateChanged"
 StateT = TypeVar("StateT", JobState, NodeState, TaskState)
 
 
@@ -21,10 +25,12 @@ class StateSpan(NamedTuple, Generic[StateT]):
     state: StateT | None
 
 
-def state_spans(simulation: Simulation, reader: LogReader, event: str, states: type[StateT]) -> list[StateSpan[StateT]]:
-    """Return the states that the events of this name tell of, in order; the last one lasts until now."""
+def state_spans(
+    simulation: Simulation, entries: Iterable[tuple[int, Shape]], event: str, states: type[StateT]
+) -> list[StateSpan[StateT]]:
+    """Return the states that the entries of this event tell of, in order; the last one lasts until now."""
     log = simulation.log
-    changes = [(log.when[at], dict(shape.fields)["to"]) for at, shape in reader if shape.event == event]
+    changes = [(log.when[at], dict(shape.fields)["to"]) for at, shape in entries if shape.event == event]
     ends = [when_ms for when_ms, _ in changes[1:]] + [simulation.now_ms]
     return [
         StateSpan(begin_ms, end_ms, state if isinstance(state, states) else None)
@@ -36,10 +42,17 @@ class JobHistory:
     """One job from its addition on."""
 
     def __init__(self, simulation: Simulation, job: int) -> None:
-        """Read the log for the job in this row."""
+        """Read the log for the job in this row: a job has an entry for each of its nodes, but few of its own."""
         self._simulation = simulation
-        self._reader = LogReader(simulation, about("row_a", job))
+        self._job = job
+        self._reader = LogReader(simulation, of_kind(_changes_job))
 
     def states(self) -> list[StateSpan[JobState]]:
         """Return its states, in order."""
-        return state_spans(self._simulation, self._reader, "JobStateChanged", JobState)
+        rows = self._simulation.log.row_a
+        own = ((at, shape) for at, shape in self._reader if rows[at] == self._job)
+        return state_spans(self._simulation, own, _JOB_EVENT, JobState)
+
+
+def _changes_job(shape: Shape) -> bool:
+    return shape.event == _JOB_EVENT

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.base.node_states import NODE_STATES, UNBILLED, Interruption
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.events.log import Shape
+    from engine.state.pool_records import ResizeError
 
 
 class Measure(Enum):
@@ -93,10 +94,34 @@ def tally_since(simulation: Simulation, start: int) -> Tally:
     return tally(simulation, LogColumns(log.when, log.shape_of, log.row_a, log.row_b), start)
 
 
-def leaving_since(simulation: Simulation, start: int) -> frozenset[int]:
-    """Return the nodes that began to leave their pool in the entries from number ``start`` until now."""
+def leaving_since(simulation: Simulation, start: int) -> dict[int, int]:
+    """Return the nodes that began to leave their pool in the entries from number ``start`` on, and when, in ms."""
     log = simulation.log
-    return frozenset(log.row_b[at] for at in matching(log, _is_departure, start))
+    return {log.row_b[at]: log.when[at] for at in matching(log, _is_departure, start)}
+
+
+def shortfalls_since(simulation: Simulation, start: int) -> dict[tuple[str, str], str]:
+    """Return why pools got too few nodes from the entry number ``start`` on (RSZ-12), by the pool's id and the code."""
+    log = simulation.log
+    found: dict[tuple[str, str], str] = {}
+    for at in matching(log, _falls_short, start):
+        for error in _resize_errors(log.shapes[log.shape_of[at]]):
+            found[simulation.names.pool(log.row_a[at]), error.code] = dict(error.values).get("Reason", error.message)
+    return found
+
+
+def _resize_errors(shape: Shape) -> tuple[ResizeError, ...]:
+    return cast("tuple[ResizeError, ...]", dict(shape.fields).get("resizeErrors", ()))
+
+
+def _falls_short(shape: Shape) -> bool:
+    return shape.event == "PoolResizeComplete" and bool(_resize_errors(shape)) and lacks_nodes(dict(shape.fields))
+
+
+def lacks_nodes(fields: Mapping[str, Hashable]) -> bool:
+    """Return whether a pool has fewer nodes than its target; one that waits in vain for tasks to end has more."""
+    kinds = ("DedicatedNodes", "LowPriorityNodes")
+    return any(cast("int", fields[f"current{kind}"]) < cast("int", fields[f"target{kind}"]) for kind in kinds)
 
 
 def _is_departure(shape: Shape) -> bool:

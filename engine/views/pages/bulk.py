@@ -5,10 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, overload
-
-if TYPE_CHECKING:
-    from array import array
+from typing import overload
 
 
 class LazyRows(Sequence[int]):
@@ -37,7 +34,7 @@ class LazyRows(Sequence[int]):
         return self._at(at % self._length)
 
 
-def values(column: array[int], rows: Sequence[int]) -> Sequence[int]:
+def values(column: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
     """Return the values of a column in these rows, which are in ascending order."""
     if not rows:
         return ()
@@ -59,7 +56,15 @@ def count_bits(flags: bytes, bits: int) -> int:
     return (int.from_bytes(flags) & int.from_bytes(written)).bit_count()
 
 
-def places(states: bytes, state: int) -> list[int]:
+def rows_in_state(column: bytearray, ranges: Sequence[range], state: int) -> list[int]:
+    """Return the rows of these ranges whose value in a column of states is this one."""
+    found: list[int] = []
+    for rows in ranges:
+        found += map(rows.__getitem__, places(column[rows.start : rows.stop], state))
+    return found
+
+
+def places(states: bytes | bytearray, state: int) -> list[int]:
     """Return the places of a state."""
     found = []
     at = states.find(state)

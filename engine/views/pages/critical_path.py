@@ -89,7 +89,7 @@ _Rank = tuple[int, int, int]  # how far from its end, its end, the task
 
 def _last_of(tasks: TaskTable, rows: range) -> _Rank | None:
     """Return the last of some tasks in a row, by whole columns."""
-    states, ends = tasks.state[rows.start : rows.stop].tobytes(), tasks.ended[rows.start : rows.stop]
+    states, ends = tasks.state[rows.start : rows.stop], tasks.ended[rows.start : rows.stop]
     waiting = states.rfind(ACTIVE)
     if waiting >= 0:
         return 3, 0, rows[waiting]
@@ -118,7 +118,7 @@ def _parents(simulation: Simulation, task: int) -> Iterator[_Rank]:
             numbers = range(part.start, min(part.end + 1, part.start + _MOST_LOOKED_UP))
             yield from _ranked(tasks, (tasks.find(job.row, str(number)) for number in numbers))
             continue
-        unmet = places(tasks.satisfied[rows.start : rows.stop].tobytes(), 0)
+        unmet = places(tasks.satisfied[rows.start : rows.stop], 0)
         if unmet:
             yield from _ranked(tasks, (rows[at] for at in islice(unmet, _MOST_LOOKED_UP)))
             continue

@@ -9,10 +9,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.base.terms import CertificateState, JobState
-from engine.events.log import Json, LogSubject, Shape, plain, to_json
+from engine.events.log import Json, LateJson, LogSubject, Shape, plain, to_json
 from engine.scenario.record import timeline_line
 from engine.state.blobs import NO_TASK
 from engine.views.log.reader import LogReader, of_kind
+from engine.views.log.tally import lacks_nodes
 from engine.views.pages.jobs import BAD_ENDS
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ class EventPage:
     def count(self) -> int:
         """The number of entries."""
         return len(self._simulation.log)
+
+    @property
+    def lines(self) -> int:
+        """The number of lines in the event log: tasks that were added together have one each."""
+        log = self._simulation.log
+        return log.seq_of(len(log)) - 1
 
     def failures(self) -> Sequence[int]:
         """Return the entries that tell of a failure, in order."""
@@ -195,7 +202,7 @@ def is_failure(shape: Shape) -> bool:
         case "NodeStateChanged":
             return plain(fields.get("to")) in _BAD_NODE_STATES
         case "PoolResizeComplete":
-            return bool(fields.get("resizeErrors"))
+            return bool(fields.get("resizeErrors")) and lacks_nodes(fields)
         case "JobStateChanged":
             return _ended_badly(fields)
         case "CertificateStateChanged":
@@ -211,9 +218,9 @@ def _ended_badly(fields: Mapping[str, Hashable]) -> bool:
 
 
 def _text(body: Hashable) -> str:
-    assert isinstance(body, Json)
+    assert isinstance(body, Json | LateJson)
     return body.text
 
 
 def _value(value: object) -> object:
-    return json.loads(value.text) if isinstance(value, Json) else plain(value)
+    return json.loads(value.text) if isinstance(value, Json | LateJson) else plain(value)

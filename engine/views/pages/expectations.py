@@ -39,6 +39,7 @@ class ExpectationPart(NamedTuple):
     wanted: str
     seen: str
     is_met: bool
+    is_late: bool = False  # as wanted, but after the moment
 
 
 class ExpectationRow(NamedTuple):
@@ -66,9 +67,10 @@ class ExpectationRow(NamedTuple):
 
     @property
     def difference(self) -> str:
-        """The first differing parts in words: ``tasks running 1 instead of 2``."""
+        """The first differing parts in words: ``tasks running 1 instead of 2``, ``state completed, too late``."""
         parts = self.differing[:_MOST_NAMED]
-        return ", ".join(f"{part.name} {part.seen} instead of {part.wanted}" for part in parts)
+        wanted = ("" if part.is_late else f" instead of {part.wanted}" for part in parts)
+        return ", ".join(f"{part.name} {part.seen}{rest}" for part, rest in zip(parts, wanted, strict=True))
 
     @property
     def text(self) -> str:
@@ -164,7 +166,7 @@ def _parts(one: Expectation, outcome: Outcome) -> Iterator[ExpectationPart]:
     for name, wanted in one.condition.wanted.items():
         value = seen.get(name) if isinstance(seen, Mapping) else None
         for part in _flat(name, wanted, value):
-            yield part._replace(is_met=False, seen=f"{part.seen}, too late") if late else part
+            yield part._replace(is_met=False, is_late=True, seen=f"{part.seen}, too late") if late else part
 
 
 def _flat(name: str, wanted: Wanted, seen: object) -> Iterator[ExpectationPart]:

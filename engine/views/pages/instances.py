@@ -16,15 +16,18 @@ from engine.state.columns import PAGE_BITS
 from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import places, side_by_side, values
+from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine import Simulation
     from engine.base.failures import FailureInfo
     from engine.specs.job import JobReleaseTask
+    from engine.state.instances import InstanceTable
     from engine.state.jobs import Job
+    from engine.world.world import World
 
 _SAMPLED = 400  # nodes whose durations are read
 OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
@@ -45,6 +48,7 @@ class HookStatus(Enum):
     RUNNING = auto()
     SUPERSEDED = auto()  # has a record, but the preparation runs again before the next task here
     SUCCEEDED = auto()
+    LEAVING = auto()  # preparation only: has a record, but the node is leaving its pool
     GONE = auto()  # the node has left its pool: preparation has to run elsewhere, or was interrupted
     WILL_RUN = auto()  # release only: owed, at the end of the job or once the node is ready
     SKIPPED = auto()  # release only: the job has ended and no release was due here
@@ -96,7 +100,7 @@ def prep_status(state: int, flags: int, *, has_failed: bool, is_gone: bool, is_o
     if is_gone and not (is_over and state == InstanceState.COMPLETED):
         return HookStatus.GONE
     if state == InstanceState.RUNNING:
-        return HookStatus.RUNNING  # the table has no column for retries
+        return HookStatus.RUNNING
     if not flags & (PrepFlag.VALID | PrepFlag.INELIGIBLE) and not is_over:
         return HookStatus.SUPERSEDED
     return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
@@ -149,6 +153,26 @@ def pages_of(simulation: Simulation, job_id: str) -> tuple[InstancePage, Instanc
     return InstancePage(simulation, job_id, Hook.PREPARATION), InstancePage(simulation, job_id, Hook.RELEASE)
 
 
+def failed_places(instances: InstanceTable, rows: Sequence[int], hook: Hook) -> Iterator[int]:
+    """Yield the places in ``rows`` of one job whose last run failed; successes keep no record of their end."""
+    if not rows:
+        return
+    for page in instances.sparse[rows[0] >> PAGE_BITS : (rows[-1] >> PAGE_BITS) + 1]:
+        for key, ending in page.items():
+            if key & 1 == (hook is Hook.RELEASE) and (ending.failure or ending.exit_code):
+                at = bisect_left(rows, key >> 1)
+                if at < len(rows) and rows[at] == key >> 1:
+                    yield at
+
+
+def given_up_ms(world: World, rows: Iterable[int]) -> int | None:
+    """Return when jobs give up the last of the releases that they wait for (REL-13); None if one has no such limit."""
+    timeouts = Agenda(world).release_timeouts
+    ends = [timeouts.get(row) for row in rows]
+    known = [when_ms for when_ms in ends if when_ms is not None]
+    return max(known) if known and len(known) == len(ends) else None
+
+
 class InstancePage:
     """The nodes of one job's preparation or release."""
 
@@ -163,12 +187,13 @@ class InstancePage:
         self._rows: Sequence[int] = ()
         self._codes = b""
         self._ordered: tuple[object, Sequence[int]] = (None, ())
+        self._counted: tuple[object, int] = (None, 0)
 
     @property
     def _job(self) -> Job | None:
         return self._simulation.world.jobs.find(self.job_id)
 
-    def columns(self) -> tuple[array[int], array[int], array[int]]:
+    def columns(self) -> tuple[bytearray, array[int], array[int]]:
         """Return states, starts and planned or past ends in the table of instances, of all jobs."""
         table = self._simulation.world.instances
         if self.hook is Hook.RELEASE:
@@ -211,33 +236,30 @@ class InstancePage:
         codes = bytearray(packed.translate(tables[False, False]))
         for at in self._gone_places():
             codes[at] = tables[False, True][packed[at]]
-        for at in self._failed_places():
+        for at in failed_places(instances, rows, self.hook):
             is_gone = world.nodes.state[instances.node[rows[at]]] == GONE
             codes[at] = tables[True, is_gone][packed[at]]
         if self.hook is Hook.PREPARATION:
-            for at in places(bytes(codes), HookStatus.RUNNING.value):
-                if instances.prep_retries[rows[at]]:
-                    codes[at] = HookStatus.RETRYING.value
+            for status in (HookStatus.RUNNING, HookStatus.SUPERSEDED):
+                for at in places(bytes(codes), status.value):
+                    codes[at] = self._refined(status, rows[at]).value
         return bytes(codes)
+
+    def _refined(self, status: HookStatus, row: int) -> HookStatus:
+        """Return the status of a preparation with what state and flags do not say: retries, and nodes that leave."""
+        world = self._simulation.world
+        if status is HookStatus.RUNNING and world.instances.prep_retries[row]:
+            return HookStatus.RETRYING
+        if status is HookStatus.SUPERSEDED and world.nodes.state[world.instances.node[row]] == NodeState.LEAVING_POOL:
+            return HookStatus.LEAVING
+        return status
 
     def _gone_places(self) -> list[int]:
         """Return the places of the rows whose node has left the pool."""
         states = self._simulation.world.nodes.state
-        if states.tobytes().find(GONE) < 0:
+        if states.find(GONE) < 0:
             return []
         return places(bytes(values(states, self.nodes_of_rows())), GONE)
-
-    def _failed_places(self) -> Iterator[int]:
-        """Yield the places of the rows whose last run failed; successes keep no record of their end."""
-        rows = self._rows
-        if not rows:
-            return
-        for page in self._simulation.world.instances.sparse[rows[0] >> PAGE_BITS : (rows[-1] >> PAGE_BITS) + 1]:
-            for key, ending in page.items():
-                if key & 1 == (self.hook is Hook.RELEASE) and (ending.failure or ending.exit_code):
-                    at = bisect_left(rows, key >> 1)
-                    if at < len(rows) and rows[at] == key >> 1:
-                        yield at
 
     def rows(self) -> Sequence[int]:
         """Return the instances of the job by row number, in the order in which it came to their nodes."""
@@ -289,8 +311,7 @@ class InstancePage:
         after = self._simulation.world.options.release_after
         table = _tables(self.hook, job.state, after, has_release=job.has_release)[has_failed, is_gone]
         status = HookStatus(table[state << _FLAG_BITS | instances.flags[row]])
-        is_retry = self.hook is Hook.PREPARATION and instances.prep_retries[row]
-        return HookStatus.RETRYING if status is HookStatus.RUNNING and is_retry else status
+        return self._refined(status, row) if self.hook is Hook.PREPARATION else status
 
     def order(self, *, with_all: bool = False) -> Sequence[int]:
         """Return the nodes: trouble first, then running ones, newest start first, then the rest.
@@ -305,6 +326,15 @@ class InstancePage:
         if self._ordered[0] != known:
             self._ordered = known, self._new_order(starts, nodes, with_all=with_all)
         return self._ordered[1]
+
+    def count(self) -> int:
+        """Return how many nodes ``order`` lists, without ordering them."""
+        self._update()
+        known = self._codes, values(self.columns()[1], self._rows)
+        if self._counted[0] != known:
+            listed = (start >= 0 and code != HookStatus.NOT_NEEDED.value for code, start in zip(*known, strict=True))
+            self._counted = known, sum(listed)
+        return self._counted[1]
 
     def _new_order(self, starts: array[int], present: Sequence[int], *, with_all: bool) -> Sequence[int]:
         of_row = self._simulation.world.instances.node.__getitem__
@@ -340,9 +370,23 @@ class InstancePage:
         return len(nodes) - bytes(values(world.nodes.state, nodes)).count(GONE)
 
     def nodes_without_record(self) -> int:
-        """Return the number of nodes in the job's pool on which it has never been."""
-        counts = self.counts()
-        return max(0, self.nodes_present() - sum(counts.values()) + counts.get(HookStatus.GONE, 0))
+        """Return the number of nodes in the job's pool on which it has never been, without those that are leaving."""
+        counts, world = self.counts(), self._simulation.world
+        nodes = self._nodes() if world.nodes.state.find(NodeState.LEAVING_POOL) >= 0 else ()
+        leaving = (node for node in nodes if world.nodes.state[node] == NodeState.LEAVING_POOL)
+        missed = sum(self.status_of(node) is HookStatus.NOT_NEEDED for node in leaving)
+        return max(0, self.nodes_present() - missed - sum(counts.values()) + counts.get(HookStatus.GONE, 0))
+
+    def nodes_unrecorded(self) -> int:
+        """Return the number of nodes in the job's pool that have no record of it."""
+        states = bytes(values(self.columns()[0], self.rows()))
+        gone = sum(states[at] != ABSENT for at in self._gone_places())
+        return max(0, self.nodes_present() - (len(states) - states.count(ABSENT) - gone))
+
+    def given_up_ms(self) -> int | None:
+        """Return when a job that ends waits no more for release on any node (REL-13); None if it has no such limit."""
+        waiting = places(self.codes(), HookStatus.WILL_RUN.value)
+        return given_up_ms(self._simulation.world, map(self._rows.__getitem__, waiting))
 
     def long_ms(self) -> int:
         """Return the 95th percentile of the durations, estimated from a few hundred nodes; 0 before any is done."""

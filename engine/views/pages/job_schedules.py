@@ -68,6 +68,13 @@ def schedule_ids(simulation: Simulation) -> list[str]:
     return [schedule.id for schedule in simulation.world.job_schedules.present()]
 
 
+def latest_jobs(simulation: Simulation, schedule_id: str, most: int) -> list[str]:
+    """Return the last jobs of a schedule that have not been deleted, the newest first."""
+    schedule = simulation.world.job_schedules.find(schedule_id)
+    jobs = [] if schedule is None else [job.id for job in simulation.world.jobs_under(schedule)]
+    return jobs[: -most - 1 : -1]
+
+
 def last_job_like(simulation: Simulation, job_id: str) -> str:
     """Return the last job of the schedule that made this one; the job itself if there is no such job."""
     jobs, schedules = simulation.world.jobs, simulation.world.job_schedules

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec, StartTask
-    from engine.state.jobs import Job
+    from engine.state.jobs import Job, SchedulingError
     from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
     from engine.world.world import World
@@ -49,7 +49,7 @@ class JobRow(NamedTuple):
     max_task_retry_count: int
     max_wall_clock_ms: int | None
     terminate_reason: str | None
-    scheduling_error: tuple[str, str, str] | None
+    scheduling_error: SchedulingError | None
     bad_end: str  # why it ended before its work was done; empty if it did not
     is_preemptible: bool
     spec: JobSpec
@@ -116,13 +116,18 @@ BAD_ENDS = (TASK_FAILED, MAX_WALL_CLOCK_TIME_EXPIRY)
 def bad_end(job: Job) -> str:
     """Return why the job ended although its work was not done: a terminate reason or an error code; else empty."""
     if job.scheduling_error is not None:
-        return job.scheduling_error[1]
+        return job.scheduling_error.code
     return job.terminate_reason if job.terminate_reason in BAD_ENDS else ""
 
 
 def job_ids(simulation: Simulation) -> list[str]:
     """Return the jobs that have not been deleted, oldest first."""
     return [job.id for job in simulation.world.jobs.present()]
+
+
+def next_job_ms(simulation: Simulation, now_ms: int) -> int | None:
+    """Return when the next job after a moment is added, in ms since the start; None if the run adds no more."""
+    return min((job.created_ms for job in simulation.world.jobs.rows if job.created_ms > now_ms), default=None)
 
 
 def count_deleted_jobs(simulation: Simulation) -> int:
@@ -148,7 +153,7 @@ def deleted_pool_ids(simulation: Simulation) -> list[str]:
 
 
 def has_had_several_pools(simulation: Simulation) -> bool:
-    """Return whether there was more than one pool, so that the cost of one is not that of the run."""
+    """Return whether there was more than one pool: the cost of one is not that of the run, n0 is not one node only."""
     return len(simulation.world.pools.rows) > 1
 
 

@@ -10,7 +10,7 @@ from engine.rules.processes.directories import OUTPUTS
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from engine import Simulation
 
@@ -60,6 +60,11 @@ def tasks_on(simulation: Simulation, node: int, most: int) -> list[TaskOnNode]:
     return found
 
 
+def count_tasks(simulation: Simulation, nodes: Iterable[int]) -> list[int]:
+    """Return the number of tasks that run or prepare on each of some nodes."""
+    return [len(simulation.world.nodes.tasks_on(node)) for node in nodes]
+
+
 def hooks_on(simulation: Simulation, pages: Sequence[InstancePage], node: int) -> list[HookOnNode]:
     """Return the preparation and the release of these pages that have a record on a node."""
     world, found = simulation.world, []
@@ -78,13 +83,14 @@ def hooks_on(simulation: Simulation, pages: Sequence[InstancePage], node: int) -
 
 
 def last_output(simulation: Simulation, node: int, most_lines: int) -> LastOutput | None:
-    """Return the end of the standard output that was written last on a node; None without any text (FILE-4).
+    """Return the end of the output that was written last on a node; None without any text (FILE-4).
 
-    Output appears when its process ends. Only the newest files are looked at, so this takes no longer on a full disk.
+    Output appears when its process ends. ``stderr.txt`` comes before ``stdout.txt`` of the same process.
+    Only the newest files are looked at, so this takes no longer on a full disk.
     """
     if simulation.world.nodes.state_of(node) is None:
         return None
-    newest = simulation.world.disks.newest_text(node, OUTPUTS[0])
+    newest = simulation.world.disks.newest_text(node, OUTPUTS)
     if newest is None:
         return None
     path, text = newest

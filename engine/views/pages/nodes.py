@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
-    from engine.state.node_records import Node, StartTaskRecord
+    from engine.state.node_records import Node, PendingOperation, StartTaskRecord
 
 # A byte holds the status of preparation above that of release.
 _STATUS_BITS = 4
@@ -87,7 +87,7 @@ class NodeRow(NamedTuple):
     errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, details
     cause: str  # of a failure or an eviction by chance; else empty (NODE-18, SPOT-10)
     evicted_ms: int | None  # when its VM is taken back, if that was announced (SPOT-7)
-    pending_operation: str | None
+    pending_operation: PendingOperation | None
     users: tuple[str, ...]  # users for remote login (NOP-9)
     prep: HookStatus
     release: HookStatus
@@ -235,7 +235,7 @@ class NodePage:
             errors=tuple((error.code, error.message, error.details) for error in record.errors),
             cause=BY_CHANCE.get(state, "") if record.down_by_chance and state is not None else "",
             evicted_ms=record.evicted_ms,
-            pending_operation=record.operation.name or None if record.operation else None,
+            pending_operation=record.operation,
             users=tuple(record.users),
             prep=prep,
             release=release,

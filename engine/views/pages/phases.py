@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
-from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
+from engine.views.pages.bulk import places
 from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.views.pages.instances import InstancePage
     from engine.world.world import World
+
+
+_NOT_YET = (HookStatus.WILL_RUN, HookStatus.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +33,19 @@ class HookCounts:
         return self.by_status.get(status, 0)
 
     @property
+    def has_begun(self) -> bool:
+        """True once it has run on a node, or runs."""
+        return any(status not in _NOT_YET for status in self.by_status)
+
+    @property
     def ran(self) -> int:
         """The number of nodes where it has run to its end, failed or not."""
         return self[HookStatus.SUCCEEDED] + self[HookStatus.FAILED]
 
     @property
     def due(self) -> int:
-        """The number of nodes where it has run, runs or will: neither those that left before nor those without need."""
-        return self.total - self[HookStatus.GONE] - self[HookStatus.SKIPPED]
+        """The number of nodes where it has run, runs or will: neither those that leave nor those without need."""
+        return self.total - sum(self[status] for status in (HookStatus.LEAVING, HookStatus.GONE, HookStatus.SKIPPED))
 
     @property
     def total(self) -> int:
@@ -91,10 +100,26 @@ def oldest_waiting(world: World, job: Job) -> int | None:
     is_over = job.state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
     for number in () if is_over or not job.counts[ACTIVE] else job.blocks:
         block = world.tasks.blocks[number]
-        at = world.tasks.state[block.first : block.first + block.source.count].tobytes().find(ACTIVE)
-        if at >= 0:
-            return block.first + at
+        task = world.tasks.state.find(ACTIVE, block.first, block.first + block.source.count)
+        if task >= 0:
+            return task
     return None
+
+
+def last_task_ms(world: World, job: Job) -> int | None:
+    """Return the end of the job's last task, in ms since the start; None while a task is not completed."""
+    tasks, last_ms = world.tasks, None
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        rows = slice(block.first, block.first + block.source.count)
+        states = tasks.state[rows]
+        if states.count(COMPLETED) + states.count(GONE) < len(states):
+            return None
+        ends = tasks.ended[rows]
+        found = max(ends) if GONE not in states else max(map(ends.__getitem__, places(states, COMPLETED)), default=None)
+        if found is not None:
+            last_ms = max(found, last_ms or 0)
+    return last_ms
 
 
 def _oldest_wait_ms(simulation: Simulation, job: Job) -> int | None:

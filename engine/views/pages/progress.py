@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState
+from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.views.pages.bulk import values
-from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.pages.bulk import places, values
+from engine.views.pages.instances import OVER, Hook, failed_places
 from engine.views.pages.jobs import bad_end
 from engine.views.pages.phases import TaskCounts
 
@@ -81,17 +82,24 @@ def _problems(job: Job) -> int:
 
 
 def _preparation(simulation: Simulation, job: Job) -> NodeCounts:
-    if job.state is JobState.COMPLETED:  # its marks on the nodes have been cleared
-        counts = InstancePage(simulation, job.id, Hook.PREPARATION).counts()
-        done, failed = counts.get(HookStatus.SUCCEEDED, 0), counts.get(HookStatus.FAILED, 0)
-        return NodeCounts(done, 0, failed, done + failed)
+    """Return where preparation has run to its end, by its last result there, also on nodes that have left since.
+
+    Until the job has ended, the nodes of its pool on which it has never been count to the total.
+    """
     world = simulation.world
-    rows = world.instances.rows_of_job(job.row)
-    running = bytes(values(world.instances.prep_state, rows)).count(InstanceState.RUNNING)
-    nodes = world.pools[job.pool].nodes if job.pool >= 0 else ()
-    present = len(nodes) - bytes(values(world.nodes.state, nodes)).count(GONE)
-    done, failed = job.prepared.bit_count(), job.ineligible.bit_count()
-    return NodeCounts(done, running, failed, max(present, done + running + failed))
+    instances, nodes = world.instances, world.nodes.state
+    rows = instances.rows_of_job(job.row)
+    states = bytes(values(instances.prep_state, rows))
+    failed = sum(states[at] == InstanceState.COMPLETED for at in failed_places(instances, rows, Hook.PREPARATION))
+    done, running = states.count(InstanceState.COMPLETED) - failed, states.count(InstanceState.RUNNING)
+    pool = () if job.pool < 0 or job.state in OVER else world.pools[job.pool].nodes
+    present = len(pool) - bytes(values(nodes, pool)).count(GONE)
+    seen = len(states) - states.count(ABSENT)
+    if nodes.find(GONE) >= 0:  # nodes that have left are among those of the job
+        gone = [states[at] for at in places(bytes(values(nodes, values(instances.node, rows))), GONE)]
+        seen -= len(gone) - gone.count(ABSENT)
+        running -= gone.count(InstanceState.RUNNING)
+    return NodeCounts(done, running, failed, done + running + failed + max(0, present - seen))
 
 
 def _release(simulation: Simulation, job: Job) -> NodeCounts:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from itertools import accumulate, compress, repeat
-from operator import floordiv, sub
+from heapq import nlargest
+from itertools import accumulate, chain, compress, repeat
+from math import isqrt
+from operator import floordiv, neg, sub
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 _FIRST_UNIT_MS = 100  # times are counted in such units, doubled while there are too many different ones
 _MOST_DIFFERENT = 2048
+_MOST_EXTREMES = 40  # tasks that took or waited longest
+_FEW_BINS = 12  # until so many tasks have ended that twice the root of their number is more
 _COMPLETED = bytes(state == COMPLETED for state in range(256))
 _NICE_MS = tuple(
     step * unit
@@ -58,12 +62,21 @@ class FailureCount(NamedTuple):
     final: int  # after which the task was completed
 
 
+class TaskTime(NamedTuple):
+    """A task, and how long it took or waited."""
+
+    task: int
+    time_ms: int
+
+
 class Statistics(NamedTuple):
     """The statistics of a job; None where there is nothing to count yet."""
 
     durations: Distribution | None  # of completed tasks that ran, from their last start to their end
     waits: Distribution | None  # of the same, from when they were added to their last start
     failures: Sequence[FailureCount]  # the most frequent ones first
+    slowest: Sequence[TaskTime]  # the longest first, a few dozen at most
+    longest_waits: Sequence[TaskTime]  # likewise
 
 
 class _Times:
@@ -72,10 +85,13 @@ class _Times:
     def __init__(self) -> None:
         self._unit_ms = _FIRST_UNIT_MS
         self._counts: Counter[int] = Counter()
+        self._longest: list[tuple[int, int]] = []  # times, with the rows of their tasks below 0: the earlier is first
 
-    def add(self, ends: Iterable[int], starts: Iterable[int]) -> None:
-        """Count the times between pairs of moments, in ms."""
-        self._counts.update(map(floordiv, map(sub, ends, starts), repeat(self._unit_ms)))
+    def add(self, tasks: Iterable[int], ends: Iterable[int], starts: Iterable[int]) -> None:
+        """Count the times of some tasks, between pairs of moments in ms."""
+        times = list(map(sub, ends, starts))
+        self._longest = nlargest(_MOST_EXTREMES, chain(self._longest, zip(times, map(neg, tasks), strict=True)))
+        self._counts.update(map(floordiv, times, repeat(self._unit_ms)))
         while len(self._counts) > _MOST_DIFFERENT:
             joined = Counter[int]()
             for time, number in self._counts.items():
@@ -85,6 +101,10 @@ class _Times:
     def in_order(self) -> list[tuple[int, int]]:
         """Return each time, in ms, with the number of its tasks, the shortest first."""
         return [(time * self._unit_ms, number) for time, number in sorted(self._counts.items())]
+
+    def longest(self) -> list[TaskTime]:
+        """Return the tasks with the longest times, the longest first."""
+        return [TaskTime(-task, time_ms) for time_ms, task in self._longest]
 
 
 class JobStatistics:
@@ -108,7 +128,13 @@ class JobStatistics:
         for (name, _), count in self._failures.items():
             names[name] += count
         failures = [FailureCount(name, count, self._failures[name, True]) for name, count in names.most_common()]
-        return Statistics(_distribution(self._durations, at_most), _distribution(self._waits, at_most), failures)
+        return Statistics(
+            _distribution(self._durations, at_most),
+            _distribution(self._waits, at_most),
+            failures,
+            self._durations.longest(),
+            self._waits.longest(),
+        )
 
     def _read_ends(self) -> None:
         is_new, entries = self._ends.news()
@@ -125,6 +151,7 @@ class JobStatistics:
         blocks = [world.tasks.blocks[number] for number in world.jobs[self._job].blocks]
         created = [world.tasks.block_of(task).created_ms for task in own] if len(blocks) > 1 else None
         self._add(
+            own,
             list(map(world.tasks.started.__getitem__, own)),
             list(map(world.tasks.ended.__getitem__, own)),
             repeat(blocks[0].created_ms) if created is None else created,
@@ -138,17 +165,18 @@ class JobStatistics:
         for number in world.jobs[self._job].blocks:
             block = tasks.blocks[number]
             part = slice(block.first, block.first + block.source.count)
-            flags = tasks.state[part].tobytes().translate(_COMPLETED)
+            flags = tasks.state[part].translate(_COMPLETED)
             starts, ends = list(compress(tasks.started[part], flags)), list(compress(tasks.ended[part], flags))
-            self._add(starts, ends, repeat(block.created_ms))
+            rows = compress(range(block.first, block.first + block.source.count), flags)
+            self._add(list(rows), starts, ends, repeat(block.created_ms))
 
-    def _add(self, starts: Sequence[int], ends: Sequence[int], created: Iterable[int]) -> None:
+    def _add(self, tasks: Sequence[int], starts: Sequence[int], ends: Sequence[int], created: Iterable[int]) -> None:
         """Count tasks by their times; those that were ended before they ran have none."""
         if NEVER_MS in starts:
             ran = [start != NEVER_MS for start in starts]
-            starts, ends, created = (list(compress(times, ran)) for times in (starts, ends, created))
-        self._durations.add(ends, starts)
-        self._waits.add(starts, created)
+            tasks, starts, ends, created = (list(compress(each, ran)) for each in (tasks, starts, ends, created))
+        self._durations.add(tasks, ends, starts)
+        self._waits.add(tasks, starts, created)
 
     def _read_failures(self) -> None:
         is_new, entries = self._failed.news()
@@ -182,6 +210,7 @@ def _distribution(times: _Times, at_most: int) -> Distribution | None:
     tasks = _Sorted(in_order)
     median_ms, p95_ms = (round(percentile(tasks, share) or 0) for share in (0.5, 0.95))
     low_ms, max_ms = in_order[0][0], in_order[-1][0]
+    at_most = min(at_most, max(_FEW_BINS, isqrt(4 * len(tasks))))
     end_ms = min(max_ms, max(p95_ms * _TAIL, 1))
     return Distribution(len(tasks), median_ms, p95_ms, max_ms, _bins(in_order, low_ms, end_ms, at_most))
 

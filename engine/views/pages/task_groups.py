@@ -13,8 +13,6 @@ from engine.state.task_records import TaskExtra
 from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, PREPARING
 
 if TYPE_CHECKING:
-    from array import array
-
     from engine import Simulation
 
 Groups = Sequence[Hashable]
@@ -71,7 +69,7 @@ class TaskGroups:
         return None if values is None else values(rows, from_ms)
 
     @staticmethod
-    def _of(column: array[int], rows: Sequence[int]) -> Sequence[int]:
+    def _of(column: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
         return itemgetter(*rows)(column) if len(rows) > 1 else [column[row] for row in rows]
 
     def _extras(self, rows: Sequence[int], of_extra: Callable[[TaskExtra], Hashable]) -> Groups:

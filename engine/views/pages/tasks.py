@@ -12,7 +12,7 @@ from engine.rules.processes.setup import Work
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.views.log.reader import LogReader, of_kind
-from engine.views.pages.bulk import places
+from engine.views.pages.bulk import rows_in_state
 from engine.views.pages.task_groups import TaskGroups
 from engine.views.pages.task_order import RunningTasks, TasksInOrder
 
@@ -94,7 +94,6 @@ class TaskPage:
         self._simulation = simulation
         self.job_id = job_id
         self.groups = TaskGroups(simulation)
-        self._running = RunningTasks(simulation)
         self._failures = LogReader(simulation, of_kind(_tells_failure))
         self._failed: list[int] = []
 
@@ -108,11 +107,9 @@ class TaskPage:
         if job is None:
             return ()
         ranges = self.ranges()
-        failed = self.failed()
-        self._running.update(ranges if job.counts[RUNNING] else ())
+        running = RunningTasks(self._simulation, ranges, job.counts[RUNNING])
         preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
-        first = [*failed, *self._running.newest_first, *preparing]
-        return TasksInOrder(first, ranges, without=self._deleted(ranges))
+        return TasksInOrder((self.failed(), running, preparing), ranges, without=self._deleted(ranges))
 
     def as_added(self) -> Sequence[int]:
         """Return all tasks in the order in which they were added."""
@@ -132,17 +129,12 @@ class TaskPage:
         return [range(block.first, block.first + block.source.count) for block in blocks]
 
     def _in_state(self, ranges: Sequence[range], state: int) -> list[int]:
-        states = self._simulation.world.tasks.state
-        found: list[int] = []
-        for tasks in ranges:
-            found += map(tasks.__getitem__, places(states[tasks.start : tasks.stop].tobytes(), state))
-        return found
+        return rows_in_state(self._simulation.world.tasks.state, ranges, state)
 
     def planned_end_ms(self) -> int | None:
         """Return the last planned end of the tasks that run, in ms since the start; None where none is known."""
-        self._running.update(self.ranges())
         world = self._simulation.world
-        ends = list(map(world.tasks.ended.__getitem__, self._running.newest_first))
+        ends = list(map(world.tasks.ended.__getitem__, self._in_state(self.ranges(), RUNNING)))
         last_ms = max(ends, default=None)
         if last_ms is None or world.is_known(last_ms):
             return last_ms

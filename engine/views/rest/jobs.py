@@ -54,7 +54,7 @@ def _execution_info(world: World, job: Job) -> dict[str, object]:
     if job.pool_id:
         info["poolId"] = job.pool_id
     if job.scheduling_error is not None:
-        category, code, message = job.scheduling_error
+        category, code, message, _ = job.scheduling_error
         info["schedulingError"] = {"category": category, "code": code, "message": message}
     if job.terminate_reason is not None and job.state is JobState.COMPLETED:
         info["terminateReason"] = job.terminate_reason

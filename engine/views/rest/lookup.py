@@ -17,6 +17,8 @@ from engine.views.rest.prep_release import prep_release_entry
 from engine.views.rest.tasks import subtask_bodies, task_body, task_limits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine import Simulation
 
 Body = dict[str, Any]
@@ -77,6 +79,11 @@ def hook_wire(simulation: Simulation, job_id: str, node: int) -> Body | None:
     job = simulation.world.jobs.find(job_id)
     row = -1 if job is None else simulation.world.instances.row(job.row, node)
     return None if job is None or row < 0 else prep_release_entry(simulation.world, job, row)
+
+
+def event_lines(simulation: Simulation) -> Iterator[str]:
+    """Yield the event log up to now, each event as a line of JSON."""
+    return json_lines(simulation.log, simulation.names)
 
 
 def event_wire(simulation: Simulation, index: int) -> Body:

@@ -11,6 +11,8 @@ from engine.specs.job import JobPreparationTask
 from engine.views.rest.common import container_info, node_url, root_directory, utc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine.specs.job import JobReleaseTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 Body = dict[str, object]
 
 
-def prep_release_status(world: World, job: Job) -> list[Body]:
+def prep_release_status(world: World, job: Job) -> Iterator[Body]:
     """Return an entry for each node that ran preparation or release, also where the node is gone (PREP-25).
 
     Entries are sorted by the first start of the preparation, then by node id.
@@ -32,7 +34,7 @@ def prep_release_status(world: World, job: Job) -> list[Body]:
     instances, nodes = world.instances, world.nodes
     rows = instances.rows_of_job(job.row)
     in_order = sorted(rows, key=lambda row: (instances.prep_first[row], nodes[instances.node[row]].id))
-    return [prep_release_entry(world, job, row) for row in in_order]
+    return (prep_release_entry(world, job, row) for row in in_order)
 
 
 def preparation_on(world: World, job: Job, node: int) -> Body:

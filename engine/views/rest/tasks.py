@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.base.failures import result_of
 from engine.base.paths import subtask_directory, task_directory
 from engine.base.terms import TaskResult, TaskState
-from engine.base.units import format_duration
+from engine.base.units import format_duration, format_utc
 from engine.scenario.factory import TaskFactory
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.views.rest.common import container_info, etag, job_url, node_url, previous_state, root_directory, utc
@@ -25,29 +25,13 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 
-_MOST_TIMES = 4096  # texts that are kept
-
 _WIRE = tuple(state.wire for state in TaskState)
 
 
 def task_body(world: World, task: int, last: Transitions) -> Body:
     """Return the REST body of a task that is not deleted; ``last`` are its last transitions."""
     block = world.tasks.block_of(task)
-    return _Bodies(world, world.jobs[block.job]).body(task, _Block(world, block), last)
-
-
-def task_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterator[Body]:
-    """Yield the bodies of a job's tasks in the order in which they were added, without deleted ones.
-
-    Tasks share parts of their bodies: copy a body before changing it.
-    """
-    bodies = _Bodies(world, job)
-    tasks = world.tasks
-    for number in job.blocks:
-        block = _Block(world, tasks.blocks[number])
-        for task in block.rows:
-            if tasks.state[task] != GONE:
-                yield bodies.body(task, block, transitions[task])
+    return TaskBodies(world, world.jobs[block.job]).body(task, BlockParts(world, block), last)
 
 
 def task_bodies_after(world: World, job: Job, transitions: TaskTransitions, last: int) -> Iterator[tuple[int, Body]]:
@@ -55,11 +39,11 @@ def task_bodies_after(world: World, job: Job, transitions: TaskTransitions, last
 
     Tasks share parts of their bodies: copy a body before changing it.
     """
-    bodies, tasks = _Bodies(world, job), world.tasks
+    bodies, tasks = TaskBodies(world, job), world.tasks
     # Rows of later blocks are higher. The block with ``last`` is the last one that does not begin after it.
     begin = max(0, bisect_right(job.blocks, last, key=lambda number: tasks.blocks[number].first) - 1)
     for place in range(begin, len(job.blocks)):
-        block = _Block(world, tasks.blocks[job.blocks[place]])
+        block = BlockParts(world, tasks.blocks[job.blocks[place]])
         for task in range(max(block.rows.start, last + 1), block.rows.stop):
             if tasks.state[task] != GONE:
                 yield task, bodies.body(task, block, transitions[task])
@@ -166,7 +150,7 @@ def _place(world: World, node: int) -> Body:
     }
 
 
-class _Bodies:
+class TaskBodies:
     """Makes the bodies of one job's tasks; parts that they share are made once."""
 
     def __init__(self, world: World, job: Job) -> None:
@@ -175,10 +159,11 @@ class _Bodies:
         self._url = f"{job_url(world, job.id)}/tasks/"
         self._updated: dict[int, Body] = {}  # by profile: constraints, and when they were updated
         self._written = _Written()
-        self._times: dict[int, str] = {}  # many tasks start and end at the same moments
+        self._start = world.scenario.start
         self._nodes: dict[int, tuple[Body, tuple[str, str]]] = {}  # the parts that name a node, and the job's directory
 
-    def body(self, task: int, block: _Block, last: Transitions) -> Body:
+    def body(self, task: int, block: BlockParts, last: Transitions) -> Body:
+        """Return the body of a task; ``last`` are its last transitions."""
         world = self._world
         settings = self._written.settings(block, task)
         task_id, state = settings["id"], world.tasks.state[task]
@@ -200,18 +185,13 @@ class _Bodies:
         body |= updated
         body["executionInfo"] = execution_info(world, task, self._moment)
         if state == PREPARING or world.tasks.started[task] != NEVER_MS:
-            body["nodeInfo"] = self._node_info(task_id, world.tasks.node[task])
+            body["nodeInfo"] = self.node_info(task_id, world.tasks.node[task])
         return body
 
     def _moment(self, ms: int) -> str:
-        text = self._times.get(ms)
-        if text is None:
-            if len(self._times) >= _MOST_TIMES:
-                self._times.clear()
-            text = self._times[ms] = utc(self._world, ms)
-        return text
+        return format_utc(self._start, ms)
 
-    def _node_info(self, task_id: str, node: int) -> Body:
+    def node_info(self, task_id: str, node: int) -> Body:
         """Return ``nodeInfo``: where the task ran last (TASK-11)."""
         known = self._nodes.get(node)
         if known is None:
@@ -222,7 +202,7 @@ class _Bodies:
         return {**place, "taskRootDirectory": directory + task_id, "taskRootDirectoryUrl": url + task_id}
 
 
-class _Block:
+class BlockParts:
     """Parts that the tasks of a block share: their creation, and most of their settings.
 
     The tasks of a sweep often differ only in id and command line. Each parameter differs between the first task and the
@@ -235,16 +215,16 @@ class _Block:
         created = utc(world, block.created_ms)
         # Running does not modify a task (GEN-6).
         self.creation = {"eTag": etag(world, block.created_ms), "creationTime": created, "lastModified": created}
-        self._sweep: TaskFactory | None = None
+        self.sweep: TaskFactory | None = None  # if its tasks differ in nothing but names
         self._shared: Body = {}
         if isinstance(source, TaskFactory) and source.count > 2:
             first, last = source.spec(0).wire(), source.spec(source.count - 1).wire()
             if _without_names(first) == _without_names(last):
-                self._sweep, self._shared = source, first
+                self.sweep, self._shared = source, first
 
     def settings(self, task: int) -> Body | None:
         """Return the settings of a task of a sweep as it was added; None of one that must be written by itself."""
-        sweep, ordinal = self._sweep, task - self.rows.start
+        sweep, ordinal = self.sweep, task - self.rows.start
         if sweep is None:
             return None
         return self._shared | {"id": sweep.task_id(ordinal), "commandLine": sweep.command_line(ordinal)}
@@ -261,7 +241,7 @@ class _Written:
         self._rest: Body = {}
         self._body: Body = {}
 
-    def settings(self, block: _Block, task: int) -> Body:
+    def settings(self, block: BlockParts, task: int) -> Body:
         """Return the settings of a task as it was added."""
         settings = block.settings(task)
         if settings is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS
+from engine.events.log import Json
 from engine.run.observe import cost_usd, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.views.log.node_history import recent_tasks
@@ -19,11 +20,11 @@ from engine.views.rest.jobs import job_body, job_stats
 from engine.views.rest.nodes import node_body
 from engine.views.rest.pools import pool_body, pool_stats
 from engine.views.rest.prep_release import prep_release_status
-from engine.views.rest.tasks import subtask_bodies, task_bodies
 from engine.views.results import totals
+from engine.views.results.task_lines import encode, task_lines, whole_bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
@@ -35,17 +36,11 @@ if TYPE_CHECKING:
 # Enough digits for any currency or share.
 _DIGITS = 6
 _LEVELS = 3  # of a section that are indented: its list, its objects, and the lists in them
-_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 def document(sim: Simulation) -> dict[str, object]:
     """Return the whole state at the moment that is shown, without what was deleted."""
-    transitions = TaskTransitions(sim.world)
-    jobs = [
-        _job(sim, job, transitions) | {"tasks": list(_tasks(sim.world, job, transitions))}
-        for job in sim.world.jobs.present()
-    ]
-    return _members(sim, transitions, jobs)
+    return {name: _held(value) for name, value in _members(sim, whole_bodies).items()}
 
 
 def json_text(sim: Simulation) -> Iterator[str]:
@@ -53,56 +48,51 @@ def json_text(sim: Simulation) -> Iterator[str]:
 
     A million tasks need no more memory. Python's encoder writes a line in C, and indented text twenty times as slowly.
     """
-    transitions = TaskTransitions(sim.world)
-    opening = "{"
-    for name, value in _members(sim, transitions, None).items():
-        yield f'{opening}\n  "{name}": '
-        if name == "jobs":
-            yield from _jobs_text(sim, transitions)
+    return _pieces(_members(sim, lambda *job: map(Json, task_lines(*job))), "", 1 + _LEVELS)
+
+
+def _held(value: object, levels: int = _LEVELS) -> object:
+    """Return a value with lists in place of the iterators in it, which are so many ``levels`` deep."""
+    if levels and isinstance(value, Iterator):
+        return [_held(item, levels - 1) for item in value]
+    if levels and isinstance(value, dict):
+        return {name: _held(member, levels - 1) for name, member in value.items()}
+    return value
+
+
+def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
+    """Yield the JSON text of a value that follows a name in this margin, with so many ``levels`` indented."""
+    if not isinstance(value, dict | list | Iterator):
+        yield encode(value)
+        return
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    members = value.items() if isinstance(value, dict) else ((None, item) for item in value)
+    before, inner = opening, f"{margin}  "
+    for name, member in members:
+        head = f"{before}\n{inner}" if name is None else f"{before}\n{inner}{encode(name)}: "
+        if levels > 1:
+            yield head
+            yield from _pieces(member, inner, levels - 1)
         else:
-            yield _indented(value, "  ")
-        opening = ","
-    yield "\n}"
+            yield head + (member.text if isinstance(member, Json) else encode(member))
+        before = ","
+    yield f"\n{margin}{closing}" if before == "," else opening + closing
 
 
-def _jobs_text(sim: Simulation, transitions: TaskTransitions) -> Iterator[str]:
-    opening = "["
-    for job in sim.world.jobs.present():
-        body = _indented(_job(sim, job, transitions), "    ", _LEVELS - 1)
-        yield f'{opening}\n    {body.removesuffix("}").rstrip()},\n      "tasks": ['
-        separator = ""
-        for task in _tasks(sim.world, job, transitions):
-            yield f"{separator}\n        {_encode(task)}"
-            separator = ","
-        yield "\n      ]\n    }" if separator else "]\n    }"
-        opening = ","
-    yield "[]" if opening == "[" else "\n  ]"
-
-
-def _indented(value: object, margin: str, levels: int = _LEVELS) -> str:
-    """Return the JSON text of a value that follows a name in this margin, with so many ``levels`` indented."""
-    if not levels or not value or not isinstance(value, dict | list):
-        return _encode(value)
-    inner = f"{margin}  "
-    if isinstance(value, dict):
-        brackets = "{}"
-        members = [f"{_encode(name)}: {_indented(member, inner, levels - 1)}" for name, member in value.items()]
-    else:
-        brackets = "[]"
-        members = [_indented(member, inner, levels - 1) for member in value]
-    return f"{brackets[0]}\n{inner}" + f",\n{inner}".join(members) + f"\n{margin}{brackets[1]}"
-
-
-def _members(sim: Simulation, transitions: TaskTransitions, jobs: object) -> dict[str, object]:
+def _members(sim: Simulation, tasks_of: Callable[[World, Job, TaskTransitions], Iterator[object]]) -> dict[str, object]:
+    """Return the members of the document. Lists that may be long are iterators, so that their items come one by one."""
     world = sim.world
+    transitions = TaskTransitions(world)
     return {
         "scenario": sim.scenario.name,
         "seed": sim.seed,
         "startTime": utc(world, 0),
         "endTime": utc(world, sim.now_ms),
         "account": account_body(world),
-        "pools": [_pool(sim, pool) for pool in world.pools.present()],
-        "jobs": jobs,
+        "pools": (_pool(sim, pool) for pool in world.pools.present()),
+        "jobs": (
+            _job(sim, job, transitions) | {"tasks": tasks_of(world, job, transitions)} for job in world.jobs.present()
+        ),
         "jobSchedules": [
             schedule_body(world, schedule, sim.now_ms)
             | {"stats": schedule_stats(world, schedule, transitions, sim.now_ms)}
@@ -122,8 +112,8 @@ def _pool(sim: Simulation, pool: Pool) -> dict[str, object]:
     recent = recent_tasks(world, pool.nodes)
     return pool_body(world, pool) | {
         "stats": pool_stats(world, pool, sim.now_ms),
-        "nodes": [node_body(world, node, recent[node]) for node in present],
-        "formerNodes": [node_body(world, node, recent[node]) for node in former],
+        "nodes": (node_body(world, node, recent[node]) for node in present),
+        "formerNodes": (node_body(world, node, recent[node]) for node in former),
     }
 
 
@@ -133,13 +123,6 @@ def _job(sim: Simulation, job: Job, transitions: TaskTransitions) -> dict[str, o
     if job.has_prep:
         body["jobPreparationAndReleaseTaskStatus"] = prep_release_status(world, job)
     return body
-
-
-def _tasks(world: World, job: Job, transitions: TaskTransitions) -> Iterator[dict[str, object]]:
-    """Yield the tasks of a job, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7)."""
-    for body in task_bodies(world, job, transitions):
-        task = world.tasks.find(job.row, body["id"]) if "multiInstanceSettings" in body else None
-        yield body if task is None else body | {"subtasks": subtask_bodies(world, task)}
 
 
 def summary(sim: Simulation) -> dict[str, object]:

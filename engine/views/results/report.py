@@ -32,7 +32,7 @@ class JobResult:
 
     job_id: str
     state: str  # as the service spells it, or ``deleted``
-    reason: str | None  # terminate reason
+    reason: str | None  # terminate reason, or the code of its scheduling error (JOB-20)
     tasks: totals.TaskTotals
     preparations: totals.InstanceTotals
     releases: totals.InstanceTotals
@@ -128,7 +128,7 @@ def _job(world: World, job: Job) -> JobResult:
     return JobResult(
         job_id=job.id,
         state=GONE if job.state is None else job.state.wire,
-        reason=job.terminate_reason,
+        reason=job.terminate_reason if job.scheduling_error is None else job.scheduling_error.code,
         tasks=totals.job_totals(job),
         preparations=totals.preparation_totals(world, rows),
         releases=totals.release_totals(world, rows),

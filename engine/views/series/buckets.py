@@ -149,6 +149,16 @@ class Buckets:
             known.extend(list(accumulate((each.get(key, 0) for each in new), initial=known[-1]))[1:])
         return known[start - self.first + 1 : stop - self.first + 1]
 
+    def value_at(self, measure: Measure, row: int, when_ms: int) -> int:
+        """Return a measure at a moment, up to which entries are known; inside a bucket they are counted anew."""
+        number = min(when_ms // self.every_ms, self.stop - 1)
+        (value,) = self.values(measure, row, number, number + 1)
+        begin, end = self.end(number), self._log.index_at(when_ms)
+        if begin < end:
+            is_last = number == self.stop - 1 and end == self._reached
+            value += (self._begun if is_last else self._counter.count(begin, end)).get((measure, row), 0)
+        return value
+
     def changes(self, stop: int) -> Iterator[Changes]:
         """Yield the changes in the buckets before ``stop``."""
         yield from self._changes[: stop - self.first]

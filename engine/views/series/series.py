@@ -224,6 +224,17 @@ class RunSeries:
         row = ALL if job_id is None else -2 if found is None else found.row
         return self._levels.preparing[row].area(self._until_ms)
 
+    def succeeded_in_a_minute(self, job_id: str) -> float:
+        """Return how many tasks of a job have succeeded in the last minute, or a minute's share of a longer bucket."""
+        self._update()
+        job, buckets, until_ms = self._simulation.world.jobs.find(job_id), self._all, self._until_ms
+        if job is None:
+            return 0.0
+        since_ms = max(0, until_ms - MINUTE_MS) // buckets.every_ms * buckets.every_ms
+        grown = buckets.value_at(Measure.SUCCEEDED, job.row, until_ms)
+        grown -= buckets.value_at(Measure.SUCCEEDED, job.row, since_ms)
+        return grown * MINUTE_MS / max(MINUTE_MS, until_ms - since_ms)
+
     def running_tasks(self) -> int:
         """Return the number of tasks of all jobs that run now."""
         return sum(job.counts[RUNNING] for job in self._simulation.world.jobs.rows)

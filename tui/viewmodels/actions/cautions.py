@@ -32,6 +32,16 @@ def cautions_about_job(session: Session, body: Body, prefix: str = "") -> list[C
     return [*_about_release(body, prefix), *_about_pool(session, body, prefix)]
 
 
+def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
+    """Return the cautions about the jobs of a schedule; without a job manager task nobody gives them tasks."""
+    prefix = "jobSpecification."
+    found = []
+    if property_at(body, f"{prefix}jobManagerTask") is None:
+        text = "its jobs have no tasks unless others add them: a job manager task does (JM-3)"
+        found.append((f"{prefix}jobManagerTask.commandLine", text))
+    return [*found, *cautions_about_job(session, body, prefix)]
+
+
 def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
     """Return the cautions about tasks that are added to a job."""
     job = session.job(job_id)

@@ -25,7 +25,7 @@ def effect_lines(session: Session, action: Action, cells: int, *, asks: bool = F
     """Return better actions, the items affected now, and the effects by the rules; ``asks`` if the choices matter."""
     lines: list[Line] = []
     for better in action.better:
-        lines += [line(Span(each, Role.TRANSITION)) for each in wrapped(f"Better: {better.why}", cells)]
+        lines += [line(Span(each, Role.WARNING)) for each in wrapped(f"Better: {better.why}", cells)]
     if action.unavailable:
         said = f"Not now: {action.unavailable}. The service would refuse it."
         return [*lines, *(line(Span(each, Role.FAILED)) for each in wrapped(said, cells))]
@@ -49,13 +49,18 @@ def _heading_lines(session: Session, trial: TrialResult, cells: int) -> list[Lin
     return [*trial_lines(session, trial, cells), *said]
 
 
-def record_lines(session: Session, commands: Sequence[Command], cells: int, *, is_folded: bool, key: str) -> list[Line]:
-    """Return the lines that record commands, only the first ones if folded; ``key`` shows the others."""
+def record_lines(
+    session: Session, commands: Sequence[Command], cells: int, *, is_folded: bool, key: str, rows: int = 0
+) -> list[Line]:
+    """Return the lines that record commands, only the first ones if folded and more than ``rows``.
+
+    ``key`` shows the others.
+    """
     if not commands:
         return []
     texts = [each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells)]
     rest = len(texts) - _MOST_FOLDED
-    if is_folded and rest > 1:
+    if is_folded and rest > 1 and len(texts) >= rows:
         more = line(Span(f"and {rest:,} more lines, ", Role.DIM), Span(key, Role.KEY), Span(" shows them", Role.DIM))
         return [line(Span("Recorded as", Role.STRONG)), *_derived(texts[:_MOST_FOLDED]), more]
     return [line(Span("Recorded as", Role.STRONG)), *_derived(texts)]
@@ -75,7 +80,7 @@ def notice_lines(title: str, notices: Sequence[str], cells: int) -> list[Line]:
     if not notices:
         return []
     texts = [f"  {each}" for notice in notices for each in wrapped(notice, cells - 2)]
-    return [line(Span(title, Role.STRONG)), *(line(Span(each, Role.TRANSITION)) for each in texts)]
+    return [line(Span(title, Role.STRONG)), *(line(Span(each, Role.WARNING)) for each in texts)]
 
 
 def joined(*parts: Sequence[Line]) -> list[Line]:

@@ -17,7 +17,12 @@ from engine.views.pages.creation import (
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
 from tui.viewmodels.actions.action import Document
-from tui.viewmodels.actions.cautions import cautions_about_job, cautions_about_tasks, pool_for_jobs
+from tui.viewmodels.actions.cautions import (
+    cautions_about_job,
+    cautions_about_schedule,
+    cautions_about_tasks,
+    pool_for_jobs,
+)
 from tui.viewmodels.actions.fields import with_property
 from tui.viewmodels.actions.many_tasks import COUNT, EACH, FIRST_ID, fold_tasks, unfold_tasks
 
@@ -150,7 +155,7 @@ def new_schedule(session: Session) -> Document:
 
 
 def _schedule(session: Session, start: Body) -> Document:
-    return Document(start, cautions=lambda body: cautions_about_job(session, body, "jobSpecification."))
+    return Document(start, cautions=lambda body: cautions_about_schedule(session, body))
 
 
 # -- copies

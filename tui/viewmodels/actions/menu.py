@@ -92,6 +92,27 @@ def actions_for(session: Session, subjects: Sequence[ItemRef]) -> list[Action]:
     return offer(session, ACTION_TYPES[kind], targets, kind)
 
 
+class ActionGroup(NamedTuple):
+    """Actions on the same items; the heading names the pool or job of the items under the cursor."""
+
+    heading: str
+    actions: Sequence[Action]
+
+
+def grouped_actions(session: Session, subjects: Sequence[ItemRef]) -> list[ActionGroup]:
+    """Return the actions on items of one kind, then those on the pool and on the job in focus."""
+    own = actions_for(session, subjects)
+    if not own:
+        return []
+    related: dict[Kind, str] = {}
+    if subjects[0].kind in ("node", "task", "job"):
+        related["pool"] = session.pool_id
+    if subjects[0].kind in ("node", "task", "pool"):
+        related["job"] = session.job_id
+    groups = [ActionGroup(f"{kind} {key}", actions_for(session, [ItemRef(kind, key)])) for kind, key in related.items()]
+    return [ActionGroup("", own), *(group for group in groups if group.actions)]
+
+
 NEW = ("pool", "job", "tasks", "schedule", "certificate", "package", "user")
 """The words for what can be created, as typed after ``new``."""
 CREATING = {

@@ -92,7 +92,7 @@ def _ends(job: JobRow) -> Sequence[str]:
     counts, owed = job.phases.tasks, job.phases.release[HookStatus.WILL_RUN]
     return (
         "running tasks are terminated" + (f", {counts.active:,} waiting ones never start" if counts.active else ""),
-        f"release tasks run on {owed:,} node{'s' if owed != 1 else ''}" if owed else "no release task will run",
+        f"release is owed on {owed:,} node{'s' if owed != 1 else ''}" if owed else "no release is owed",
     )
 
 

@@ -12,7 +12,7 @@ _SCHEDULE = (
     Field[Any]("schedule.recurrenceInterval", "Every", f"a job each time; once if empty; {DURATION}", read=duration),
     Field[Any]("schedule.doNotRunUntil", "Not before", "2026-01-06T08:00:00Z; at once if empty"),
     Field[Any]("schedule.doNotRunAfter", "Not after", "2026-01-07T08:00:00Z; for ever if empty"),
-    Field[Any]("schedule.startWindow", "Start window", f"a late job is skipped after it; {DURATION}", read=duration),
+    Field[Any]("schedule.startWindow", "Start window", f"how late a job may begin; {DURATION}", read=duration),
 )
 _OF_JOB = "jobSpecification"
 

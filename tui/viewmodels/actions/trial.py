@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import shortened
-from engine.views.log.tally import Measure, Tally, leaving_since, tally_since
+from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
 from engine.views.pages.expectations import broken_rows, newly_broken
 from engine.views.pages.jobs import cost_of_run, usd_an_hour
 from tui.viewmodels.text import format as fmt
@@ -29,6 +29,8 @@ _LABEL_CELLS, _LEAST_LABEL = 36, 12
 _MOST_TOLD = 3
 _LEAST_DIFFERENCE = 1e-5  # of two costs, in US dollars
 
+_Row = tuple[str, str, str]  # name, value with the commands, value without them; empty if there can be none
+
 
 class EngineError(NamedTuple):
     """An exception of the engine during a trial, and the moment when it was raised."""
@@ -43,7 +45,8 @@ class _Course(NamedTuple):
     until_ms: int
     is_end: bool  # nothing more can happen after it
     tally: Tally
-    leaving: frozenset[int]  # nodes that began to leave their pool
+    leaving_ms: dict[int, int]  # when nodes began to leave their pool, by node
+    short: dict[tuple[str, str], str]  # why resizes fell short, by pool and code
     cost_usd: float  # of the whole run up to then
     hourly_usd: float  # of the VMs that the pools have and await once the commands are given
     broken: tuple[ExpectationRow, ...]
@@ -59,7 +62,8 @@ class TrialResult(NamedTuple):
     refused: tuple[tuple[Command, BatchError], ...]
     without: Tally
     given: Tally
-    leaving: tuple[str, ...]  # nodes that leave their pool because of the commands
+    leaving: tuple[str, ...]  # nodes that leave their pool, or leave it sooner, because of the commands
+    short: tuple[str, ...]  # why resizes fall short because of the commands
     mistake: EngineError | None
     cost_usd: tuple[float, float] = (0.0, 0.0)  # of the run until then: without the commands, and with them
     hourly_usd: tuple[float, float] = (0.0, 0.0)  # of the VMs that the pools have and await now
@@ -102,7 +106,8 @@ class Trials:
         refused = tuple((command, error) for command, error in zip(commands, errors, strict=True) if error is not None)
         self._session.update()
         nodes = self._session.nodes()
-        leaving = tuple(f"n{nodes.position_of(node)}" for node in sorted(given.leaving - without.leaving))
+        sooner = (node for node, ms in given.leaving_ms.items() if ms < without.leaving_ms.get(node, simulation.end_ms))
+        leaving = tuple(f"n{nodes.position_of(node)}" for node in sorted(sooner))
         yield TrialResult(
             until_ms,
             is_end,
@@ -111,6 +116,11 @@ class Trials:
             without.tally,
             given.tally,
             leaving,
+            tuple(
+                f"pool {pool_id} gets too few nodes: {code}, {why}"
+                for (pool_id, code), why in given.short.items()
+                if (pool_id, code) not in without.short
+            ),
             given.mistake,
             (without.cost_usd, given.cost_usd),
             (without.hourly_usd, given.hourly_usd),
@@ -150,6 +160,7 @@ def _course(
             is_end,
             tally_since(simulation, first),
             leaving_since(simulation, first),
+            shortfalls_since(simulation, first),
             cost_of_run(simulation),
             hourly_usd,
             tuple(broken_rows(simulation)),
@@ -176,16 +187,16 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     if trial.refused and trial.commands > 1:
         changed = trial.commands - len(trial.refused)
         lines.append(line(Span(f"{changed:,} of {trial.commands:,} change", Role.STRONG)))
-    for text in refusal_lines(trial.refused):
+    for text in (*refusal_lines(trial.refused), *trial.short):
         said = f"{session.glyphs.bad} {session.text(text)}"
         lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
-    rows = [(measure.value, f"{after:,}", f"{before:,}") for measure, before, after in trial.differences()]
-    rows += [(f"{job_id} completed", after, before) for job_id, before, after in _completions(session, trial)]
+    rows: list[_Row] = [(each.value, f"{after:,}", f"{before:,}") for each, before, after in trial.differences()]
+    rows += _completions(session, trial)
     if not rows and not lines and not trial.leaving and not trial.broken:
         lines.append(line(Span(f"  accepted; no other difference{'' if trial.is_end else ' so far'}", Role.DIM)))
-    rows += _money_rows(trial)
+    rows = [*_money_rows(trial), *rows]  # the cost is seen without scrolling
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
-    value_cells = max((len(after) for _, after, _ in rows), default=0)
+    value_cells = max((len(after) for _, after, before in rows if before), default=0)
     before_cells = max((len(before) for _, after, before in rows if before != after), default=0)
     gap, room = "  ", cells - len("  otherwise ") - value_cells - before_cells
     if before_cells and label_cells + 2 * len(gap) > room:
@@ -193,7 +204,7 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
         label_cells = min(label_cells, max(_LEAST_LABEL, room - 2 * len(gap)))
     for label, after, before in rows:
         begin = Span(f"  {fit(squeeze(label, label_cells), label_cells)}{gap}", Role.DIM)
-        otherwise = f"{gap}{f'otherwise {before}' if before != after else 'no difference'}"
+        otherwise = f"{gap}{f'otherwise {before}' if before != after else 'no difference'}" if before else ""
         lines.append(line(begin, Span(f"{after:<{value_cells}}", Role.STRONG), Span(otherwise, Role.DIM)))
     if trial.broken:
         rest = len(trial.broken) - _MOST_TOLD
@@ -207,12 +218,12 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     return lines
 
 
-def _money_rows(trial: TrialResult) -> list[tuple[str, str, str]]:
+def _money_rows(trial: TrialResult) -> list[_Row]:
     """Return the cost of an hour from now on and that until the end of the trial; nothing if nothing costs."""
     until = "the run costs" if trial.is_end else "the run costs until then"
     if len(trial.refused) == trial.commands or not any((*trial.hourly_usd, *trial.cost_usd)):
         return []
-    rows = []
+    rows: list[_Row] = []
     for name, (before, after) in (("an hour now costs", trial.hourly_usd), (until, trial.cost_usd)):
         said, otherwise = fmt.dollars(after), fmt.dollars(before)
         if abs(after - before) >= _LEAST_DIFFERENCE:
@@ -244,15 +255,23 @@ def refusal_lines(refused: Sequence[tuple[Command, BatchError]]) -> list[str]:
     return [*told, f"and {rest:,} other reasons"] if rest > 0 else told
 
 
-def _completions(session: Session, trial: TrialResult) -> list[tuple[str, str, str]]:
-    """Return the jobs whose end differs."""
-    jobs = sorted(trial.without.completed_ms.keys() | trial.given.completed_ms.keys())
-    never = "never" if trial.is_end else "later"
-    found = []
-    for job in jobs:
-        before, after = (session.clock(each.completed_ms.get(job)) or never for each in (trial.without, trial.given))
-        found += [(job, before, after)] if before != after else []
-    return found
+def _completions(session: Session, trial: TrialResult) -> list[_Row]:
+    """Return the jobs whose end differs, in the order of their ends; jobs that the commands create in one row."""
+    without, given = trial.without.completed_ms, trial.given.completed_ms
+    changed = [job for job in {**without, **given} if without.get(job) != given.get(job)]
+    changed.sort(key=lambda job: given.get(job, without.get(job, 0)))
+    new = [job for job in changed if job not in without and session.progress(job) is None]
+    clock, never = session.clock, "never" if trial.is_end else "later"
+    rows = [
+        (f"{job} completed", clock(given.get(job)) or never, clock(without.get(job)) or never)
+        for job in changed
+        if job in without or session.progress(job) is not None
+    ]
+    if new:
+        first, last = clock(given[new[0]]), clock(given[new[-1]])
+        name, when = (f"{len(new):,} new jobs", f"{first} to {last}") if len(new) > 1 else (new[0], first)
+        rows.append((f"{name} completed", when, ""))
+    return rows
 
 
 def whose(command: Command) -> str:
@@ -260,7 +279,8 @@ def whose(command: Command) -> str:
     wire = command.wire()
     if "node" in wire:
         return f"n{wire['node']}"
-    return next((shortened(str(wire[name])) for name in ("taskId", "jobId", "poolId") if name in wire), command.NAME)
+    names = ("taskId", "jobId", "poolId", "id")
+    return next((shortened(str(wire[name])) for name in names if name in wire), command.NAME)
 
 
 def reason(error: BatchError) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import SECOND_MS
@@ -33,7 +35,8 @@ class Reading(NamedTuple):
     layer: int | None = None
 
 
-class Chart(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Chart:
     """A chart over time."""
 
     title: str
@@ -45,7 +48,7 @@ class Chart(NamedTuple):
     label: Callable[[float], str]
     now: float = 0  # the value at this moment, which may be above all columns: these are means
 
-    @property
+    @cached_property
     def top(self) -> float:
         """The highest value that is drawn or read."""
         sums = (sum(column) for column in zip(*(layer.values for layer in self.layers), strict=True))
@@ -161,13 +164,15 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
 def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
     values, job = session.series.of_job(job_id, window, columns), session.job(job_id)
     assert job is not None
-    everything, tasks = session.series.running_of_all(window, columns), job.phases.tasks
-    others = [max(0.0, all_ - own) for all_, own in zip(everything, values.running, strict=True)]
+    tasks, others, all_running = job.phases.tasks, list[float](), job.phases.tasks.running
+    if not has_had_several_pools(session.simulation):  # else most of the other jobs run elsewhere
+        everything, all_running = session.series.running_of_all(window, columns), session.series.running_tasks()
+        others = [max(0.0, all_ - own) for all_, own in zip(everything, values.running, strict=True)]
     running = [Layer("running", Role.RUNNING, values.running)]
     readings = [Reading(f"{tasks.running:,}", "running", 0)]
     if any(others):
         running.append(Layer("of other jobs", Role.OFF, others))
-        readings.append(Reading(f"{session.series.running_tasks() - tasks.running:,}", "of other jobs", 1))
+        readings.append(Reading(f"{all_running - tasks.running:,}", "of other jobs", 1))
     rates = [Layer("succeeded", Role.OK, values.succeeded_a_minute)]
     if tasks.failed or any(values.failed_a_minute):
         rates.append(Layer("failed", Role.FAILED, values.failed_a_minute))
@@ -177,14 +182,14 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     if preparing or any(values.preparing):
         waiting_layers.append(Layer("preparing", Role.PREPARING, values.preparing))
         waiting_now.append(Reading(f"{preparing:,}", "preparing", 1))
-    latest = [compact(round(layer.values[-1], 1) if layer.values else 0) for layer in rates]
-    done = [Reading(latest[0], "a minute", 0)]
+    rate = session.series.succeeded_in_a_minute(job_id)
+    done = [Reading(compact(round(rate, 1)), "a minute", 0)]
     if len(rates) > 1:
         done.append(Reading(f"{tasks.failed:,}", "failed", 1))
     found = [
-        Chart("Running tasks", values.axis, running, None, readings, True, compact, session.series.running_tasks()),
+        Chart("Running tasks", values.axis, running, None, readings, True, compact, all_running),
         Chart("Waiting tasks", values.axis, waiting_layers, None, waiting_now, True, compact, active + preparing),
-        Chart("Tasks completed a minute", values.axis, rates, None, done, False, compact),
+        Chart("Completed tasks", values.axis, rates, None, done, False, compact, rate),
     ]
     if job.phases.preparation.is_specified:
         spent_ms = session.series.preparation_ms(job_id)

@@ -10,7 +10,7 @@ from tui.viewmodels.curves.plot import Style, nice_top, plot, stretched
 from tui.viewmodels.text.styled import Line, Role, Span, cut, fit, squeeze, width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine.views.series.series import Window
     from tui.viewmodels.curves.charts import Chart
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 _SIDE_BY_SIDE_FROM, _THREE_FROM = 76, 168  # cells
 _CHARTS = 5  # before the first drawing
 _CHART_ROWS = 4  # at least: a title and three rows of plot
-_GOOD_ROWS = 6
+_GOOD_ROWS, _HIGH_ROWS = 6, 9
 _GAP = 2  # cells between charts side by side
 _LEAST_PLOT = 8  # cells
 _SCALE_CELLS = 5  # of most scales, beside a plot
 _MOST_NAME = 24  # cells of an id in the title
 _NAME_CELLS, _SPARK_READING = 15, 18
+_NO_TIME = " no time has gone by yet"
 
 
 class Place(NamedTuple):
@@ -46,6 +47,7 @@ class CurvesModel:
         self._count = _CHARTS  # drawn last
         self._key: tuple[object, ...] = ()
         self._lines: list[Line] = []
+        self._drawn_ms = 0
 
     @property
     def title(self) -> str:
@@ -56,10 +58,9 @@ class CurvesModel:
         named = (" on " if ran_here else " and ").join(names)
         return session.text(f"Curves: {named}" if named else "Curves")
 
-    @property
-    def subtitle(self) -> str:
-        """The part of the run that is shown."""
-        return self._shown_window.value
+    def subtitle(self, *, names_moment: bool = False) -> str:
+        """Return the part of the run that is shown, with its last moment where other panes show another one."""
+        return f"{self._shown_window.value}{f' to {self._session.clock(self._drawn_ms)}' if names_moment else ''}"
 
     @property
     def _shown_window(self) -> Window:
@@ -94,7 +95,7 @@ class CurvesModel:
         view = self._shown_window, session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
         if key != self._key:
-            self._key, self._lines = key, self._draw(cells, rows)
+            self._key, self._lines, self._drawn_ms = key, self._draw(cells, rows), session.series.until_ms
         return self._lines
 
     def _draw(self, cells: int, rows: int) -> list[Line]:
@@ -108,8 +109,11 @@ class CurvesModel:
         )
         if not charts:
             return [(Span("There is no pool and no job yet.", Role.DIM),)]
-        charts = [chart for chart in charts if chart.top] or charts  # an empty one would take room for nothing
-        self._count = len(charts)
+        # A flat line at zero would take room for little; but few charts would be too high for what they say.
+        flat = [chart for chart in charts if not chart.top]
+        self._count = len(charts) - len(flat) or len(charts)
+        flat = flat[: max(0, columns * (rows // _HIGH_ROWS) - self._count)] if self._count < len(charts) else flat
+        charts = [chart for chart in charts if chart.top or chart in flat]
         style = Style(session.glyphs.ascii_only, self.has_grounds)
         if rows < _CHART_ROWS:
             return _sparklines(charts, cells, rows, columns, style)
@@ -122,15 +126,17 @@ class CurvesModel:
         room = rows - has_axis
         layers = max(1, min(-(-len(charts) // columns), room // _CHART_ROWS))
         charts = charts[: layers * columns]
-        heights = [room // layers + (at < room % layers) for at in range(layers)]
+        in_rows = [charts[at * columns : (at + 1) * columns] for at in range(layers)]
+        weights = [1 + any(chart.top for chart in row) for row in in_rows]  # flat ones need less height
+        heights = [room * weight // sum(weights) for weight in weights]
+        rest = room - sum(heights)
         lines: list[Line] = []
         # The charts of a row share its width; the last row may have fewer of them.
         label_cells = max(len(label) for chart in charts for label in _scale(chart))
-        for at, height in enumerate(heights):
-            row = charts[at * columns : (at + 1) * columns]
+        for at, (row, height) in enumerate(zip(in_rows, heights, strict=True)):
             widths = _widths(cells, len(row))
             drawn = [
-                _drawn(chart, wide, height, label_cells, style, self._pictures)
+                _drawn(chart, wide, height + (at < rest), label_cells, style, self._pictures)
                 for chart, wide in zip(row, widths, strict=True)
             ]
             lines += _side_by_side(drawn, widths)
@@ -146,10 +152,13 @@ class CurvesModel:
         until_ms = self._session.series.until_ms
         begin, end = clock(axis.begin_ms), clock(until_ms)
         count = max(1, room // (max(len(begin), len(end)) + 12))
-        text = " " * room
+        text, last = " " * room, ""
         for at in range(count + 1):
             when_ms = axis.begin_ms + (until_ms - axis.begin_ms) * at // count
             label = clock(when_ms)
+            if label == last:
+                continue
+            last = label
             first = min(max(0, room * at // count - len(label) // 2), room - len(label))
             if first >= 0:
                 text = text[:first] + label + text[first + len(label) :]
@@ -200,7 +209,11 @@ def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, 
     """Return a chart: a title with the values of now, and the plot with its scale on the left."""
     top = _top(chart)
     plot_cells = max(1, cells - label_cells - 1)
-    picture = pictures.of(chart, top, plot_cells, rows - 1, style)
+    if chart.axis.edges:
+        picture = pictures.of(chart, top, plot_cells, rows - 1, style)
+    else:
+        note = cut((Span(_NO_TIME, Role.DIM),), plot_cells)
+        picture = [note if at == (rows - 1) // 2 else () for at in range(rows - 1)]
     upper, *half = _scale(chart)
     labels = {0: upper, rows - 2: "0"}
     middle = (rows - 2) / 2
@@ -220,28 +233,54 @@ def _scale(chart: Chart) -> list[str]:
     return [chart.label(top), *([] if chart.is_count and top / 2 % 1 else [chart.label(top / 2)])]
 
 
+class _Form(NamedTuple):
+    """A way to write the readings of a chart: the numbers of those that are shown, and how."""
+
+    numbers: Sequence[int]
+    gap: int = 2  # cells between two of them
+    has_names: bool = True
+    names_line: bool = True  # the line's name is not needed to tell it from the areas
+
+
 def _title(chart: Chart, cells: int, style: Style) -> Line:
     """Return the title at the left, and as many readings as fit at the right edge."""
     title = Span(chart.title, Role.STRONG)
     room = cells - len(chart.title) - 2
-    present = [number for number, reading in enumerate(chart.readings) if reading.text != "0"]
-    # First all with their names, then those that are not zero, then those without names.
-    for numbers, is_long in ((range(len(chart.readings)), True), (present, True), (present, False)):
-        parts = [_reading(chart, number, style, is_long=is_long) for number in numbers]
-        if sum(map(width, parts)) + 2 * (len(parts) - 1) <= room:
+    for form in _forms(chart):
+        parts = [_reading(chart, number, style, form) for number in form.numbers]
+        if sum(map(width, parts)) + form.gap * (len(parts) - 1) <= room:
             break
     spans: list[Span] = []
     for part in parts:
-        if width(spans) + width(part) + 2 > room:
+        if width(spans) + width(part) + form.gap > room:
             break
-        spans += [Span("  "), *part] if spans else part
+        spans += [Span(" " * form.gap), *part] if spans else part
     gap = " " * max(1, cells - len(chart.title) - width(spans))
     return cut((title, Span(gap), *spans), cells)
 
 
-def _reading(chart: Chart, number: int, style: Style, *, is_long: bool = True) -> Line:
+def _forms(chart: Chart) -> Iterator[_Form]:
+    """Yield ever shorter ways to write the readings.
+
+    First all, then those that are not zero, then without the last ones that describe no area, then closer together,
+    then the line without its name, at last none with its name.
+    """
+    readings = chart.readings
+    yield _Form(range(len(readings)))
+    present = kept = [number for number, reading in enumerate(readings) if reading.text != "0"]
+    yield _Form(present)
+    while kept and readings[kept[-1]].layer is None:
+        kept = kept[:-1]
+        yield _Form(kept)
+    yield _Form(kept, gap=1)
+    yield _Form(kept, gap=1, names_line=False)
+    yield _Form(present, has_names=False)
+
+
+def _reading(chart: Chart, number: int, style: Style, form: _Form) -> Line:
     reading = chart.readings[number]
-    name = f" {reading.name}" if is_long or reading.layer is None else ""
+    has_name = form.has_names and (form.names_line or reading.layer != -1)
+    name = f" {reading.name}" if has_name or reading.layer is None else ""
     if reading.layer is None:
         return (Span(reading.text + name, Role.DIM),)
     if reading.layer < 0:

@@ -64,7 +64,7 @@ class AccountDetailModel(DetailModel):
         page = self._page
         spent = [each.name for each in page.quotas if each.used >= each.limit]
         used_up = f"   {self.session.glyphs.bad} used up: {', '.join(spent)}" if spent else ""
-        return [line(Span(page.url), Span(used_up, Role.TRANSITION))]
+        return [line(Span(page.url), Span(used_up, Role.WARNING))]
 
     def _pages(self) -> Sequence[Page]:
         tabs = (self._overview, self._applications, self._certificates, self._storage, self._options)
@@ -81,7 +81,7 @@ class AccountDetailModel(DetailModel):
         """Return the use of a quota as a bar with its numbers."""
         bar_cells = min(_MOST_BAR, max(0, cells - _MOST_NAME - _USE_CELLS))
         is_spent, glyphs = quota.used >= quota.limit, self.session.glyphs
-        role = Role.TRANSITION if is_spent else Role.RUNNING
+        role = Role.WARNING if is_spent else Role.RUNNING
         free = max(0, quota.limit - quota.used)
         drawn = bar(((quota.used, role, glyphs.full), (free, Role.OFF, glyphs.rest)), bar_cells)
         drawn = drawn or line(Span(glyphs.rest * bar_cells, Role.OFF))

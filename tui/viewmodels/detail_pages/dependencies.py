@@ -22,6 +22,7 @@ MOST_BOXES = 9  # on each side; the last one counts the others
 _WIRE_CELLS = 5
 _MOST_NAME = 28
 _LONGEST_PATH = 24  # lines
+_BAR_GAP, _LEAST_BAR = 2, 16  # cells before a bar, and of it
 
 
 class _Box(NamedTuple):
@@ -64,18 +65,43 @@ def graph_lines(session: Session, task: int, cells: int) -> list[Line]:
 
 
 def path_lines(session: Session, links: Sequence[Link], cells: int) -> list[Line]:
-    """Return the tasks of a critical path below one another: state, id, wait, start and end."""
+    """Return the tasks of a critical path below one another: state, id, wait, start and end, and these as a bar."""
     names = [_task_box(session, each.task, _MOST_NAME).spans for each in links]
-    name_cells = max(map(width, names), default=0)
+    times = [_when(session, each) for each in links]
+    name_cells, time_cells = max(map(width, names), default=0), max(map(width, times), default=0)
+    bar_cells = cells - name_cells - time_cells - 2 * _BAR_GAP
     skipped = len(links) - _LONGEST_PATH
     lines = []
-    for number, (each, name) in enumerate(zip(links, names, strict=True)):
+    for number, (each, name, when) in enumerate(zip(links, names, times, strict=True)):
         if skipped > 0 and 1 <= number <= skipped:
             if number == 1:
                 lines.append(line(Span(f"{session.glyphs.down} {skipped:,} more", Role.DIM)))
             continue
-        lines.append(cut((*name, Span(" " * (name_cells - width(name) + 2)), *_when(session, each)), cells))
+        told = (*name, Span(" " * (name_cells - width(name) + _BAR_GAP)), *when)
+        if bar_cells >= _LEAST_BAR:
+            told = (
+                *told,
+                Span(" " * (time_cells - width(when) + _BAR_GAP)),
+                *_path_bar(session, links, each, bar_cells),
+            )
+        lines.append(cut(told, cells))
     return lines
+
+
+def _path_bar(session: Session, links: Sequence[Link], each: Link, cells: int) -> Line:
+    """Return the time of the whole path in ``cells``, with the wait of one task and its run as bars."""
+    glyphs, now_ms = session.glyphs, session.now_ms
+    begin_ms = links[0].ready_ms or 0
+    span_ms = max(1, (links[-1].end_ms or now_ms) - begin_ms)
+    if each.ready_ms is None:
+        return ()
+    moments = each.ready_ms, each.start_ms or now_ms, each.end_ms or now_ms
+    ready, start, end = (min(cells, max(0, ms - begin_ms) * cells // span_ms) for ms in moments)
+    has_run = each.start_ms is not None
+    start = min(start, cells - 1) if has_run else cells
+    role = Role.OK if each.end_ms is not None else Role.RUNNING
+    ran = Span(glyphs.meter * max(1, end - start) if has_run else "", role)
+    return (Span(" " * ready), Span(glyphs.meter_rest * (start - ready), Role.QUIET), ran)
 
 
 def _when(session: Session, each: Link) -> Line:

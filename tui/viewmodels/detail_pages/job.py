@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef
 
 _RAIL_LINES = 4
+_LEAST_CURVES = 8  # lines; lower ones say little
+_ASKED = "  w explains what the one at the cursor waited for"
 _PARTS = (
     "constraints",
     "jobManagerTask",
@@ -53,11 +55,13 @@ class JobDetailModel(DetailModel):
 
     kind = "job"
     view = "jobs"
+    EXPLAINED = (STATISTICS_TAB, CRITICAL_PATH_TAB)
     help_text = (
         "A job, in tabs. Curves shows how it went up to now.\n"
         "Approximate task count is the service's count. Preparing tasks count as running there. "
         "Beside it are the exact numbers and the difference.\n"
-        "Statistics shows run times, waiting times, failures by exit code, and the cost.\n"
+        "Statistics shows run times, waiting times, failures by exit code, and the cost. "
+        "There and on Critical path w explains what the task at the cursor waited for.\n"
         "Tasks, Preparation tasks and Release tasks show the first rows. Enter on the first line opens the list."
     )
 
@@ -93,25 +97,34 @@ class JobDetailModel(DetailModel):
 
     def _pages(self) -> Sequence[Page]:
         return (
-            ("Curves", lambda cells: curves(self._curves, self, cells)),
+            ("Curves", lambda cells: curves(self._curves, self, cells, self.rows)),
             ("Overview", self._overview),
             ("Tasks", lambda cells: listing(self._tasks, "tasks", cells)),
             ("Preparation tasks", lambda cells: listing(self._preparation, "preparation", cells)),
             ("Release tasks", lambda cells: listing(self._release, "release", cells)),
-            (STATISTICS_TAB, lambda cells: statistics_lines(self.session, self.name, cells, self.rows)),
+            (STATISTICS_TAB, self._statistics),
             (CRITICAL_PATH_TAB, self._critical_path),
             ("Properties", self._properties),
             ("Timeline", self._timeline),
         )
+
+    def _statistics(self, cells: int) -> Sequence[Line]:
+        return self._with_curves(statistics_lines(self.session, self.name, cells, self.rows), cells)
+
+    def _with_curves(self, lines: Sequence[Line], cells: int) -> Sequence[Line]:
+        """Return the lines and, where there is room below them, the curves."""
+        rest = self.rows - len(lines) - 1
+        return [*lines, (), *curves(self._curves, self, cells, rest)] if rest >= _LEAST_CURVES else lines
 
     def _critical_path(self, cells: int) -> Sequence[Line]:
         task = deciding_task(self.session.simulation, self.name)
         if task is None:
             return [line(Span("The job has no tasks yet.", Role.DIM))]
         links = critical_path(self.session.simulation, task)
-        one = "It depends on no other task. w on the job says which tasks had the slots." if len(links) == 1 else ""
-        heading = line(Span("The chain of tasks that decides the end", Role.STRONG))
-        return [heading, *path_lines(self.session, links, cells), *([line(Span(one, Role.DIM))] if one else [])]
+        one = "It depends on no other task. w says which tasks had the slots." if len(links) == 1 else ""
+        heading = line(Span("The chain of tasks that decides the end", Role.STRONG), Span(_ASKED, Role.DIM))
+        lines = [heading, *path_lines(self.session, links, cells), *([line(Span(one, Role.DIM))] if one else [])]
+        return self._with_curves(lines, cells)
 
     def _overview(self, cells: int) -> Sequence[Line]:
         job, session = self._row, self.session
@@ -137,7 +150,7 @@ class JobDetailModel(DetailModel):
             differs = 0 if told is None else told - number
             why = Span("preparing tasks count as running (PREP-21)" if differs else "", Role.DERIVED)
             said = Span(f"{'–':>11}", Role.DIM) if told is None else Span(f"{told:>11,}")
-            difference = Span(f"{differs:>+10,}", Role.TRANSITION) if differs else Span(f"{'0':>10}", Role.DIM)
+            difference = Span(f"{differs:>+10,}", Role.WARNING) if differs else Span(f"{'0':>10}", Role.DIM)
             rows.append((Span(state), said, Span(f"{number:>9,}"), difference, why))
         heading = line(Span("Approximate task count", Role.STRONG))
         return [heading, *tabular(("State", "Approximate", "    Exact", "Difference", ""), rows, cells)]

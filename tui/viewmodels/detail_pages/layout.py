@@ -135,10 +135,10 @@ def _bar(stays: Sequence[StateSpan[StateT]], begin_ms: int, end_ms: int, cells: 
     return "".join(filled[:cells])
 
 
-def curves(model: CurvesModel, page: DetailModel, cells: int) -> list[Line]:
-    """Return the curves of the job and the pool in focus, which fill the page."""
+def curves(model: CurvesModel, page: DetailModel, cells: int, rows: int) -> list[Line]:
+    """Return the curves of the job and the pool in focus, which fill so many rows."""
     page.session.series.read_all()
     model.has_grounds = page.has_grounds
     more = "  H changes between the last hour and all" if cells >= _TWO_COLUMNS_FROM else ""
-    head = line(Span(model.title, Role.STRONG), Span(f"  {model.subtitle}{more}", Role.DIM))
-    return [head, *model.lines(cells, max(1, page.rows - 1))]
+    head = line(Span(model.title, Role.STRONG), Span(f"  {model.subtitle()}{more}", Role.DIM))
+    return [head, *model.lines(cells, max(1, rows - 1))]

@@ -26,6 +26,8 @@ class DetailModel(ABC):
     kind: ClassVar[Kind]
     view: ClassVar[str]  # the list of its kind
     help_text: str
+    EXPLAINED: ClassVar[tuple[str, ...]] = ()
+    """The tabs whose links are what w explains, in place of the item."""
     BELOW: ClassVar[tuple[str, ...]] = ()
     """The tabs that the first one or the overview continues with where there is room, the most telling first."""
 

@@ -75,7 +75,7 @@ class PoolDetailModel(DetailModel):
 
     def _pages(self) -> Sequence[Page]:
         return (
-            ("Curves", lambda cells: curves(self._curves, self, cells)),
+            ("Curves", lambda cells: curves(self._curves, self, cells, self.rows)),
             ("Overview", self._overview),
             ("Nodes", lambda cells: listing(self._nodes_model, "nodes", cells)),
             ("Scale", self._scale),

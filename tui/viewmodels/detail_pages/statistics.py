@@ -12,33 +12,32 @@ from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, beside, cut, l
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.views.pages.statistics import Distribution
+    from engine.views.pages.statistics import Distribution, Statistics
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.glyphs import GlyphSet
 
-_TWO_COLUMNS_FROM = 96
+_TWO_COLUMNS_FROM, _THREE_COLUMNS_FROM = 96, 150
 _GAP = 3
-_MOST_BINS, _FEWEST_BINS = 12, 6
+_FEWEST_BINS = 6
 _MOST_ROWS = 8  # of failures and of jobs
+_LEAST_TASKS = 3  # of the slowest ones; fewer are left out
 _NUMBER_CELLS = 10
 _EIGHTHS = "▏▎▍▌▋▊▉█"
 _Row = tuple[Span, int | float, str, Role]  # a label, a value, the value as text, the role of the bar
 
 
 def statistics_lines(session: Session, job_id: str, cells: int, rows: int) -> list[Line]:
-    """Return all statistics of a job, in two columns where there is room."""
+    """Return all statistics of a job in the columns there is room for, which fill so many rows."""
     job = row_of_job(session.simulation, job_id)
     if job is None:
         return []
-    is_wide = cells >= _TWO_COLUMNS_FROM
-    room = (cells - _GAP) // 2 if is_wide else cells
-    bins = max(_FEWEST_BINS, min(_MOST_BINS, rows // 2 - 4))
+    columns = 1 + (cells >= _TWO_COLUMNS_FROM) + (cells >= _THREE_COLUMNS_FROM)
+    room = (cells - _GAP * (columns - 1)) // columns
+    bins = max(_FEWEST_BINS, rows - 1 if columns > 2 else (rows - 3) // 2)  # below the titles
     found = session.history(JobStatistics, job).with_bins(bins)
     glyphs = session.glyphs
-    times = [
-        _histogram("Run times", found.durations, Role.OK, glyphs, room),
-        _histogram("Waiting times", found.waits, Role.QUIET, glyphs, room),
-    ]
+    durations = _histogram("Run times", found.durations, Role.OK, glyphs, room)
+    waits = _histogram("Waiting times", found.waits, Role.QUIET, glyphs, room)
     failures: list[_Row] = [
         (
             Span(each.name),
@@ -49,13 +48,45 @@ def statistics_lines(session: Session, job_id: str, cells: int, rows: int) -> li
         for each in found.failures[:_MOST_ROWS]
     ]
     more = len(found.failures) - _MOST_ROWS
-    below = [
-        [*_bars("Failed attempts by exit code", "", failures, "None has failed.", glyphs, room), *_left_out(more)],
-        _costs(session, job_id, room),
+    others = [
+        *_bars("Failed attempts by exit code", "", failures, "None has failed.", glyphs, room),
+        *_left_out(more),
+        (),
+        *_costs(session, job_id, room),
     ]
-    if is_wide:
-        return [*beside(times[0], times[1], room, _GAP), (), *beside(below[0], below[1], room, _GAP)]
-    return [each for block in (*times, *below) for each in (*block, ())]
+    # Where all stands below one another it is scrolled anyway.
+    rest = rows - len(others) if columns > 1 else 2 * (_MOST_ROWS + 2)
+    others += _longest(session, job_id, found, room, rest)
+    if columns == 1:
+        return [*durations, (), *waits, (), *others]
+    if columns == 2:
+        return beside([*durations, (), *waits], others, room, _GAP)
+    return beside(durations, beside(waits, others, room, _GAP), room, _GAP)
+
+
+def _longest(session: Session, job_id: str, found: Statistics, cells: int, rows: int) -> list[Line]:
+    """Return the tasks that took longest and those that waited longest, in so many rows."""
+    lines: list[Line] = []
+    page = session.tasks(job_id)
+    most = (rows - 4) // 2  # below two titles, each after an empty line
+    for title, tasks, role in (
+        ("Slowest tasks", found.slowest, Role.OK),
+        ("Longest waits", found.longest_waits, Role.QUIET),
+    ):
+        shown = tasks[:most] if most >= _LEAST_TASKS else ()
+        bars: list[_Row] = [
+            (
+                link(squeeze(page.id_of(each.task), max(8, cells // 3)), ItemRef("task", each.task)),
+                each.time_ms,
+                _time(each.time_ms),
+                role,
+            )
+            for each in shown
+        ]
+        if bars:
+            note = "w explains the one at the cursor" if not lines else ""
+            lines += [(), *_bars(title, note, bars, "", session.glyphs, cells)]
+    return lines
 
 
 def _left_out(count: int) -> list[Line]:

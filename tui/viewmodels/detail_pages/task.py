@@ -148,7 +148,9 @@ class TaskDetailModel(DetailModel):
         if not drawn or rows < _LEAST_VARIABLES:
             return []
         more = len(drawn) - rows
-        title = line(*drawn[0], Span(f"  and {more:,} more lines in Execution" if more > 0 else "", Role.DIM))
+        title = line(
+            *drawn[0], Span(f"  and {fmt.counted(more, 'more line')} in Execution" if more > 0 else "", Role.DIM)
+        )
         return [(), title, *drawn[1:rows]]
 
     def _properties(self, cells: int) -> Sequence[Line]:
@@ -171,7 +173,8 @@ class TaskDetailModel(DetailModel):
     def _attempt(self, attempt: Attempt) -> Sequence[Span]:
         clock, node = self.session.clock, self.session.nodes().row(attempt.node)
         took_ms = None if attempt.start_ms is None else (attempt.end_ms or self.session.now_ms) - attempt.start_ms
-        then = {None: "", TaskState.ACTIVE: "active again", TaskState.COMPLETED: "completed"}.get(attempt.ended_as, "")
+        again = "active again" if attempt.exit_code is None else "retried"
+        then = {None: "", TaskState.ACTIVE: again, TaskState.COMPLETED: "completed"}.get(attempt.ended_as, "")
         code = attempt.failure.code if attempt.failure else ""
         return (
             Span("" if attempt.start_ms is None and attempt.end_ms is not None else str(attempt.number)),

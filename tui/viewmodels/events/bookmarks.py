@@ -1,4 +1,4 @@
-"""Bookmarked moments, and runs kept when another one branches off."""
+"""Bookmarked moments, and runs kept when another one branches off, or something is done by hand."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class Bookmarks:
         self._session = session
         self.moments_ms = session.bookmarked_ms
         self._runs: list[Recording] = []
+        self._untouched: Recording | None = None
 
     def add(self) -> int:
         """Bookmark the present moment. Return the number of its bookmark, from 1."""
@@ -54,6 +55,11 @@ class Bookmarks:
         if now_ms not in self.moments_ms:
             self.moments_ms.append(now_ms)
         return self.moments_ms.index(now_ms) + 1
+
+    def keep_untouched(self) -> None:
+        """Keep the run to which nothing has been done by hand yet; the first action will change it."""
+        if not given_by_hand(self._session.simulation):
+            self._untouched = self._recording("the run without what was done by hand", self._session.newest_ms)
 
     def keep_run(self) -> None:
         """Keep the run, which a branch will drop."""
@@ -70,7 +76,7 @@ class Bookmarks:
         return self._recording("this moment", self._session.now_ms)
 
     def others(self) -> list[Recording]:
-        """Return what can be compared: bookmarks, the newest moment, and runs kept before a branch."""
+        """Return what can be compared: bookmarks, the newest moment, and runs kept before an action or a branch."""
         session = self._session
         moments = [
             self._recording(f"bookmark {number}, {session.clock(when_ms)}", when_ms)
@@ -79,7 +85,9 @@ class Bookmarks:
         ]
         if session.is_past:
             moments.append(self._recording("the newest moment", session.newest_ms))
-        return [*moments, *self._runs]
+        has_acted = bool(given_by_hand(session.simulation))
+        untouched = [self._untouched] if has_acted and self._untouched is not None else []
+        return [*moments, *untouched, *self._runs]
 
     def _recording(self, name: str, when_ms: int) -> Recording:
         """Return the run to its end if that is known, else as far as it has been played."""

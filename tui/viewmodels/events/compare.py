@@ -23,12 +23,27 @@ if TYPE_CHECKING:
     from tui.viewmodels.events.bookmarks import Recording
     from tui.viewmodels.session.session import Session
 
-_VALUE_CELLS, _DIFFERENCE_CELLS, _PERCENT_CELLS = 12, 11, 10
 _MOST_LABEL = 40
+_WHOLE_FROM = 90  # cells; narrower screens are low, too
 _LONG_LOG = 150_000  # entries, which take a tenth of a second
 _LEAST_DIFFERENCE = 0.005  # half of what two decimals show
 _LEAST_COST = 1e-5  # of two costs, in US dollars
 _MOST_BROKEN = 5  # expectations that are told
+
+
+class _Widths(NamedTuple):
+    """The cells of the columns: of each value, of the difference and of the percentage."""
+
+    value: int
+    difference: int
+    percent: int
+
+    def label(self, cells: int) -> int:
+        """Return the cells that remain for the label."""
+        return max(8, min(_MOST_LABEL, cells - 2 * self.value - self.difference - self.percent))
+
+
+_NARROW, _WIDE = _Widths(12, 11, 10), _Widths(16, 14, 10)  # wide: a moment with its date has room, and a gap
 
 
 class _Row(NamedTuple):
@@ -62,7 +77,7 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
     lines = [line(each) for text in texts for each in wrapped(session.text(text), cells)]
     same_ms = min(one.until_ms, other.end_ms)
     lines += [(), *_heads(("A", "B"), cells, f"At {session.clock(same_ms)}, the same moment")]
-    lines += _lines(_table(session, other, same_ms, one, same_ms), cells)
+    lines += _changes(session, _table(session, other, same_ms, one, same_ms), cells)
     ends = other.end_ms, one.end_ms
     heading = "At the end of each run" if one.is_whole and other.is_whole else "As far as each run was played"
     if one.is_whole and one.end_ms > session.newest_ms:
@@ -70,7 +85,12 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
     lines += [(), *_heads(("A", "B"), cells, heading)]
     table = [_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])]
     told = [*_broken_lines(session, "A", one, other, cells), *_broken_lines(session, "B", other, one, cells)]
-    return [*lines, *_lines(table, cells), *([(), *told] if told else []), *_times_note(session, one, other, cells)]
+    return [
+        *lines,
+        *_changes(session, table, cells),
+        *([(), *told] if told else []),
+        *_times_note(session, one, other, cells),
+    ]
 
 
 def _broken_lines(session: Session, side: str, without: Recording, run: Recording, cells: int) -> list[Line]:
@@ -188,25 +208,36 @@ def _span_row(session: Session, label: str, a_ms: int | None, b_ms: int | None) 
 
 def _heads(names: tuple[str, str], cells: int, heading: str = "") -> list[Line]:
     """Return the heads of the columns, beside a heading."""
-    heads = [fit(name, _VALUE_CELLS, right=True) for name in names]
-    heads += [fit("difference", _DIFFERENCE_CELLS, right=True), fit("percent", _PERCENT_CELLS, right=True)]
-    label_cells = _label_cells(cells)
+    widths = _widths(cells)
+    heads = [fit(name, widths.value, right=True) for name in names]
+    heads += [fit("difference", widths.difference, right=True), fit("percent", widths.percent, right=True)]
+    label_cells = widths.label(cells)
     above = [line(Span(heading, Role.STRONG))] if len(heading) > label_cells else []
     shown = "" if above else heading
     return [*above, line(Span(fit(shown, label_cells), Role.STRONG), Span("".join(heads), Role.DIM))]
 
 
 def _lines(rows: list[_Row], cells: int) -> list[Line]:
-    label_cells = _label_cells(cells)
+    widths = _widths(cells)
+    label_cells = widths.label(cells)
     lines: list[Line] = []
     for row in rows:
         role = Role.KEY if row.a != row.b else Role.PLAIN
-        values = fit(row.a, _VALUE_CELLS, right=True) + fit(row.b, _VALUE_CELLS, right=True)
-        change = fit(row.difference, _DIFFERENCE_CELLS, right=True) + fit(row.percent, _PERCENT_CELLS, right=True)
+        values = fit(row.a, widths.value, right=True) + fit(row.b, widths.value, right=True)
+        change = fit(row.difference, widths.difference, right=True) + fit(row.percent, widths.percent, right=True)
         label = fit(squeeze(row.label, label_cells - 1), label_cells)
         lines.append(line(Span(label, Role.DIM), Span(values), Span(change, role)))
     return lines
 
 
-def _label_cells(cells: int) -> int:
-    return max(8, min(_MOST_LABEL, cells - 2 * _VALUE_CELLS - _DIFFERENCE_CELLS - _PERCENT_CELLS))
+def _changes(session: Session, rows: list[_Row], cells: int) -> list[Line]:
+    """Return the rows; on a small screen only those that differ, and the names of the others."""
+    if cells >= _WHOLE_FROM:
+        return _lines(rows, cells)
+    same = ", ".join(row.label for row in rows if row.a == row.b)
+    names = wrapped(session.text(f"The same in both: {same}."), cells) if same else []
+    return [*_lines([row for row in rows if row.a != row.b], cells), *(line(Span(each, Role.DIM)) for each in names)]
+
+
+def _widths(cells: int) -> _Widths:
+    return _WIDE if cells >= _WHOLE_FROM else _NARROW

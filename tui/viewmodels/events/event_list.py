@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from engine.base.shortening import shortened
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
+from engine.views.pages.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
-from tui.viewmodels.events.event_words import refusal_values, what
+from tui.viewmodels.events.event_words import described, refusal_values
 from tui.viewmodels.files.locations import FileLocation, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
@@ -58,7 +59,6 @@ _ROLES = {
     "fault": Role.FAILED,
 }
 
-_COMMANDS = ("CommandAccepted", "CommandRefused", "FaultInjected")
 _HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateChanged": "release"}
 _MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
 
@@ -191,11 +191,7 @@ class EventsModel(RowsModel):
 
     def _what(self, key: int, event: EventRow) -> str:
         script = self._page.script_line(key) if self.is_by_hand else None
-        if script is not None:
-            return script
-        is_by_process = event.task is not None or event.node is not None
-        command = event.fields.get("command") if event.event in _COMMANDS and not is_by_process else None
-        return f"{command or ''} {what(event)}".strip()
+        return described(event) if script is None else script
 
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return an entry as a line of the event log."""
@@ -212,7 +208,8 @@ class EventsModel(RowsModel):
             subtask = event.fields.get("subtaskId")
             return event.task_id if subtask is None else f"{event.task_id}, subtask {subtask}"
         if event.node_id is not None:
-            return f"n{event.position}"
+            in_pool = f"{event.pool_id}/" if has_had_several_pools(self.session.simulation) else ""
+            return f"{in_pool}n{event.position}"
         named = event.job_id or event.schedule_id or event.pool_id
         return named or _named(event)
 
@@ -274,11 +271,15 @@ class EventsModel(RowsModel):
         failed = "   only failures" if self.only_failed else ""
         failed += "   folded" if self._folds_now else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
+        more = self._page.lines - self._page.count
+        hidden += f"   {more:,} more in the log, of tasks added together" if more else ""
         return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))
 
     def empty(self) -> Sequence[str]:
         if self.is_by_hand:
             return ("You have not given any commands.", "a in another view acts on the item under the cursor.")
+        if self.only_failed and self.session.simulation.log:
+            return ("No event tells of a failure.", "! shows all.")
         return self.session.none_yet("event")
 
 

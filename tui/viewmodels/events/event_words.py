@@ -11,10 +11,18 @@ if TYPE_CHECKING:
     from engine.views.pages.events import EventRow
 
 _ANNOUNCEMENT = "SPOT-10"  # of an eviction by chance
+_COMMANDS = ("CommandAccepted", "CommandRefused", "FaultInjected")
+
+
+def described(event: EventRow) -> str:
+    """Return the content of an event, with its command or fault if there is one, without its entity."""
+    is_by_process = event.task is not None or event.node is not None
+    command = event.fields.get("command") if event.event in _COMMANDS and not is_by_process else None
+    return f"{command or ''} {what(event)}".strip()
 
 
 def what(event: EventRow) -> str:
-    """Return the content of an event, without its entity."""
+    """Return the content of an event, without its entity and without the name of a command."""
     fields = event.fields
     words: list[str] = []
     said = _said(event)
@@ -37,9 +45,16 @@ def what(event: EventRow) -> str:
     if isinstance(attempt, int) and attempt > 1:
         words.append(f"attempt {attempt:,}")
     words += _reason(fields)
-    if "targetDedicatedNodes" in fields:
-        words.append(f"{fields.get('currentDedicatedNodes'):,} of {fields['targetDedicatedNodes']:,} dedicated")
+    words += _sizes(fields)
     return " ".join(words)
+
+
+def _sizes(fields: dict[str, object]) -> list[str]:
+    """Return present and wanted nodes of a resize, those of a kind that the pool neither has nor wants left out."""
+    kinds = (("dedicated", "DedicatedNodes"), ("Spot", "LowPriorityNodes"))
+    sizes = [(kind, fields.get(f"current{name}", 0), fields.get(f"target{name}", 0)) for kind, name in kinds]
+    shown = [f"{now:,} of {wanted:,} {kind}" for kind, now, wanted in sizes if now or wanted]
+    return [", ".join(shown or ["0 nodes"])] if "targetDedicatedNodes" in fields else []
 
 
 def _reason(fields: dict[str, object]) -> list[str]:

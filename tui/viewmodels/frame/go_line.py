@@ -21,6 +21,7 @@ from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.text.format import names_moment
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -208,7 +209,8 @@ def asked_columns(text: str, columns: Sequence[str]) -> tuple[dict[str, bool], l
 
 
 def line_hint(text: str, offered: Sequence[str]) -> Line:
-    """Return the completions as a line."""
+    """Return the completions as a line, or what enter does without any."""
     if not offered:
-        return line(Span(" enter: search all ids" if text.strip() else " ", Role.DIM))
+        does = "go to this time" if names_moment(text) else "search all ids"
+        return line(Span(f" enter: {does}" if text.strip() else " ", Role.DIM))
     return line(Span(" tab ", Role.KEY), Span("  ".join(each.strip() for each in offered), Role.DIM))

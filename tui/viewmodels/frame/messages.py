@@ -15,7 +15,7 @@ Severity = Literal["information", "warning", "error"]
 
 MOST_KEPT = 200
 MOST_LINES = 3  # of a message that does not fit in one
-_ROLES = {"information": Role.KEY, "warning": Role.TRANSITION, "error": Role.FAILED}
+_ROLES = {"information": Role.KEY, "warning": Role.WARNING, "error": Role.FAILED}
 _RANKS = {"information": 0, "warning": 1, "error": 2}
 
 

@@ -11,7 +11,7 @@ from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
 from engine.views.pages.nodes import NodePage
 from engine.views.pages.tasks import TaskPage
-from tui.viewmodels.events.event_words import what
+from tui.viewmodels.events.event_words import described
 from tui.viewmodels.files.locations import FileLocation
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, clip, fit, line, one_line, squeeze
@@ -190,7 +190,7 @@ class Search:
                 return
             for number in numbers:
                 event = events.row(number)
-                said = what(event)
+                said = described(event)
                 name = _entity(event)
                 if self._wanted in f"{event.event} {name} {said}".lower():
                     about = f"{self._session.clock(events.when_ms(number))}  {name}  {said}"
@@ -218,7 +218,7 @@ def search_heading(search: Search) -> Line:
     if search.is_partial:
         return line(Span(f"{count:,} found; not everything was searched", Role.DIM))
     return line(
-        Span(f"{count:,} found" if count else f"Nothing here has {search.text} in its name or command line.", Role.DIM)
+        Span(f"{count:,} found" if count else f"No name, command line or event contains {search.text}.", Role.DIM)
     )
 
 

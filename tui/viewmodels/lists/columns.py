@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from tui.viewmodels.text.styled import fit, squeeze
+from tui.viewmodels.text.styled import fit, heading, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -30,6 +30,12 @@ class Column(NamedTuple):
     is_name: bool = False  # a filter on it matches whole names only
     is_common: bool = False  # often the same in all rows; then it gives way first
     is_whole: bool = False  # a number or a time, which says nothing once it is cut; its head may be cut to a word
+    short: str = ""  # its head where there is no room for the name
+
+    def head(self, cells: int, sign: str = "") -> str:
+        """Return the head with its ``sign`` in exactly ``cells``."""
+        name = self.short if self.short and len(self.name) + len(sign) > cells else self.name
+        return fit(heading(name, cells, sign), cells, right=self.is_right)
 
     def fitted(self, text: str, cells: int) -> str:
         """Return the text of a cell in exactly ``cells``."""
@@ -121,11 +127,12 @@ class ColumnsModel:
 
 
 _GAP, _MOST_GAP = 2, 4  # cells between columns where there is room
+_NAME_SHARE = 4  # a row's name is whole up to this part of the width
 _LUXURY = 100  # columns from this width on give way before the heads of others are cut
 
 
 def _first_word(column: Column) -> int:
-    return len(column.name.replace("/", " ").split(" ")[0])
+    return len(column.short or column.name.replace("/", " ").split(" ")[0])
 
 
 def _best(columns: Sequence[tuple[int, Column]], needs: Sequence[int] | None) -> list[int]:
@@ -147,6 +154,9 @@ def layout(columns: Sequence[Column], width: int, needs: Sequence[int] | None = 
     least = {at: min(best[at], column.least or (column.width if needs is None else best[at])) for at, column in chosen}
     if needs is not None:
         least |= {at: min(best[at], column.least or column.width) for at, column in chosen if column.is_id}
+        # Columns that matter less give way before the names of the rows are cut, if these are not very long.
+        names = (at for at, column in chosen if column.is_id and column.stretch)
+        least |= {at: min(best[at], max(least[at], width // _NAME_SHARE)) for at in names}
         least |= {at: min(best[at], max(needs[at], _first_word(column))) for at, column in chosen if column.is_whole}
     named = {at: max(least[at], min(best[at], len(column.name))) for at, column in chosen}
     while len(chosen) > 2:

@@ -120,7 +120,7 @@ class ExpectationsModel(RowsModel):
 def _role(one: ExpectationRow, part: ExpectationPart) -> Role:
     if part.is_met:
         return Role.OK
-    return Role.FAILED if one.state is ExpectationState.BROKEN else Role.TRANSITION
+    return Role.FAILED if one.state is ExpectationState.BROKEN else Role.WARNING
 
 
 def _compared(part: ExpectationPart) -> str:

@@ -23,6 +23,7 @@ _CLOCK = re.compile(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::
 _SPAN = re.compile(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 _ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
 _DAY_S = 86_400
+_FIRST = frozenset("0123456789+-$pt")  # of a text that is a quantity
 
 
 class Term(NamedTuple):
@@ -106,6 +107,8 @@ def quantity(text: str) -> float | None:
     Accepts times as the lists show them (``10:42``, ``00:41:50``, ``-00:03:12``, ``2d 03:04:05``, ``01-06 10:42:17``)
     and durations as users type them (``5m``, ``1h30m``, ``45s``, ``PT5M``). None for anything else.
     """
+    if text[:1] not in _FIRST:  # most texts are names
+        return None
     number = _NUMBER.match(text)
     if number:
         return float(number[1].replace(",", "")) * (-1 if text.startswith("-") else 1)

@@ -35,7 +35,7 @@ _FIRST = (
     Column("Result", 8, "success or failure, once completed", least=7),
     Column("Start time", 10, "when it last started", least=8, is_whole=True),
     Column("End time", 10, "when it ended", least=8, is_whole=True),
-    Column("Exit code", 9, "exit code of the process; empty while it runs"),
+    Column("Exit code", 9, "exit code of the process; empty while it runs", is_whole=True, short="Exit code"),
 )
 _EXTRA = (
     Column("Node ID", 24, "the service's id of the node", is_extra=True, is_id=True),
@@ -53,7 +53,8 @@ _EXTRA = (
     Column("Node state", 28, "present state of the node, or when it left the pool", is_extra=True),
 )
 _BAR_CELLS = 8
-_UNNAMED = (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.GONE)  # the service calls them running or completed
+# The service calls these running or completed.
+_UNNAMED = (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.LEAVING, HookStatus.GONE)
 
 
 class InstancesModel(RowsModel):
@@ -158,12 +159,14 @@ class InstancesModel(RowsModel):
     def summary(self) -> Line:
         counts = self._page.counts()
         numbers = ((hook_glyph(self.hook, status), counts[status]) for status in HOOK_STATUSES if counts.get(status))
-        spans = [*self.session.glyphs.counts(numbers)]
-        with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0) - counts.get(HookStatus.WILL_RUN, 0)
-        without = max(0, self._page.nodes_present() - with_record)
+        spans = [*self.session.glyphs.counts(numbers), *self._awaited()]
+        without = self._page.nodes_unrecorded()
         if self._page.definition() is not None and without:
-            spans.append(Span(f"{without:,} nodes without a record", Role.DIM))
+            spans.append(Span(f"{fmt.counted(without, 'node')} without a record", Role.DIM))
         return tuple(spans)
+
+    def _awaited(self) -> tuple[Span, ...]:  # only release is awaited
+        return ()
 
     def footer(self) -> Sequence[Line]:
         """Return the task's settings in the job."""
@@ -201,15 +204,18 @@ class InstancesModel(RowsModel):
         return hook_wire(self.session.simulation, self.session.job_id, key)
 
     def details(self, key: int) -> Sequence[Block]:
-        """Return the blocks of a node: node, preparation, release, effects, runs, outputs."""
+        """Return the blocks of a row: the task of this list, its runs and effect, the other task, the node, outputs."""
         record, session = self._page.row(key), self.session
         history = session.history(NodeHistory, key)
         is_release = self.hook is Hook.RELEASE
+        pages = session.pages(session.job_id)
+        own, other = (blocks.instance(session, page, key) for page in (reversed(pages) if is_release else pages))
         return [
-            blocks.node(session, record),
-            *(blocks.instance(session, page, key) for page in session.pages(session.job_id)),
-            *blocks.effect(session, record, history, session.job_id),
+            own,
             *blocks.runs(session, history.instance_runs(session.job_id, is_release=is_release)),
+            *blocks.effect(session, record, history, session.job_id),
+            other,
+            blocks.node(session, record),
             *blocks.files(hook_outputs(session.simulation, key, record.root_directory)),
         ]
 
@@ -343,6 +349,12 @@ class ReleaseModel(InstancesModel):
             ("retention", fmt.span(task.retention_time) or "no limit"),
         )
         return (*limits, Span(words, Role.DERIVED))
+
+    def _awaited(self) -> tuple[Span, ...]:
+        is_ending = self._page.job_state in (JobState.TERMINATING, JobState.DELETING)
+        if not is_ending or not self._page.counts().get(HookStatus.WILL_RUN):
+            return ()
+        return (Span(f"{blocks.awaited(self.session, self._page)}   ", Role.DIM),)
 
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.attention.concern import Severity
-from engine.views.pages.job_schedules import missed_occurrences, schedule_ids
+from engine.views.pages.job_schedules import latest_jobs, missed_occurrences, schedule_ids
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.blocks import Block, row
-from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE
-from tui.viewmodels.text.styled import Line, Role, Span, line
+from tui.viewmodels.text.blocks import Block, block_of, row
+from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE, glyph_of_job
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, link
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.views.pages.job_schedules import JobScheduleRow
 
 
-_MOST_MISSED = 5  # occurrences that the details list
+_MOST_JOBS, _MOST_MISSED = 8, 5  # jobs and occurrences that the details list
 
 
 class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
@@ -73,7 +73,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
             Span(fmt.span(schedule.spec.schedule.recurrence_interval) or "once"),
             Span(self.session.clock(schedule.next_run_ms)),
             Span(f"{schedule.jobs_made:,}"),
-            Span(f"{schedule.missed:,}", Role.TRANSITION if schedule.missed else Role.DERIVED),
+            Span(f"{schedule.missed:,}", Role.WARNING if schedule.missed else Role.DERIVED),
             Span(f"{failed:,}", Role.FAILED if failed else Role.DERIVED),
             Span(f"{self.session.glyphs.of(job)} {run}", job.role) if run else Span(""),
         )
@@ -120,6 +120,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
                     row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
                 ),
             ),
+            *self._latest(schedule.schedule_id),
             *self._missed(schedule.schedule_id),
             _specification(schedule.spec.job_specification, schedule.pool_id),
             Block(
@@ -137,6 +138,19 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         worst = [one for one in self.session.attention.concerns() if one.severity <= Severity.FAILURE]
         jobs = dict.fromkeys(job_id for one in worst for job_id in one.jobs)
         return [job_id for job_id in jobs if job_id.rpartition(":")[0] == schedule_id]
+
+    def _latest(self, schedule_id: str) -> list[Block]:
+        """Return the last jobs, the newest first, with their times and completed tasks; nothing before the first."""
+        session, rows = self.session, []
+        for job_id in latest_jobs(session.simulation, schedule_id, _MOST_JOBS):
+            job = session.job(job_id)
+            if job is not None:
+                glyph, tasks = glyph_of_job(job), job.phases.tasks
+                until = f" {session.glyphs.arrow} {session.clock(job.end_ms)}" if job.end_ms is not None else ""
+                done = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"
+                text = f"{session.glyphs.of(glyph)} {session.clock(job.created_ms)}{until}, {done}"
+                rows.append((job_id.removeprefix(f"{schedule_id}:"), link(text, ItemRef("job", job_id), glyph.role)))
+        return block_of("Latest jobs, and tasks completed", rows)
 
     def _missed(self, schedule_id: str) -> list[Block]:
         """Return the last occurrences that made no job, with the reason; nothing if there are none (JS-15)."""

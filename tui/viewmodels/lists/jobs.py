@@ -43,8 +43,14 @@ class JobsModel(NamedRowsModel["JobRow"]):
             is_right=True,
             is_common=True,
         ),
-        Column("Pool", 12, "the pool's id", from_width=66, least=9, is_id=True, is_common=True),
-        Column("Preparation", 12, "nodes that have prepared, of all that started; then the failures", least=11),
+        Column("Pool", 12, "the pool's id", from_width=72, least=9, is_id=True, is_common=True),
+        Column(
+            "Preparation",
+            12,
+            "nodes on which it has run, of all on which it may; then the failures",
+            is_whole=True,
+            short="Prep",
+        ),
         Column(
             "Tasks",
             28,
@@ -53,7 +59,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
             is_whole=True,
         ),
         Column("Release", 10, "nodes that have released, of all that will; then the failures", from_width=60, least=9),
-        Column("Ended", 8, "when it was completed", from_width=96, is_whole=True),
+        Column("End", 8, "when it was completed, or will be, which is derived", from_width=70, is_whole=True),
         Column("Started", 8, "when it started", is_extra=True, is_whole=True),
         Column(
             "Max parallel tasks", 18, "limit of its running tasks; empty without a limit", is_extra=True, is_right=True
@@ -96,10 +102,10 @@ class JobsModel(NamedRowsModel["JobRow"]):
             Span(glyph.name, glyph.role),
             Span(str(job.priority)),
             Span(job.pool_id),
-            self._phase(job.phases.preparation),
+            self._preparation(job.job_id),
             self._tasks(tasks),
-            self._phase(job.phases.release),
-            Span(self.session.clock(job.end_ms)),
+            self._release(job.phases.release),
+            self._end(job),
             Span(self.session.clock(job.created_ms)),
             Span(blocks.no_limit(job.max_parallel_tasks)),
             Span(job.on_all_tasks_complete),
@@ -125,12 +131,29 @@ class JobsModel(NamedRowsModel["JobRow"]):
         """Return the text of a cell, of tasks without the bar."""
         return super().text_of(key, column).rstrip(_BAR_SIGNS)
 
-    def _phase(self, counts: HookCounts) -> Span:
+    def _end(self, job: JobRow) -> Span:
+        """Return when the job was completed, else when it will be; nothing of one that stays active."""
+        if job.end_ms is not None:
+            return Span(self.session.clock(job.end_ms))
+        coming = self.session.job_end(job.job_id)
+        return Span("" if coming is None or coming.is_of_tasks else self.session.clock(coming.when_ms), Role.DERIVED)
+
+    def _preparation(self, job_id: str) -> Span:
+        """Return the counts that the strip of jobs has."""
+        progress = self.session.progress(job_id)
+        counts = None if progress is None else progress.preparation
+        if counts is None:
+            return Span("none", Role.DIM)
+        return self._of_nodes(counts.done + counts.failed, counts.total, counts.failed)
+
+    def _release(self, counts: HookCounts) -> Span:
         if not counts.is_specified:
             return Span("none", Role.DIM)
-        failed = counts[HookStatus.FAILED]
+        return self._of_nodes(counts.ran, counts.due, counts[HookStatus.FAILED])
+
+    def _of_nodes(self, ran: int, of: int, failed: int) -> Span:
         sign = f" {self.session.glyphs.bad}{failed:,}" if failed else ""
-        return Span(f"{counts.ran:,}/{counts.due:,}{sign}", Role.FAILED if failed else Role.PLAIN)
+        return Span(f"{ran:,}/{of:,}{sign}", Role.FAILED if failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
         job = self._row(key)

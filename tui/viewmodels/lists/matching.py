@@ -48,11 +48,13 @@ class Judged:
             return map(judge, self._texts.texts_of(keys, column))
         if len(known) > _MOST_KNOWN:
             known.clear()
-        if not known.keys() >= set(groups):
+        try:
+            return list(map(known.__getitem__, groups))
+        except KeyError:
             for group, key in zip(groups, keys, strict=True):
                 if group not in known:
                     known[group] = judge(self._texts.text_of(key, column))
-        return map(known.__getitem__, groups)
+            return map(known.__getitem__, groups)
 
 
 class Filter:

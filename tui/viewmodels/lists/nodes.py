@@ -37,7 +37,7 @@ class NodesModel(RowsModel):
         Column("Running tasks", 13, "task slots in use, of all slots of the node", least=8, is_whole=True),
         Column(
             "Focus job",
-            14,
+            18,
             "the node's phase in the job in focus: release once started, else preparation",
             from_width=62,
             is_derived=True,

@@ -135,9 +135,8 @@ class RowsModel(ColumnsModel, ABC):
         order = self.sort_column, self.is_descending
         values = None if self.sort_column is None else self.sort_values(self.sort_column)
         is_descending = self.is_descending and values is not None
-        self._shown.sort_rows(
-            wanted, order, self.moment(), partial(SlicedSort, rows, keep, values, is_descending=is_descending), AT_ONCE
-        )
+        start = partial(SlicedSort, rows, keep, values, is_descending=is_descending)
+        self._shown.sort_rows(wanted, order, self.moment(), start, AT_ONCE, may_rest=session.is_playing)
 
     def moment(self) -> object:
         """Return a value that is another one when the rows may have changed."""
@@ -163,7 +162,7 @@ class RowsModel(ColumnsModel, ABC):
         return self._shown.is_sorting
 
     def sort_some(self) -> bool:
-        """Filter and sort for a few milliseconds. Return True if there is more to do."""
+        """Filter and sort some rows. Return True if there is more to do."""
         return self._shown.go_on()
 
     def _filter(self) -> Callable[[Sequence[int]], Sequence[int]] | None:
@@ -330,15 +329,16 @@ class NamedRowsModel(RowsModel, Generic[RowT]):
 
 
 def as_csv(model: RowsModel) -> str:
-    """Return all rows and columns of the list as CSV, with whole ids and the text of the cells."""
+    """Return all rows and columns of the list as CSV, with whole ids, UTC times and the text of the cells."""
     named = [(at, column.name) for at, column in enumerate(model.columns) if column.name]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["id", *(name for _, name in named)])
-    model.is_written_out = True
+    session, time_format = model.session, model.session.time_format
+    model.is_written_out, session.time_format = True, "utc"
     for at in range(model.count):
         key = model.key(at)
         cells = model.cells(key)
         writer.writerow([model.identity_of(key), *(cells[column].text.strip() for column, _ in named)])
-    model.is_written_out = False
+    model.is_written_out, session.time_format = False, time_format
     return text.getvalue()

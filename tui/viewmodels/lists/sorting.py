@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,17 @@ if TYPE_CHECKING:
 
     SortValues = Callable[[Sequence[int]], Iterable[Any]]
 
-_PIECE = 1000  # rows in a slice: a few milliseconds
+_PIECE = 1000  # rows that are looked at together, for less than a millisecond
 _SAMPLES = 500  # sampled values that divide the rows into parts
 _MOST_PLACES = 10_000  # values whose part is remembered
+_IDLE_SHARE = 9  # while time goes by, a tenth of it is filtering and sorting at most
 
 
 class SlicedSort:
-    """The rows that pass a filter, sorted. ``found`` is set once ``go_on`` returns False."""
+    """The rows that pass a filter, sorted. ``found`` is set once ``go_on`` returns False.
+
+    ``early`` has the rows that are found so far if they need no sorting: it grows while the work goes on.
+    """
 
     def __init__(
         self,
@@ -31,6 +36,8 @@ class SlicedSort:
         self.total = len(rows)
         self.progress = 0.0  # 0 to 1
         self.found: list[int] | None = None
+        self.early: list[int] = []
+        self._kept = self.early if values is None and not is_descending else []
         self._steps = self._work(rows, keep, values, is_descending=is_descending)
 
     def go_on(self) -> bool:
@@ -46,8 +53,7 @@ class SlicedSort:
         *,
         is_descending: bool,
     ) -> Iterator[float]:
-        left = iter(rows)
-        kept: list[int] = []
+        left, kept = iter(rows), self._kept
         looked_at = 0
         while piece := list(islice(left, _PIECE)):
             kept += piece if keep is None else keep(piece)
@@ -97,6 +103,8 @@ class ShownRows:
         self._wanted: object = None
         self._order: object = None
         self._moment: object = None
+        self._spent_s = 0.0  # on the present work
+        self._rests_until_s = 0.0
 
     def show(self, rows: Sequence[int], *, hidden: int = 0, wanted: object = None) -> None:
         """Show rows as they are; ``wanted`` says which ones they are."""
@@ -105,23 +113,33 @@ class ShownRows:
         self._wanted = wanted
 
     def sort_rows(
-        self, wanted: object, order: object, moment: object, start: Callable[[], SlicedSort], at_once: int
+        self,
+        wanted: object,
+        order: object,
+        moment: object,
+        start: Callable[[], SlicedSort],
+        at_once: int,
+        *,
+        may_rest: bool = False,
     ) -> None:
         """Start to sort, unless the same is under way or done for this moment. Up to ``at_once`` rows finish here.
 
         Args:
-            wanted: Which rows are wanted. Until they are found, none are shown.
+            wanted: Which rows are wanted. Until all are found, those are shown that need no sorting.
             order: Their order. Until they are sorted, they are shown in the previous one.
             moment: The moment of the run; for another one the rows are read again.
             start: Starts to filter and sort.
             at_once: The number of rows up to which all is done at once.
+            may_rest: Read the rows of another moment only nine times as long after the last ones as those took.
         """
-        if wanted != self._wanted:
-            self.rows, self.hidden = (), 0  # the previous rows do not match, or are gone
-        elif order == self._order and (self.is_sorting or moment == self._moment):
+        is_other = wanted != self._wanted
+        may_rest &= time.perf_counter() < self._rests_until_s
+        if not is_other and order == self._order and (self.is_sorting or moment == self._moment or may_rest):
             return
-        self._order = order
+        self._order, self._spent_s = order, 0.0
         self._wanted, self._moment, self._work = wanted, moment, start()
+        if is_other:
+            self.rows, self.hidden = self._work.early, 0  # the previous rows do not match, or are gone
         while self._work.total <= at_once and self.go_on():
             pass
 
@@ -136,11 +154,16 @@ class ShownRows:
         return 1.0 if self._work is None else self._work.progress
 
     def go_on(self) -> bool:
-        """Filter and sort for a few milliseconds. Return True if there is more to do."""
+        """Filter and sort some rows. Return True if there is more to do."""
         if self._work is None or not self.is_sorting:
             return False
-        if self._work.go_on():
+        began_s = time.perf_counter()
+        has_more = self._work.go_on()
+        ended_s = time.perf_counter()
+        self._spent_s += ended_s - began_s
+        if has_more:
             return True
+        self._rests_until_s = ended_s + _IDLE_SHARE * self._spent_s
         self.rows = self._work.found or ()
         self.hidden = self._work.total - len(self.rows)
         return False

@@ -37,7 +37,7 @@ class TasksModel(RowsModel):
         Column("Created", 8, "when it was added", from_width=92, is_common=True, is_whole=True),
         Column("Start time", 10, "when it last started", least=8, is_whole=True),
         Column("End time", 10, "when it ended", from_width=60, least=8, is_whole=True),
-        Column("Exit code", 9, "exit code of the process; empty while it runs"),
+        Column("Exit code", 9, "exit code of the process; empty while it runs", is_whole=True, short="Exit code"),
         Column("Retries", 7, "runs repeated after a failure", from_width=70),
         Column("Requeues", 8, "times the service requeued the task, after a lost or rebooted node", from_width=100),
         Column(
@@ -201,4 +201,7 @@ class TasksModel(RowsModel):
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:
             return self.session.none_yet("job")
+        job = self.session.job(self.session.job_id)
+        if self.only_failed and job is not None and job.phases.tasks.total:
+            return ("No task has failed for good.", f"! shows all {job.phases.tasks.total:,}.")
         return (f"Job {self.session.job_id} has no tasks.", "ctrl+n adds some.")

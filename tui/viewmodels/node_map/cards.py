@@ -10,6 +10,7 @@ from engine.views.pages.node_work import hooks_on, last_output, tasks_on
 from tui.viewmodels.node_map.layout import FRAMED_LINES
 from tui.viewmodels.node_map.lenses import Lens
 from tui.viewmodels.node_map.model import MOST_OUTPUT
+from tui.viewmodels.properties.node import next_words
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, TASK, hook_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, one_line, squeeze, width
@@ -54,6 +55,11 @@ class Cards:
         is_dimmed = model.only is not None and model.glyph(index) != model.only
         return [tuple(span._replace(role=Role.DIM) for span in each) if is_dimmed else each for each in drawn]
 
+    def below(self, index: int, cells: int, lines: int) -> list[Line]:
+        """Return what stands below the head of a node's card, in at most so many lines."""
+        model = self._model
+        return [cut(each, cells) for each in self._body(model.page.row(model.nodes[index]), cells, lines)]
+
     def _framed(self, head: Line, body: list[Line], cells: int, lines: int, *, is_cursor: bool) -> list[Line]:
         left, across, right, side, bottom, end = self._model.session.glyphs.frame
         role = Role.KEY if is_cursor else Role.OFF
@@ -66,13 +72,17 @@ class Cards:
         return [*drawn, line(Span(f"{bottom}{across * (cells - 2)}{end}", role))]
 
     def _head(self, index: int, row: NodeRow, cells: int, *, is_cursor: bool) -> Line:
-        """Return name and state, then as much as fits: slots, the kind of node, the glyph of the lens."""
+        """Return name and state, then as much as fits: what comes next, slots, the kind of node, the lens's glyph."""
         model, glyphs = self._model, self._model.session.glyphs
         state, glyph = NODE[row.state], model.glyph(index)
         mark = "*" if model.is_marked(row.node) else ""
         name = Span(f"{mark}n{row.position}", Role.STRONG, is_fill=is_cursor)
         head = line(name, " ", glyphs.span(state), Span(f" {state.name}", state.role))
         more: list[Line] = []
+        if row.evicted_ms is not None:
+            more.append(line(Span(f", evicted at {model.session.clock(row.evicted_ms)}", Role.PREEMPTED)))
+        if words := next_words(row):
+            more.append(line(Span(f", {words}", Role.TRANSITION)))
         if not model.page.is_enabled(row.node) and row.state is not NodeState.OFFLINE:
             more.append(line(Span(", no new tasks", Role.OFF)))
         if _is_usable(row):
@@ -99,7 +109,8 @@ class Cards:
         found = [] if row.state is None else tasks_on(simulation, row.node, _MOST_TASKS)
         hooks = hooks_on(simulation, model.session.pages(model.session.job_id), row.node)
         phases = [self._phase(each) for each in hooks]
-        both = [tuple(span for each in phases for span in (*each, Span("   ")))] if phases else []
+        gap = 3 if sum(map(width, phases)) + 3 * (len(phases) - 1) <= cells else 1
+        both = [tuple(span for each in phases for span in (Span(" " * gap), *each))[1:]] if phases else []
         shown = found[: max(1, lines - len(both))]
         others = row.running_tasks + row.preparing_tasks - len(shown)
         body = [self._task(each, cells) for each in shown[:-1]]
@@ -170,15 +181,17 @@ class Cards:
         session = self._model.session
         glyph = hook_glyph(hook.hook, hook.status)
         parts = [Span(f"{_HOOK_NAMES[hook.hook]} ", Role.DIM), session.glyphs.span(glyph)]
-        if hook.start_ms is not None and hook.status is not HookStatus.SUPERSEDED:
+        is_void = hook.status in (HookStatus.SUPERSEDED, HookStatus.LEAVING)
+        if hook.start_ms is not None and not is_void:
             until_ms = session.now_ms if hook.end_ms is None else hook.end_ms
             parts.append(Span(f" {fmt.short_span(until_ms - hook.start_ms)}"))
         if hook.end_ms is None and hook.planned_ms is not None:
             parts.append(Span(f", {fmt.short_span(max(0, hook.planned_ms - session.now_ms))} left", Role.DIM))
         if hook.status is HookStatus.FAILED and hook.exit_code is not None:
             parts.append(Span(f" exit {hook.exit_code}", Role.FAILED))
-        elif hook.status is HookStatus.SUPERSEDED:
-            parts.append(Span(f" {glyph.name}", glyph.role))
+        elif is_void:
+            said = "would run again" if hook.status is HookStatus.SUPERSEDED else glyph.name
+            parts.append(Span(f" {said}", glyph.role))
         return tuple(parts)
 
     def _output(self, node: int) -> LastOutput | None:
@@ -219,8 +232,9 @@ class Cards:
         if not found and cells < _STATE_FROM:
             parts.append(Span(f"{state.name} ", state.role))
         others = row.running_tasks + row.preparing_tasks - 1
-        told = self._task(found[0], cells - width(parts), others) if found else self._rest(row, cells - width(parts))
-        drawn = cut(line(*parts, *told), cells)
+        room = cells - width(parts)
+        told = self._task(found[0], room, others) if found else self._rest(row, room)
+        drawn = cut(line(*parts, *(told if found or width(told) <= room else ())), cells)
         is_dimmed = model.only is not None and glyph != model.only
         return tuple(span._replace(role=Role.DIM) for span in drawn) if is_dimmed else drawn
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 _CARD_CELLS, _CARD_BEST_CELLS = 26, 48  # narrowest card, and the width from which on it gains nothing
 _CARD_LINES, FRAMED_LINES = 3, 5  # lowest card, and lowest card with a frame
 MOST_CARDS = 32
-_LINE_CELLS, _LINE_BEST_CELLS = 26, 64
+_LINE_CELLS, _LINE_BEST_CELLS = 20, 64
 _GAP = 2  # cells between cards, and between columns of lines
 _GROUPS = (
     2,

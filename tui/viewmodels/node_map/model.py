@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from engine.views.pages.node_work import last_output
+from engine.views.pages.node_work import count_tasks, last_output
 from engine.views.pages.nodes import count_gone, gone_in
 from tui.viewmodels.node_map.layout import FRAMED_LINES, MOST_CARDS, Form, Layout, Needs, layout_for
 from tui.viewmodels.node_map.legend import laid_out
 from tui.viewmodels.node_map.lenses import LENSES, Lens, facts_of, first_lens, glyph_for, rank_of, severity_of
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, Glyph, phase_glyph
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,9 +44,9 @@ class NodeMapModel:
         self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
         self._with_gone: set[str] = set()  # pools of which the user wants to see all nodes
         self._shown: tuple[object, bytes] = (None, b"")
-        self._output_of: object = None  # jumps in time and pool for which lines of output have been counted
-        self._output_at: object = None  # the moment at which they were counted
-        self.output_lines = 0
+        self._measured: object = None  # jumps in time and pool for which the cards have been measured
+        self._measured_at: object = None  # the moment of it
+        self._told = self._told_most = 1  # lines of tasks and output on a card: wished, and at most
         self._count = 0  # of nodes without a zoom
         self._hidden = 0  # nodes that are left out
 
@@ -84,7 +84,7 @@ class NodeMapModel:
         self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
         self._positions, self._states, self.facts = positions, states, facts
         self._code()
-        self._count_output()
+        self._measure()
 
     def _code(self) -> None:
         """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
@@ -167,29 +167,35 @@ class NodeMapModel:
 
     def needs(self) -> Needs:
         """Return the sizes of cards and names for what they can have to say."""
-        tasks = min(self.page.slots(), _MOST_TASKS)
         job = self.session.job(self.session.job_id)
         phases = () if job is None else (job.phases.preparation, job.phases.release)
-        told = 1 + tasks + any(phase.is_specified for phase in phases)
+        others = 1 + any(phase.has_begun for phase in phases)
+        told = others + self._told
         card = told + (len(self.nodes) > 1 or told >= FRAMED_LINES)  # a line of space or frame
         last = self._positions[-1] if self._positions else 0
-        output = self.output_lines
-        return Needs(card + min(output, _OUTPUT_LINES), card + output, len(f"n{last}"))
+        return Needs(card, card + self._told_most - self._told, len(f"n{last}"))
 
-    def _count_output(self) -> None:
-        """Count the most lines of output that a node in view has had since the last jump in time, up to six.
+    def _measure(self) -> None:
+        """Find the most lines of tasks and output that a node in view has had since the last jump in time.
 
-        The number never falls while time goes by: cards that shrink and grow with each new file would be restless.
+        They do not become fewer while anything runs: cards that shrink and grow with each task would be restless.
         """
         simulation = self.session.simulation
         known = simulation.jumps, self.page.pool_id
-        if self._output_of != known:
-            self._output_of, self.output_lines, self._output_at = known, 0, None
+        if self._measured != known:
+            self._measured, self._measured_at, self._told, self._told_most = known, None, 1, 1
         moment = len(simulation.log), self.nodes
-        if self.output_lines < MOST_OUTPUT and len(self.nodes) <= MOST_CARDS and self._output_at != moment:
-            self._output_at = moment
-            found = (last_output(simulation, node, MOST_OUTPUT) for node in self.nodes)
-            self.output_lines = max(self.output_lines, *(len(each.lines) for each in found if each), 0)
+        if not 0 < len(self.nodes) <= MOST_CARDS or self._measured_at == moment:
+            return
+        self._measured_at = moment
+        tasks = [min(count, _MOST_TASKS) for count in count_tasks(simulation, self.nodes)]
+        if not any(tasks):
+            self._told = self._told_most = 1
+        for node, count in zip(self.nodes, tasks, strict=True):
+            output = last_output(simulation, node, MOST_OUTPUT)
+            lines = 0 if output is None else len(output.lines)
+            self._told = max(self._told, max(1, count) + min(lines, _OUTPUT_LINES))
+            self._told_most = max(self._told_most, max(1, count) + lines)
 
     def title(self, cells: int, layout: Layout) -> str:
         """Return what is shown: the number of nodes or the part in view, the nodes in a cell, and the lens."""
@@ -263,8 +269,11 @@ class NodeMapModel:
         """Return the nodes with this glyph."""
         return [node for node, code in zip(self.nodes, self.codes, strict=True) if self.glyphs[code] == glyph]
 
-    def description(self, index: int, count: int = 1) -> Line:
-        """Return the node under the cursor in one line, or ``count`` nodes of a cell by glyph."""
+    def description(self, index: int, cells: int, count: int = 1) -> Line:
+        """Return the node under the cursor in one line, or ``count`` nodes of a cell by glyph.
+
+        Where ``cells`` are too few for everything the service's id of the node is left out.
+        """
         if index >= len(self.nodes):
             return ()
         if count > 1:
@@ -272,13 +281,14 @@ class NodeMapModel:
             return line(Span(f"{self.span_name(index, count)}  ", Role.STRONG), *self.session.glyphs.counts(numbers))
         node = self.page.row(self.nodes[index])
         state, phase = NODE[node.state], phase_glyph(node.prep, node.release)
-        return line(
-            Span(self.session.text(f"{fmt.node_name(node.position, node.node_id)} "), Role.STRONG),
+        name = Span(self.session.text(f"{fmt.node_name(node.position, node.node_id)} "), Role.STRONG)
+        more = line(
             Span(f" {state.name}", state.role),
             Span(f"  {node.used_slots}/{node.slots} slots  "),
             Span(phase.name, phase.role),
             Span("" if node.is_dedicated else "  Spot", Role.DIM),
         )
+        return line(name if width((name, *more)) <= cells else Span(f"n{node.position} ", Role.STRONG), *more)
 
     def empty(self) -> Sequence[str]:
         """Say why there are no cells."""

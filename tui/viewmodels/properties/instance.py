@@ -64,6 +64,12 @@ def instance(session: Session, page: InstancePage, key: int) -> Block:
     return Block(title, tuple(rows))
 
 
+def awaited(session: Session, release: InstancePage) -> str:
+    """Return that a job waits for release, and until when at most (REL-13)."""
+    until_ms = release.given_up_ms()
+    return "awaited" if until_ms is None else f"awaited, at most until {session.clock(until_ms)}"
+
+
 def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: str) -> list[Block]:
     """Return the effect on the node, and the tasks that were requeued; nothing if there is none."""
     glyphs = session.glyphs
@@ -80,7 +86,9 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
             if tasks.state_of(task) is not None:
                 said.append(link(f"{tasks.id_of(task)} is active again (PREP-8)", ItemRef("task", task)))
     elif record.status is HookStatus.SUPERSEDED:
-        said.append(Span("runs again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION))
+        said.append(
+            Span("would run again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION)
+        )
     return block_of("Effect", (("", each) for each in said))
 
 
@@ -89,17 +97,17 @@ def runs(session: Session, found: list[InstanceRun]) -> list[Block]:
     rows = []
     for run, later in zip_longest(found, found[1:]):
         clock = session.clock
-        is_retried = run.end_ms is None and later is not None and later.cause is RunCause.RETRY
-        end_ms = later.start_ms if is_retried else run.end_ms
-        until = f"{session.glyphs.arrow} {clock(end_ms)}" if end_ms is not None else ""
+        until = f"{session.glyphs.arrow} {clock(run.end_ms)}" if run.end_ms is not None else ""
         said = " ".join(filter(None, [run.cause.value + ",", clock(run.start_ms), until]))
-        said += "" if run.exit_code is None else f", exit {run.exit_code}"
-        if is_retried:
-            said += ", failed and was retried"  # its exit code is not in the log
-        elif run.end_ms is None:
+        if run.exit_code is not None:
+            said += f", exit {run.exit_code}"
+        elif run.failure is not None:
+            said += f", {run.failure.code}"
+        if run.end_ms is None:
             said += ", running" if later is None else ", interrupted"
-        role = Role.FAILED if run.result is TaskResult.FAILURE or is_retried else Role.PLAIN
-        rows.append((str(run.number), Span(said, role)))
+        elif later is not None and later.cause is RunCause.RETRY:
+            said += ", retried"
+        rows.append((str(run.number), Span(said, Role.FAILED if run.result is TaskResult.FAILURE else Role.PLAIN)))
     return block_of("Runs", rows)
 
 

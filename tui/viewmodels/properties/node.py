@@ -17,11 +17,28 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 
+_WILL = {
+    "reboot": "reboots",
+    "reimage": "is reimaged",
+    "deallocate": "is deallocated",
+    "remove": "leaves the pool",
+    "upgrade": "is upgraded",
+}
+
+
+def next_words(node: NodeRow) -> str:
+    """Return what a node does once nothing keeps it: ``leaves the pool when its tasks end``; empty if nothing waits."""
+    operation = node.pending_operation
+    if operation is None:
+        return ""
+    until = "its files are no longer retained" if operation.waits_for_retention else "its tasks end"
+    return f"{_WILL[operation.name]} {'once it has booted' if operation.name == 'upgrade' else f'when {until}'}"
+
+
 def general(session: Session, node: NodeRow) -> Block:
     """Return the properties that the portal shows first."""
     glyph = NODE[node.state]
     clock = session.clock
-    waits = f"{node.pending_operation} when its tasks end" if node.pending_operation else ""
     return Block(
         "General",
         (
@@ -33,7 +50,7 @@ def general(session: Session, node: NodeRow) -> Block:
             *([row("VM is taken back", clock(node.evicted_ms), Role.FAILED)] if node.evicted_ms is not None else []),
             row("State transition time", clock(node.since_ms)),
             row("Scheduling state", node.scheduling.wire),
-            *([row("Waits for", waits)] if waits else []),
+            *([row("Next", words)] if (words := next_words(node)) else []),
             row("Node size", node.vm_size),
             *hardware(node.vm_size),
             row("Dedicated", "yes" if node.is_dedicated else "no, Spot"),

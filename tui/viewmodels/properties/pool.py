@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.node_states import UNBILLED
+from engine.base.node_states import PROBLEMS, UNBILLED
 from engine.views.pages.autoscale import scale_page
 from tui.viewmodels.properties.machine import hardware, operating_system
 from tui.viewmodels.properties.resources import pool_blocks
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from engine.views.pages.jobs import NetworkRow, PoolRow
     from tui.viewmodels.session.session import Session
 
+_MOST_KINDS = 2  # of lost or broken nodes that are named
+
 
 def cost(session: Session, pool: PoolRow) -> str:
     """Return the cost of the pool's nodes so far."""
@@ -32,10 +34,12 @@ def utilisation(pool: PoolRow) -> str:
 
 
 def node_words(pool: PoolRow) -> str:
-    """Return the numbers of live and targeted nodes, and of those without a VM: ``5/9 nodes, 4 preempted``."""
+    """Return the numbers of live and targeted nodes, and of lost or broken ones: ``5/9 nodes, 4 preempted``."""
     target = pool.target_dedicated + pool.target_spot
-    without_vm = [f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if state in UNBILLED]
-    return ", ".join([f"{pool.live_nodes:,}/{target:,} nodes", *without_vm])
+    lost = [(number, NODE[state].name) for state, number in pool.node_counts if state in UNBILLED or state in PROBLEMS]
+    if len(lost) > _MOST_KINDS:
+        lost = [(sum(number for number, _ in lost), "lost or broken")]
+    return ", ".join([f"{pool.live_nodes:,}/{target:,} nodes", *(f"{number:,} {name}" for number, name in lost)])
 
 
 def slot_words(pool: PoolRow) -> str:

@@ -42,12 +42,12 @@ def node_blocks(session: Session, node: int) -> list[Block]:
     rows = [_supply(session, supply) for supply in found.supplies]
     rows += [row("Certificate", thumbprint) for thumbprint in found.certificates]
     if found.is_behind:
-        rows.append(row("Outdated", "the pool has changed; applied at the next boot (POOL-15)", Role.TRANSITION))
+        rows.append(row("Outdated", "the pool has changed; applied at the next boot (POOL-15)", Role.WARNING))
     users = [row("Remote login", found.login_address)]
     if found.rdp_file is not None:
         users += [row("RDP file", found.rdp_file.partition(_LINE_END)[0]), row("", "e writes it")]
         if not found.logins:
-            users.append(row("", "nobody can log in yet: a adds a user (NOP-9)", Role.TRANSITION))
+            users.append(row("", "nobody can log in yet: a adds a user (NOP-9)", Role.WARNING))
     users += [row("User account", f"{name}, for tasks") for name in found.accounts]
     for login in found.logins:
         kind = "administrator" if login.is_admin else "user"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple, cast
 
+from engine.base.units import format_utc
 from engine.run.ahead import Ahead, next_event_ms
 from engine.views.attention.attention import Attention
 from engine.views.attention.expectations import foreseen
@@ -23,6 +24,7 @@ from engine.views.pages.jobs import (
     is_unfinished,
     job_ids,
     job_row,
+    next_job_ms,
     pool_ids,
     pool_of_job,
     pool_row,
@@ -58,6 +60,14 @@ FoundT = TypeVar("FoundT")
 IdentityTs = TypeVarTuple("IdentityTs")
 
 
+class JobEnd(NamedTuple):
+    """The end of a job, or of its tasks if it stays active then, in ms after the start; estimated or simulated."""
+
+    when_ms: int
+    is_simulated: bool
+    is_of_tasks: bool
+
+
 class Session:
     """A simulation and the choices of its viewer. Every view model reads from it."""
 
@@ -68,7 +78,7 @@ class Session:
         self._ends_ahead = EndsAhead(simulation, self.ahead)
         self.costs_ahead = CostsAhead(simulation, self.ahead)
         self.glyphs = GlyphSet(ascii_only=ascii_only)
-        self.time_format = "clock"  # or "elapsed", "relative"
+        self.time_format = "clock"  # or "elapsed", "relative"; "utc" in files, with date and milliseconds
         self.events = EventPage(simulation)
         self.series = RunSeries(simulation, _SERIES_ENTRIES)
         self.window = Window.ALL  # that curves show
@@ -76,6 +86,7 @@ class Session:
         self._foretold = Foretold(simulation, self.ahead)
         self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
         self.newest_ms = simulation.now_ms
+        self.is_playing = False  # playback lets time go by
         self.awaits_end = False  # the run has just begun to be played ahead: no estimate stands in for its end
         self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
         self.crossed: list[tuple[int, int]] = []  # stretches without events that playback has crossed at once
@@ -274,14 +285,14 @@ class Session:
         """Return the counts of a job that are cheap to read, or None if it does not exist."""
         return self._look_up(progress_of, job_id)
 
-    def job_end(self, job_id: str) -> tuple[int, bool] | None:
-        """Return when a job will end, or its tasks, and whether that is simulated; None if it is not known."""
+    def job_end(self, job_id: str) -> JobEnd | None:
+        """Return when a job will end, or its tasks if it stays active then; None if it is not known."""
         ends = self._ends_ahead.of(job_id)
         if ends is None and job_id != self.job_id:
             return None
         forecast = self.forecast() if ends is None else ends.seen_at(self.now_ms)
-        end_ms = forecast.tasks_ms if forecast.job_ms is None else forecast.job_ms
-        return None if end_ms is None else (end_ms, forecast.is_simulated)
+        end_ms = forecast.end_ms
+        return None if end_ms is None else JobEnd(end_ms, forecast.is_simulated, forecast.job_ms is None)
 
     @property
     def has_several_jobs(self) -> bool:
@@ -373,22 +384,26 @@ class Session:
     @property
     def is_empty(self) -> bool:
         """True if nothing has happened and nothing will, unless something is created by hand."""
-        return self.simulation.finished and not self.is_past and not self.simulation.log
+        is_idle = self.events.next_ms() is None and not self.simulation.awaits_commands
+        return is_idle and not self.is_past and not self.simulation.log
 
     def none_yet(self, noun: str) -> tuple[str, str]:
         """Say that there are no items of a kind, and whether more can come."""
-        is_over = self.simulation.finished and not self.is_past
+        is_over = self.is_over and not self.is_past
         if self.is_empty:
-            return f"There is no {noun} yet.", "ctrl+n creates a pool or a job; a offers all that can be done."
+            return f"There is no {noun} yet.", "ctrl+n creates a pool or a job; a offers more."
         deleted = count_deleted_jobs(self.simulation) if noun == "job" else 0
         if deleted:
             said = "The job was deleted." if deleted == 1 else f"All {deleted:,} jobs were deleted."
         else:
             said = f"There was no {noun}." if is_over else f"There is no {noun} yet."
-        return (
-            said,
-            "The run is over: nothing more will come." if is_over else "Press space to run, or . for one event.",
-        )
+        if is_over:
+            return said, "The run is over: nothing more will come."
+        future = self.ahead.future
+        next_ms = None if future is None or noun != "job" else next_job_ms(future, self.now_ms)
+        if next_ms is not None:
+            said += f" The next one is added at {self.clock(next_ms)}."
+        return said, "space runs and pauses, . goes on by one event."
 
     def no_pool(self) -> tuple[str, str]:
         """Say why no pool is in focus."""
@@ -405,6 +420,8 @@ class Session:
         """Return a moment in the chosen format of times."""
         if ms is None or self.time_format == "clock":
             return fmt.clock(self.simulation.scenario.start, ms)
+        if self.time_format == "utc":
+            return format_utc(self.simulation.scenario.start, ms)
         if self.time_format == "relative":
             return f"{'-' if ms < self.now_ms else '+'}{fmt.span(abs(ms - self.now_ms))}"
         return fmt.span(ms)

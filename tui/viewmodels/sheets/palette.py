@@ -91,9 +91,20 @@ def entry_line(entry: PaletteEntry, cells: int) -> Line:
     """Return an entry in one line: key, title, and what it is good for."""
     key = Span(fit(entry.key, _KEY_CELLS), Role.KEY)
     role = Role.PLAIN if entry.is_possible else Role.OFF
-    title_cells = round(cells * _TITLE_SHARE)
-    if cells < _WIDE:  # a long title stands whole, and takes room from its explanation
-        title_cells = min(max(title_cells, cell_len(entry.title) + 2), cells - _KEY_CELLS)
+    title_cells = _title_cells(entry, cells)
     rest = cells - _KEY_CELLS - title_cells
     about = clip(entry.about, rest) if rest >= _LEAST_ABOUT else ""
     return line(key, Span(fit(entry.title, title_cells - 2) + "  ", role), Span(about, Role.DIM))
+
+
+def about_cut_off(entry: PaletteEntry, cells: int) -> str:
+    """Return what an entry is good for if its line has no room for all of it, else nothing."""
+    return entry.about if cell_len(entry.about) > cells - _KEY_CELLS - _title_cells(entry, cells) else ""
+
+
+def _title_cells(entry: PaletteEntry, cells: int) -> int:
+    """Return the cells of the title. A long one stands whole in a narrow list, and takes room from the explanation."""
+    title_cells = round(cells * _TITLE_SHARE)
+    if cells >= _WIDE:
+        return title_cells
+    return min(max(title_cells, cell_len(entry.title) + 2), cells - _KEY_CELLS)

@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.scenario.files import SUFFIXES, bundled, headline, listed
-from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
+from tui.saving.recorder import NEW_EMPTY
+from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.base.errors import Problem
 
-NEW_EMPTY = "New, empty"
-"""The entry for a scenario without anything in it."""
 EMPTY_TEXT = "scenario: new\n"
 _ABOUT_NEW = "Nothing in it: build pools and jobs by hand"
-_NAME_CELLS = 38
+_NAME_CELLS = 38  # beside a description
 _LEAST_ABOUT = 40  # cells; a shorter part of a description says nothing
 
 
@@ -43,7 +42,7 @@ def offered(text: str) -> list[ScenarioEntry]:
     shipped = [ScenarioEntry(name, _bundled_headline(name)[0]) for name in bundled()]
     words = text.casefold().split()
     new = ScenarioEntry(NEW_EMPTY, _ABOUT_NEW)
-    every = ((entry, f"{entry.name} {entry.about}".casefold()) for entry in (*here, *shipped, new))
+    every = ((entry, f"{entry.name} {entry.about}".casefold()) for entry in (new, *here, *shipped))
     found = [entry for entry, searched in every if all(word in searched for word in words)]
     return sorted(found, key=lambda entry: _rank(entry, words)) if words else found
 
@@ -81,11 +80,12 @@ def _bundled_headline(name: str) -> tuple[str, list[str]]:
 
 def entry_line(entry: ScenarioEntry, cells: int) -> Line:
     """Return an entry as a line of the list."""
-    name_cells = min(_NAME_CELLS, cells)
+    has_about = cells - _NAME_CELLS >= _LEAST_ABOUT
+    name_cells = _NAME_CELLS if has_about else cells
     parts = entry.name.rstrip("/").split("/")
     name = parts[-1] + ("/" if entry.is_directory else "")
-    about = f" {entry.about}"[: cells - name_cells] if cells - name_cells >= _LEAST_ABOUT else ""
-    return line(Span(fit(name, name_cells), Role.PLAIN), Span(about, Role.DIM))
+    about = f" {entry.about}"[: cells - name_cells] if has_about else ""
+    return line(Span(fit(squeeze(name, name_cells), name_cells), Role.PLAIN), Span(about, Role.DIM))
 
 
 def preview(entry: ScenarioEntry | None, cells: int) -> list[Line]:

@@ -29,12 +29,22 @@ class SettingEntry(NamedTuple):
     said: str
 
 
-def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[SettingEntry]:
-    """Return options, saved views and keys. ``keys`` are id, key and purpose of each binding."""
+def entries(
+    settings: Settings, keys: Iterable[tuple[str, str, str]], speed_now: float | None = None
+) -> list[SettingEntry]:
+    """Return options, saved views and keys.
+
+    Args:
+        settings: The settings.
+        keys: Id, key and purpose of each binding.
+        speed_now: The speed of playback, which follows from the length of the run while none is set.
+    """
     found = []
     for name, option in OPTIONS.items():
-        said = f"{option.about} ({option.choice})"
-        found.append(SettingEntry("option", name, _value(settings.value(name)), settings.source(name).value, said))
+        said, source = f"{option.about} ({option.choice})", settings.source(name)
+        is_unset = name == "speed" and source is Source.DEFAULT and speed_now is not None
+        value = f"unset, {speed_now:g} now" if is_unset else _value(settings.value(name))
+        found.append(SettingEntry("option", name, value, source.value, said))
     for view, values in sorted(settings.views.items()):
         if values:
             said = "; ".join(f"{name} {_value(value)}" for name, value in values.items())

@@ -74,7 +74,7 @@ def why_lines(
         if answer.next_change is not None:
             text, when_ms, rule = answer.next_change
             lines += _told("Next: ", Span(f"{text} at {_when(session, when_ms)}", Role.KEY), rule, cells)
-        elif answer.nothing:
+        elif answer.nothing and not (number == 0 and coming is not None and coming.rule):
             lines += _told("Next: ", Span(NOTHING, Role.KEY), answer.nothing, cells)
         if number == 0 and coming is not None:
             lines += _told("Expected: ", Span(f"{coming.text}, {_when(session, coming.when_ms)}"), coming.rule, cells)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.study.model import StudyModel
 
-NUMBER, MET, RUNS = "#", "Met", "Runs"
+NUMBER, MET, RUNS, SPREAD = "#", "Met", "Runs", "p5–p95"
 _FACTOR_CELLS = 14
 _LEAST_FACTOR, _LEAST_OF_MANY, _MANY = 12, 6, 3  # cells of a factor, and of each if there are more than so many
 _MEASURE_CELLS, _SPREAD_CELLS = 9, 19
@@ -61,7 +61,8 @@ class VariantsModel(RowsModel):
             said = f"{name}: the median over the seeds"
             yield Column(_head(measure), _MEASURE_CELLS, said, from_width, is_right=True, is_whole=True)
             said = f"{name}: 5th to 95th percentile over the seeds"
-            yield Column(_spread(measure), _SPREAD_CELLS, said, max(from_width, _WITHOUT_SPREAD) + at, is_whole=True)
+            whole_from = max(from_width, _WITHOUT_SPREAD) + at
+            yield Column(_spread(measure), _SPREAD_CELLS, said, whole_from, is_whole=True, short=SPREAD)
         yield Column(RUNS, 4, "runs that have results, and those of them that failed inside", _RUNS_FROM, is_whole=True)
 
     def order(self) -> Sequence[int]:
@@ -165,7 +166,7 @@ def _head(measure: str | JobEnd) -> str:
 
 
 def _spread(measure: str | JobEnd) -> str:
-    return f"{_head(measure)} p5–p95"
+    return f"{_head(measure)} {SPREAD}"
 
 
 def _met(one: VariantSummary, role: Role) -> Span:

@@ -51,7 +51,7 @@ def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:
             return line(" ", *bar(parts, _BAR_CELLS), Span(f" {runs}{pace}"), *errors, *kept)
         case StudyState.STOPPED:
             return line(
-                Span(f" Stopped after {runs}.", Role.TRANSITION), Span(f" {stop_key}", Role.KEY), " continues.", *kept
+                Span(f" Stopped after {runs}.", Role.WARNING), Span(f" {stop_key}", Role.KEY), " continues.", *kept
             )
         case StudyState.FAILED:
             return line(Span(f" {glyphs.bad} Failed after {runs}.", Role.FAILED), *errors)

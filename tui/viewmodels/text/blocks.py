@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
 from engine.base.shortening import shortened
 from tui.viewmodels.text.styled import Line, Role, Span, beside, line, wrapped
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_LABEL = 22
 _LEAST_COLUMN, _COLUMN_GAP = 36, 3  # cells of blocks beside one another
+_MOST_BESIDE = 2  # lines of a value beside its label
 _LONGEST_VALUE = 2_000  # characters; Y copies the whole value
 
 
@@ -52,7 +55,11 @@ def error_blocks(title: str, errors: Sequence[tuple[str, str, Sequence[tuple[str
 
 
 def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
-    """Return the blocks below one another. Long values continue on the next line, very long ones are shortened."""
+    """Return the blocks below one another.
+
+    Long values continue on the next line, or stand below their label if that takes fewer lines. Very long ones are
+    shortened.
+    """
     lines: list[Line] = []
     for block in blocks:
         if lines:
@@ -63,26 +70,52 @@ def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
         for label, value in block.rows:
             indent = label_cells + 2 if longest else 2
             heading = f"{label} ".ljust(indent)
-            texts = wrapped(shortened(value.text, _LONGEST_VALUE), max(8, cells - len(heading)))
+            text = shortened(value.text, _LONGEST_VALUE)
+            texts = wrapped(text, max(8, cells - len(heading)))
+            if len(texts) > _MOST_BESIDE and len(below := wrapped(text, max(8, cells - 2))) + 1 < len(texts):
+                texts, indent = ["", *below], 2
             lines.append(line(Span(heading, Role.DIM), value._replace(text=texts[0])))
             lines += [line(" " * indent, value._replace(text=rest)) for rest in texts[1:]]
     return lines
 
 
 def block_columns(blocks: Sequence[Block], cells: int) -> list[Line]:
-    """Return the blocks in as many columns of about the same height as there is room for."""
+    """Return the blocks in as many columns of about the same height as there is room for.
+
+    Columns are equally wide unless one of them has longer values: it gets what the others do not need.
+    """
     number = max(1, min(len(blocks), (cells + _COLUMN_GAP) // (_LEAST_COLUMN + _COLUMN_GAP)))
-    width = (cells - _COLUMN_GAP * (number - 1)) // number
-    drawn = [[*block_lines([block], width), ()] for block in blocks]
-    columns: list[list[Line]] = [[]]
-    left = sum(map(len, drawn))
-    for lines in drawn:
+    equal = (cells - _COLUMN_GAP * (number - 1)) // number
+    heights = [len(block_lines([block], equal)) + 1 for block in blocks]
+    columns: list[list[Block]] = [[]]
+    height, left = 0, sum(heights)
+    for block, lines in zip(blocks, heights, strict=True):
         rest = number - len(columns)
-        if columns[-1] and rest and len(columns[-1]) + len(lines) // 2 > (left + len(columns[-1])) / (rest + 1):
+        if columns[-1] and rest and height + lines // 2 > (left + height) / (rest + 1):
             columns.append([])
-        columns[-1] += lines
-        left -= len(lines)
-    found = columns[-1]
-    for column in reversed(columns[:-1]):
-        found = beside(column, found, width, _COLUMN_GAP)
+            height = 0
+        columns[-1].append(block)
+        height, left = height + lines, left - lines
+    widths = _shared(cells - _COLUMN_GAP * (len(columns) - 1), [max(map(_natural_width, each)) for each in columns])
+    found: list[Line] = []
+    for column, width in zip(reversed(columns), reversed(widths), strict=True):
+        lines_of_it = block_lines(column, width)
+        found = beside(lines_of_it, found, width, _COLUMN_GAP) if found else lines_of_it
     return found
+
+
+def _natural_width(block: Block) -> int:
+    """Return the cells of a block in which no value continues on another line."""
+    label_cells = min(max((len(label) for label, _ in block.rows), default=0), _MOST_LABEL)
+    return max((max(label_cells, len(label)) + 2 + cell_len(value.text) for label, value in block.rows), default=0)
+
+
+def _shared(cells: int, needs: Sequence[int]) -> list[int]:
+    """Return the width of each column: equal ones, but those that need less leave it to the others."""
+    widths = [0] * len(needs)
+    by_need = sorted(range(len(needs)), key=needs.__getitem__)
+    is_tight = max(needs) > cells // len(needs)
+    for number, at in enumerate(by_need):
+        share = (cells - sum(widths)) // (len(needs) - number)
+        widths[at] = min(needs[at], share) if is_tight and number + 1 < len(needs) else share
+    return widths

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.text.styled import Line, Span
 
+_LIKE_AN_ID = re.compile(r"[A-Z]-[1-9]")  # without it the rulebook need not be read
+
 
 def dim_citations(spans: Line) -> Line:
     """Return the line with the ids of rules dimmed, where they stand in brackets; ids of jobs and tasks do not."""
-    if not any("-" in span.text and _citation().search(span.text) for span in spans):
+    if not any("-" in span.text and _LIKE_AN_ID.search(span.text) and _citation().search(span.text) for span in spans):
         return spans
     return tuple(piece for span in spans for piece in _pieces(span))
 

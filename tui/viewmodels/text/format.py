@@ -31,7 +31,11 @@ _IN_UNITS = re.compile(
     rf" *(?:{_NUMBER} *s(?:ec(?:onds?)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
+_SHORT_OF_UNIT = re.compile(r".*\d *([dhm])\d+", re.ASCII | re.IGNORECASE)
+_NEXT_UNIT = {"d": "h", "h": "m", "m": "s"}
 _UNITS_MS = (DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS)
+_LIKE_CLOCK = re.compile(r"\d+(:\d+){1,2}", re.ASCII)
+_NAMED_MOMENTS = ("end", "failure", "next failure")
 _MOMENTS = "write +5m, -30s, 10:42, PT5M, end or failure"
 
 
@@ -132,8 +136,9 @@ def node_name(position: int, node_id: str) -> str:
 def parse_moment(text: str, start: datetime, now_ms: int, end_ms: int | None = None) -> int:
     """Return the ms after the start that ``text`` names.
 
-    ``+5m`` and ``-30s`` count from now, ``300``, ``5m`` and ``PT5M`` from the start. ``10:42`` is a time of day: if
-    several are inside the run, that of the present day, else the nearest one. Anything else must be a UTC time.
+    ``+5m`` and ``-30s`` count from now, and may lead out of the run; ``300``, ``5m`` and ``PT5M`` count from the start.
+    ``10:42`` is a time of day: if several are inside the run, that of the present day, else the nearest one. Anything
+    else must be a UTC time.
 
     Args:
         text: What was typed.
@@ -149,7 +154,7 @@ def parse_moment(text: str, start: datetime, now_ms: int, end_ms: int | None = N
         raise ValueError(f"No time was typed: {_MOMENTS}.")
     if text[:1] in ("+", "-"):
         sign = 1 if text[0] == "+" else -1
-        return max(0, now_ms + sign * duration_ms(text[1:]))
+        return now_ms + sign * duration_ms(text[1:])
     of_day = _CLOCK.fullmatch(text)
     if of_day:
         hours, minutes, seconds = (int(part or 0) for part in of_day.groups())
@@ -173,6 +178,18 @@ def parse_moment(text: str, start: datetime, now_ms: int, end_ms: int | None = N
     return when_ms
 
 
+def names_moment(text: str) -> bool:
+    """Return whether ``text`` is written like a moment to go to, be it inside the run or not."""
+    text = text.strip()
+    if text in _NAMED_MOMENTS or _LIKE_CLOCK.fullmatch(text):
+        return True
+    for read in (duration_ms, parse_utc):
+        with suppress(ValueError, OverflowError):
+            read(text[1:] if text[:1] in ("+", "-") else text)
+            return True
+    return False
+
+
 def _inside_run(today_ms: int, now_ms: int, end_ms: int | None) -> int:
     """Return the moment of the present day, or on the nearest day where the same time of day is inside the run."""
     inside = range(today_ms % DAY_MS, (today_ms if end_ms is None else end_ms) + 1, DAY_MS)
@@ -180,7 +197,7 @@ def _inside_run(today_ms: int, now_ms: int, end_ms: int | None) -> int:
 
 
 def duration_ms(text: str) -> int:
-    """Return the ms of ``5m``, ``1h30m``, ``90s``, ``45`` (seconds), ``00:02:00`` or an ISO 8601 duration.
+    """Return the ms of ``5m``, ``1h30m``, ``1h30``, ``90s``, ``45`` (seconds), ``00:02:00`` or an ISO 8601 duration.
 
     Raises:
         ValueError: The text is no such duration. The message is a sentence for the user.
@@ -195,7 +212,8 @@ def duration_ms(text: str) -> int:
     if as_clock:
         days, hours, minutes, seconds = (int(part or 0) for part in as_clock.groups())
         return days * DAY_MS + hours * HOUR_MS + minutes * MINUTE_MS + seconds * SECOND_MS
-    in_units = _IN_UNITS.fullmatch(text)
+    short = _SHORT_OF_UNIT.fullmatch(text)
+    in_units = _IN_UNITS.fullmatch(f"{text}{_NEXT_UNIT[short[1].lower()]}" if short else text)
     if in_units and text:
         return int(sum(float(part or 0) * unit for part, unit in zip(in_units.groups(), _UNITS_MS, strict=True)))
     raise ValueError(f"{quoted(text)} is not a duration: write 90s, 2m, 1h30m or PT2M")

@@ -50,14 +50,14 @@ class GlyphSet:
     def __init__(self, *, ascii_only: bool) -> None:
         """Choose ASCII characters if ``ascii_only``, else Unicode."""
         self.ascii_only = ascii_only
-        self.full, self.shade, self.rest = ("#", "=", ".") if ascii_only else ("█", "▓", "·")
+        self.full, self.rest = ("#", ".") if ascii_only else ("█", "·")
         self.edge = "|" if ascii_only else "▏"  # on a filled cell: where a bar begins
         # Bars of progress are slim; only failures are as loud as a full block.
         self.meter, self.meter_running, self.meter_rest = ("=", "*", "-") if ascii_only else ("━", "╍", "─")
         self.meter_failed = "x" if ascii_only else "█"
         self.light = "." if ascii_only else "░"  # the empty part of a bar
         self.failure, self.by_hand = "!", "A"
-        self.crossed, self.bookmark = ("~", "B") if ascii_only else ("≈", "◆")
+        self.crossed, self.bookmark = ("/", "B") if ascii_only else ("≈", "◆")
         self.now, self.planned = ("^", "-") if ascii_only else ("▲", "┄")
         self.known = "_" if ascii_only else "─"
         self.densities = " .:-=+*#" if ascii_only else " ▁▂▃▄▅▆▇█"
@@ -108,7 +108,7 @@ _NEAREST = {"…": "~", "›": ">", "→": ">", "·": "-", "×": "x", "–": "-"
 
 _GONE = Glyph("∅", "g", Role.OFF, "deleted")
 _IDLE = Glyph(".", ".", Role.QUIET, "idle")
-_RUNNING = Glyph("◉", "#", Role.RUNNING, "running", "█=")
+_RUNNING = Glyph("◉", "#", Role.RUNNING, "running", "█#")
 _PREPARING = Glyph("▸", "p", Role.PREPARING, "preparing", "▒p")
 _RETRYING = Glyph("»", "P", Role.PREPARING, "retrying", "▚P")
 _RELEASING = Glyph("◂", "v", Role.RELEASING, "releasing", "▓v")
@@ -149,13 +149,14 @@ PREPARATION: dict[HookStatus, Glyph] = {
     HookStatus.RETRYING: _RETRYING,
     HookStatus.SUCCEEDED: _SUCCEEDED._replace(name="prepared"),
     HookStatus.FAILED: _FAILED,
-    HookStatus.SUPERSEDED: Glyph("≃", "M", Role.TRANSITION, "must run again"),
+    HookStatus.SUPERSEDED: Glyph("≃", "M", Role.TRANSITION, "would run again before a task"),
+    HookStatus.LEAVING: _LEAVING,
     HookStatus.GONE: _GONE._replace(name="node gone"),
 }
 
 RELEASE: dict[HookStatus, Glyph] = {
     HookStatus.NOT_NEEDED: _IDLE._replace(name="not needed"),
-    HookStatus.WILL_RUN: Glyph(":", ":", Role.QUIET, "will run"),
+    HookStatus.WILL_RUN: Glyph(":", ":", Role.QUIET, "owed"),
     HookStatus.RUNNING: _RELEASING,
     HookStatus.SUCCEEDED: Glyph("∎", "V", Role.OK, "released"),
     HookStatus.FAILED: Glyph("↯", "Y", Role.FAILED, "release failed"),
@@ -172,6 +173,7 @@ HOOK_STATUSES = (
     HookStatus.SUPERSEDED,
     HookStatus.WILL_RUN,
     HookStatus.SKIPPED,
+    HookStatus.LEAVING,
     HookStatus.GONE,
 )
 

@@ -40,6 +40,7 @@ class Role(Enum):
     DIM = auto()  # labels, units, unused items
     STRONG = auto()
     DERIVED = auto()  # computed here, not reported by the service
+    WARNING = auto()  # what is perhaps not meant, or less than was asked for
     KEY = auto()  # a key to press
     CURSOR = auto()
     ALERT = auto()  # the past, the end of the run

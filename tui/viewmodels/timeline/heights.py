@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 _MOST_TRACK_LINES = 3
-_MOST_BAND_LINES = 4  # of one curve
+_MOST_BAND_LINES = 12  # of one curve
 
 
 class Height(NamedTuple):

@@ -105,11 +105,14 @@ class JobRows(TimelineRows):
             begin_ms, end_ms = phases.preparation
             if phases.tasks is not None:
                 end_ms = max(begin_ms + 1, phases.tasks.begin_ms)
-            counts = job.phases.preparation
+            progress = self.session.progress(job_id)
+            prepared = None if progress is None else progress.preparation  # as the strip of jobs has it
             # Failures are counted by the name: the end of the bar is the start of the first task, not of a failure.
-            failed = f" {self.session.glyphs.bad}{counts[HookStatus.FAILED]:,}" if counts[HookStatus.FAILED] else ""
-            names = f"preparation{failed}", f"prep{failed}"
-            bars.append(Bar(begin_ms, end_ms, PREPARING, names[0], (_done(counts),), short=names[1]))
+            failed = (
+                f" {self.session.glyphs.bad}{prepared.failed:,}" if prepared is not None and prepared.failed else ""
+            )
+            note = "" if prepared is None else f"{prepared.done + prepared.failed:,} of {prepared.total:,} nodes"
+            bars.append(Bar(begin_ms, end_ms, PREPARING, f"preparation{failed}", (note,), short=f"prep{failed}"))
         if phases.tasks is not None:
             tasks = job.phases.tasks
             note = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"

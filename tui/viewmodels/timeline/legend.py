@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tui.viewmodels.text.glyphs import Glyph, going_on
@@ -29,8 +31,10 @@ def legend_line(known: Iterable[Glyph], glyphs: GlyphSet, cells: int, drawn: Ite
         entries.setdefault(glyphs.span(each), each)
     shown = list(entries.values())
     if drawn is not None:
-        there = {(letter, span.role) for each in drawn for span in each for letter in span.text}
-        shown = [each for each in shown if _looks(each, glyphs) & there]
+        letters: defaultdict[Role, set[str]] = defaultdict(set)
+        for span in chain.from_iterable(drawn):
+            letters[span.role].update(span.text)
+        shown = [each for each in shown if letters[each.role] & {glyphs.of(each), glyphs.of(going_on(each))}]
     shown.sort(key=lambda glyph: glyph.role is not Role.FAILED)  # trouble is named even where there is little room
     spans: list[Span] = []
     for glyph in shown:
@@ -40,8 +44,3 @@ def legend_line(known: Iterable[Glyph], glyphs: GlyphSet, cells: int, drawn: Ite
         if width(spans) + width(new) <= cells:
             spans += new
     return tuple(spans)
-
-
-def _looks(glyph: Glyph, glyphs: GlyphSet) -> set[tuple[str, Role]]:
-    """Return the characters of a state over time, with their role."""
-    return {(glyphs.of(each), glyph.role) for each in (glyph, going_on(glyph))}

@@ -176,17 +176,24 @@ class NodeRows(RowsByNode):
         return max(begin_ms, self.lanes.lane(key).shown(begin_ms, end_ms).begin_ms)
 
     def description_at(self, key: int, when_ms: int) -> Line:
-        """Return what the node did, since when, and for how long."""
+        """Return what the node did, since when, and for how long: in the past up to the moment that is shown."""
         lane = self.lanes.lane(key)
         stretch = lane.at(when_ms)
         glyph = _stretch_glyph(stretch)
-        until_ms = lane.until_ms(when_ms)
-        lasted = fmt.span((self.recorded_ms if until_ms is None else until_ms) - stretch.begin_ms)
-        since = f" since {self.session.clock(stretch.begin_ms)}, {lasted}{'' if until_ms else ' so far'}"
+        until_ms, now_ms = lane.until_ms(when_ms), self.session.now_ms
+        if until_ms is not None and when_ms <= now_ms < until_ms:
+            until_ms = None  # what was recorded after this moment is yet to come
+        unread_ms, clock = self.unread_from_ms(key), self.session.clock
+        lasted = fmt.span((max(when_ms, now_ms) if until_ms is None else until_ms) - stretch.begin_ms)
+        if until_ms is None:
+            lasted = f"{lasted} so far" if unread_ms is None else f"read up to {clock(unread_ms)}"
+        since = f" since {clock(stretch.begin_ms)}, {lasted}"
         words = [] if stretch.activity is Activity.ABSENT else [Span(since)]
         if stretch.activity is Activity.WORKING:
             words.append(Span(f": {self._named(self.lanes.tasks_at(key, when_ms))}", Role.STRONG))
-        return line(Span(glyph.name or "not in the pool", glyph.role if glyph.name else Role.DIM), *words)
+        # A node is idle already while preparation or release runs on it: this is not how long its state has lasted.
+        name = "nothing runs" if stretch.activity is Activity.IDLE else glyph.name
+        return line(Span(name or "not in the pool", glyph.role if name else Role.DIM), *words)
 
     def _named(self, tasks: Sequence[int]) -> str:
         """Return the first of these tasks by their ids, and the number of the others."""
@@ -231,9 +238,8 @@ class NodeRows(RowsByNode):
     def is_over(self, key: int) -> bool:
         return self.lanes.lane(key).has_left
 
-    def is_read(self, key: int) -> bool:
-        """Return True once the node's part of the log has been read."""
-        return self.lanes.unread_from_ms(key) is None
+    def unread_from_ms(self, key: int) -> int | None:
+        return self.lanes.unread_from_ms(key)
 
 
 def _glyph(lane: Lane, column: int, step_ms: int) -> Glyph:

@@ -147,9 +147,13 @@ class TimelineRows(ABC):
     def is_over(self, key: int) -> bool:
         """Return True if nothing more can follow in a row."""
 
-    def is_read(self, key: int) -> bool:  # noqa: ARG002  # only rows of nodes are read in slices
+    def unread_from_ms(self, key: int) -> int | None:  # noqa: ARG002  # only rows of nodes are read in slices
+        """Return when the first unread event of a row happened, in ms since the start; None if all are read."""
+        return self.lanes.unread_from_ms()
+
+    def is_read(self, key: int) -> bool:
         """Return True if the recorded part of a row has been read; read on otherwise."""
-        return self.lanes.unread_from_ms() is None
+        return self.unread_from_ms(key) is None
 
     @property
     def recorded_ms(self) -> int:

@@ -127,7 +127,7 @@ class TimelineModel:
     def _label_cells(self, cells: int) -> int:
         """Return the width of the labels: whole names, but at most a fifth of the width."""
         names = [self.rows.label(key) for key in self.keys[:_MOST_LABELS]]
-        if self.rows is self._kinds[0] and self.height.lines > 1:  # the jobs stand below them
+        if self.has_jobs_below and self.height.lines > 1:
             names += job_ids(self.session.simulation)
         longest = max(map(cell_len, names), default=0)
         return max(LABEL_CELLS, min(longest + 1, cells // 5))
@@ -286,10 +286,15 @@ class TimelineModel:
             self.rows, self.keys[index], self.columns, self.label_cells, self.height, seen if is_cursor else None
         )
 
+    @property
+    def has_jobs_below(self) -> bool:
+        """True if the rows are those of nodes: the jobs stand below them."""
+        return self.rows is self._kinds[0]
+
     def context(self, lines: int) -> list[Line]:
         """Return the jobs below the nodes, as far as there are lines for them; their columns are the same."""
         jobs = self._kinds[2]
-        if self.rows is not self._kinds[0] or lines < _LEAST_CONTEXT:
+        if not self.has_jobs_below or lines < _LEAST_CONTEXT:
             return []
         keys = jobs.order(Sort.NUMBER, only_failed=False)
         height = height_of(min(len(keys), lines - 1), lines - 1, 1)
@@ -315,6 +320,9 @@ class TimelineModel:
             begin_ms = self.columns.begin_ms(self.cursor_column)
             return cut(line(label, Span(f"{self.session.clock(begin_ms)} is not simulated yet", Role.DIM)), cells)
         clock = Span(f"{self.session.clock(when_ms)}  ", Role.DIM)
+        unread_ms = self.rows.unread_from_ms(key)
+        if unread_ms is not None and when_ms >= unread_ms:
+            return cut(line(label, clock, Span(f"read up to {self.session.clock(unread_ms)}", Role.DIM)), cells)
         told = line(label, clock, *self.rows.description_at(key, when_ms))
         value = self.rows.value_text(key, self.order.sort)
         return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
@@ -324,7 +332,7 @@ class TimelineModel:
         rows, jobs = self.rows, self._kinds[2]
         known = rows.legend
         if drawn is not None:
-            known = (*known, *NODE.values(), *(jobs.legend if rows is self._kinds[0] else ()))  # jobs stand below nodes
+            known = (*known, *NODE.values(), *(jobs.legend if self.has_jobs_below else ()))
         return legend_line(known, self.session.glyphs, cells, drawn)
 
     def empty(self) -> Sequence[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from itertools import product
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ MUCH = 10_000  # rows; for panes that can use any number
 WIDE, _BROAD = 100, 160  # cells; from there on two and three columns
 HIGH = 36  # rows; in a lower narrow view the curves have no pane
 _HIDDEN = 4  # times the cost of a row that a pane lacks
-_KEPT_ROWS = 6  # an arrangement stays until another one costs so many rows less
+# An arrangement stays, or the panes keep at least their places, until another one costs so many rows less.
+_KEPT_ROWS, _KEPT_PLACES = 6, 18
 
 
 class Wish(NamedTuple):
@@ -82,6 +84,8 @@ class Arrangement(NamedTuple):
     regions: Mapping[str, Region]
 
 
+_COST = itemgetter(1)
+
 _Asked = tuple[tuple[str, tuple[Wish | None, ...]], ...]  # by pane: its wish in one column, in two, in three
 
 
@@ -100,12 +104,17 @@ def arrange(
         previous: The arrangement that is shown, which stays unless another one is clearly better.
     """
     asked = tuple((name, _wishes_of(name, width, height, wishes[name])) for name in _ORDER if name in wishes)
-    best, cost = _best(width, height, asked)
-    if previous is not None and _may_stay(previous, best, dict(asked)) and not _hides_less(best, previous, dict(asked)):
-        cost_now = _cost(previous, dict(asked))
-        if cost_now <= cost + _KEPT_ROWS * width // best.columns:
-            return previous
-    return best
+    found = _arrangements(width, height, asked)
+    best, cost = min(found, key=_COST)
+    if previous is None or previous[:2] != best[:2]:
+        return best
+    wishes_now, row = dict(asked), width // best.columns
+    may_stay = _may_stay(previous, best, wishes_now) and not _hides_less(best, previous, wishes_now)
+    if may_stay and _cost(previous, wishes_now) <= cost + _KEPT_ROWS * row:
+        return previous
+    steady = [each for each in found if _has_places_of(each[0], previous)]
+    near, cost_near = min(steady, key=_COST, default=(best, cost))
+    return near if cost_near <= cost + _KEPT_PLACES * row else best
 
 
 def _column_counts(width: int) -> tuple[int, ...]:
@@ -134,8 +143,8 @@ def _wishes_of(
 
 
 @lru_cache(maxsize=64)
-def _best(width: int, height: int, asked: _Asked) -> tuple[Arrangement, int]:
-    """Return the arrangement that leaves the fewest cells empty, and its cost."""
+def _arrangements(width: int, height: int, asked: _Asked) -> list[tuple[Arrangement, int]]:
+    """Return all arrangements with their costs."""
     wishes = dict(asked)
     strip = wishes.get(STRIP, (None,))[0]
     top = 0 if strip is None else min(strip.best, max(strip.least, height // 4))
@@ -146,9 +155,13 @@ def _best(width: int, height: int, asked: _Asked) -> tuple[Arrangement, int]:
             if len({region.x for region in regions.values()}) >= columns:
                 head = {} if strip is None else {STRIP: Region(0, 0, width, top)}
                 found.append(Arrangement(width, height, columns, head | regions))
-    costs = [_cost(each, wishes) for each in found]
-    at = min(range(len(found)), key=costs.__getitem__)
-    return found[at], costs[at]
+    return [(each, _cost(each, wishes)) for each in found]
+
+
+def _has_places_of(new: Arrangement, previous: Arrangement) -> bool:
+    """Return whether all panes that are in both are in the same columns, but for those that only fill room."""
+    both = (new.regions.keys() & previous.regions.keys()).difference(_OPTIONAL)
+    return all(new.regions[name][::2] == previous.regions[name][::2] for name in both)
 
 
 def _wish_of(name: str, columns: int, wishes: Mapping[str, tuple[Wish | None, ...]]) -> Wish | None:
@@ -157,7 +170,7 @@ def _wish_of(name: str, columns: int, wishes: Mapping[str, tuple[Wish | None, ..
 
 def _may_stay(previous: Arrangement, new: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> bool:
     """Return whether an arrangement still fits the view and every pane in it."""
-    if previous[:2] != new[:2] or previous.regions.get(STRIP) != new.regions.get(STRIP):
+    if previous.regions.get(STRIP) != new.regions.get(STRIP):
         return False
     if any(name not in previous.regions and name not in _OPTIONAL for name in new.regions):
         return False

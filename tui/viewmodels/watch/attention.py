@@ -21,7 +21,7 @@ _WITH_CLOCK = 40  # cells; narrower panes leave out the time
 _ROLES = {
     Severity.STANDSTILL: Role.FAILED,
     Severity.FAILURE: Role.FAILED,
-    Severity.SHORTAGE: Role.TRANSITION,
+    Severity.SHORTAGE: Role.WARNING,
     Severity.NOTICE: Role.OFF,
 }
 _VIEWS = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.glyphs import glyph_of_job
+from tui.viewmodels.text.glyphs import JOB, glyph_of_job
 from tui.viewmodels.text.styled import Line, Role, Span, between, line, width
 
 if TYPE_CHECKING:
@@ -64,6 +64,13 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False) -> Line:
     if job.end_ms is not None:
         after = fmt.span(job.end_ms - job.created_ms)
         return line(Span(f"Ended {clock(job.end_ms)}, {after} after it was added", glyph_of_job(job).role))
+    until_ms = session.simulation.scenario.until_ms
+    if session.is_over and not session.is_past and until_ms is not None and session.now_ms >= until_ms:
+        name = JOB[job.state].name
+        said = (
+            f"still {name} at the end" if is_brief else f"The run ends here, as its until says; the job is still {name}"
+        )
+        return line(Span(said, Role.WARNING))
     known, estimated = [], []
     if forecast.prepared_ms is not None:
         known.append(f"Preparation{done} {clock(forecast.prepared_ms)}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.views.pages.instances import HookStatus
+from tui.viewmodels.properties.instance import awaited
 from tui.viewmodels.properties.pool import node_words, slot_words
 from tui.viewmodels.session.costs import cost_words, pool_cost_words
 from tui.viewmodels.text.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS
@@ -14,7 +15,7 @@ from tui.viewmodels.watch.estimates import estimate_line, estimates
 
 if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow, PoolRow
-    from engine.views.pages.phases import HookCounts, Phases, TaskCounts
+    from engine.views.pages.phases import HookCounts, TaskCounts
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.glyphs import Glyph, GlyphSet
 
@@ -82,7 +83,7 @@ def rail(session: Session, cells: int, lines: int) -> list[Line]:
         return [line(Span(" ".join(session.none_yet("job")), Role.DIM))]
     is_narrow = cells < 96
     bar_cells = max(10, cells * (46 if not is_narrow else 34 if cells >= _SMALL else 20) // 100)
-    bars = _bars(job, session.glyphs, bar_cells, is_narrow=is_narrow)
+    bars = _bars(session, job, bar_cells, is_narrow=is_narrow)
     has_ends = lines <= len(bars)
     found = []
     for (label, drawn, text), end in zip(bars, _ends_of(session, job), strict=True):
@@ -107,24 +108,25 @@ def _ends_of(session: Session, job: JobRow) -> list[Line]:
     return [*[preparation] * phases.preparation.is_specified, tasks, *[release] * phases.release.is_specified]
 
 
-def _bars(job: JobRow, glyphs: GlyphSet, cells: int, *, is_narrow: bool) -> list[tuple[str, Line, Line]]:
+def _bars(session: Session, job: JobRow, cells: int, *, is_narrow: bool) -> list[tuple[str, Line, Line]]:
     """Return label, bar and counts of each phase that the job has."""
+    glyphs = session.glyphs
     labels, phases = _SHORT_LABELS if is_narrow else _LABELS, job.phases
     said = _task_text(phases.tasks, glyphs, is_narrow, is_live=job.is_live)
     bars = [(labels[1], task_meter(phases.tasks, glyphs, cells), said)]
     if phases.preparation.is_specified:
         drawn = _hook_bar(phases.preparation, PREPARATION, glyphs, cells)
-        bars.insert(0, (labels[0], drawn, _preparation_text(phases, glyphs, is_narrow)))
+        bars.insert(0, (labels[0], drawn, _preparation_text(job, glyphs)))
     if phases.release.is_specified:
         drawn = _hook_bar(phases.release, RELEASE, glyphs, cells)
-        bars.append((labels[2], drawn, _release_text(job, glyphs, is_narrow)))
+        bars.append((labels[2], drawn, _release_text(session, job)))
     return bars
 
 
 def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphSet, cells: int) -> Line:
     if not counts.total:
         return (Span(glyphs.meter_rest * cells, Role.OFF),)
-    other = counts.without_record
+    other = sum(counts[status] for status in (HookStatus.SKIPPED, HookStatus.LEAVING, HookStatus.GONE))
     running_role = table[HookStatus.RUNNING].role
     return bar(
         (
@@ -133,7 +135,7 @@ def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphS
             (counts[HookStatus.RUNNING] + counts[HookStatus.RETRYING], running_role, glyphs.meter_running),
             (counts[HookStatus.FAILED], Role.FAILED, glyphs.meter_failed),
             (counts[HookStatus.WILL_RUN], Role.QUIET, glyphs.meter_rest),
-            (counts[HookStatus.SKIPPED] + counts[HookStatus.GONE] + other, Role.OFF, glyphs.meter_rest),
+            (other + counts.without_record, Role.OFF, glyphs.meter_rest),
         ),
         cells,
     )
@@ -160,12 +162,12 @@ def _hook_counts(glyphs: GlyphSet, table: dict[HookStatus, Glyph], counts: HookC
     return [span for status in statuses for span in _counted(glyphs, table[status], counts[status])]
 
 
-def _preparation_text(phases: Phases, glyphs: GlyphSet, is_narrow: bool) -> Line:
-    counts = phases.preparation
+def _preparation_text(job: JobRow, glyphs: GlyphSet) -> Line:
+    counts = job.phases.preparation
     spans = _hook_counts(glyphs, PREPARATION, counts)
     if counts.without_record:
-        of_all = "" if is_narrow else f" of {counts.total:,} nodes"
-        spans.append(Span(f"{counts.without_record:,}{of_all} not prepared yet", Role.DIM))
+        yet = " yet" if job.is_live and job.phases.tasks.active else ""
+        spans.append(Span(f"{counts.without_record:,} not prepared{yet}", Role.DIM))
     return tuple(spans)
 
 
@@ -185,13 +187,12 @@ def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool, *, is_live
     return tuple(spans)
 
 
-def _release_text(job: JobRow, glyphs: GlyphSet, is_narrow: bool) -> Line:
+def _release_text(session: Session, job: JobRow) -> Line:
     counts = job.phases.release
-    spans = _hook_counts(glyphs, RELEASE, counts)
+    spans = _hook_counts(session.glyphs, RELEASE, counts)
     owed = counts[HookStatus.WILL_RUN]
     if job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING):
-        number, when = f"{owed:,}" if owed else "none", "" if is_narrow else " when the job ends"
-        return line(Span(f"{number} will run{when}", Role.DIM))
+        return line(Span(f"{owed:,} owed so far" if owed else "none owed so far", Role.DIM))
     if owed:
-        spans.append(Span(f"{owed:,} pending", Role.DIM))
+        spans.append(Span(f"{owed:,} {awaited(session, session.pages(job.job_id)[1])}", Role.DIM))
     return tuple(spans) or line(Span("nothing to release", Role.DIM))

@@ -15,7 +15,7 @@ from tui.viewmodels.watch.estimates import END_WORDS, estimate_line
 if TYPE_CHECKING:
     from engine.views.pages.phases import TaskCounts
     from engine.views.pages.progress import JobProgress, NodeCounts
-    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.session.session import JobEnd, Session
     from tui.viewmodels.text.glyphs import GlyphSet
 
 _WIDE, _SMALL = 96, 70  # cells; narrower strips have two bars at most, and then short labels and bare times
@@ -27,7 +27,7 @@ _COMPLETED = 3  # lines for completed jobs below the live ones
 
 
 class JobStripModel:
-    """All jobs of the run: the live ones, the worst first, then the completed ones, the newest first."""
+    """All jobs of the run: the live ones, the worst first, then the completed ones, those with failures first."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -37,7 +37,9 @@ class JobStripModel:
     def update(self) -> None:
         """Read the simulation again."""
         live, completed = jobs_worst_first(self.session.simulation)
-        live.sort(key=self.session.attention.worst)
+        worst = self.session.attention.worst
+        live.sort(key=worst)
+        completed.sort(key=lambda job_id: worst(job_id) > Severity.FAILURE)  # among themselves the newest first
         self.job_ids, self._live = [*live, *completed], len(live)
 
     @property
@@ -112,27 +114,26 @@ class JobStripModel:
         return (*head, *self._phases(job, room, cells), *tail)
 
     def _problems(self, job: JobProgress) -> Span:
-        """Return the number of failures, else of what is less bad, such as a preparation that is retried."""
+        """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
         attention = self.session.attention
         count = job.problems or attention.problems(job.job_id)
         has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
-        sign, role = (self.session.glyphs.bad, Role.FAILED) if has_failed else ("!", Role.TRANSITION)
-        return Span(f"{sign}{count:,}" if count else "", role)
+        return Span(f"!{count:,}" if count else "", Role.FAILED if has_failed else Role.WARNING)
 
     def _phases(self, job: JobProgress, cells: int, of: int) -> Line:
         """Return the bars of the phases that the job has in ``cells``, in a strip ``of`` so many.
 
         Release is shown once it begins, in a narrow strip in place of preparation. Tasks get what the others leave.
         """
-        glyphs, is_wide, is_over = self.session.glyphs, of >= _WIDE, not job.is_live
+        glyphs, is_wide = self.session.glyphs, of >= _WIDE
         labels = ("prep ", "tasks ", "release ") if of >= _SMALL else ("P ", "T ", "R ")
         has_release = job.release is not None and (job.state is JobState.TERMINATING or (is_wide and not job.is_live))
         preparation: Line = ()
         release: Line = ()
         if job.preparation is not None and (is_wide or not has_release):
-            preparation = _of_nodes(labels[0], job.preparation, glyphs, cells // 4, Role.PREPARING, is_over=is_over)
+            preparation = _of_nodes(labels[0], job.preparation, glyphs, cells // 4, Role.PREPARING)
         if job.release is not None and has_release:
-            release = _of_nodes(labels[2], job.release, glyphs, cells // 4, Role.RELEASING, is_over=is_over)
+            release = _of_nodes(labels[2], job.release, glyphs, cells // 4, Role.RELEASING)
         room = cells - width(preparation) - width(release)
         tasks = _of_tasks(labels[1], job.tasks, glyphs, room, is_live=job.is_live)
         return (*preparation, *tasks, *release)
@@ -144,16 +145,24 @@ class JobStripModel:
         end = self.session.job_end(job.job_id)
         if end is None:
             return Span("")
-        return Span(f"{END_WORDS[end[1]] if is_told else ''}{clock(end[0])}", Role.DERIVED)
+        return Span(f"{_end_words(end) if is_told else ''}{clock(end.when_ms)}", Role.DERIVED)
 
 
-def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role, *, is_over: bool) -> Line:
-    """Return a bar of nodes with its label, ``ran/total`` and failed ones, in ``cells``, or more if those are few.
+def _end_words(end: JobEnd) -> str:
+    """Return the words before an end: ``ends ``, or ``tasks end `` of a job that stays active."""
+    if not end.is_of_tasks:
+        return END_WORDS[end.is_simulated]
+    return "tasks end " if end.is_simulated else f"tasks {END_WORDS[0]}"
 
-    For a job that is over the nodes where it did not run do not count, so only those where it ran are said.
+
+def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role) -> Line:
+    """Return a bar of nodes with its label, those on which it has run, and failed ones.
+
+    The total is said as long as there are nodes on which it may still run. The line takes ``cells``, or more if those
+    are few.
     """
     ran = counts.done + counts.failed
-    said = f" on {ran:,}" if is_over else f" {ran:,}/{counts.total:,}" if counts.total else ""
+    said = f" on {ran:,}" + (f"/{counts.total:,}" if counts.total > ran else "")
     failed = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
     bar_cells = max(_LEAST_BAR, cells - len(label) - len(said + failed) - 2)
     rest = counts.total - counts.done - counts.running - counts.failed

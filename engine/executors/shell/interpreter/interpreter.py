@@ -12,7 +12,7 @@ from engine.base.node_files import AccessDenied
 from engine.executors.shell.interpreter.control_flow import ControlFlow
 from engine.executors.shell.interpreter.redirection import RedirectFailed
 from engine.executors.shell.language.cmd_reader import BATCH_FILES, batch_line, batch_lines, read_cmd_script
-from engine.executors.shell.language.grammar import ScriptText, read_script
+from engine.executors.shell.language.script import ScriptText, read_script
 from engine.executors.shell.language.syntax import (
     SHELL_OPTIONS,
     Command,

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from engine.base.terms import OsFamily
 from engine.executors.shell.language.cmd_reader import WINDOWS_ARGUMENT, percent_expanded, read_cmd_script
-from engine.executors.shell.language.grammar import ScriptText, read_script
+from engine.executors.shell.language.script import ScriptText, read_script
 from engine.executors.shell.language.syntax import (
     SHELL_OPTIONS,
     AndOr,

@@ -1,16 +1,14 @@
-"""The grammar of scripts of the POSIX shell, and the errors for a text that does not follow it (TASK-22)."""
+"""The grammar of scripts of the POSIX shell (TASK-22)."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from lark import Lark, Token, Transformer, UnexpectedInput, UnexpectedToken
+from lark import Lark, Transformer, UnexpectedInput, UnexpectedToken
+from lark import Token as LarkToken
 from lark.lexer import Lexer as LarkLexer
 
-from engine.executors.shell.language.lexer import Lexer
 from engine.executors.shell.language.syntax import (
     AndOr,
     Case,
@@ -24,7 +22,12 @@ from engine.executors.shell.language.syntax import (
     Redirect,
     Script,
 )
-from engine.executors.shell.language.words import NestedTooDeep, NotReadable, ShellSyntaxError
+from engine.executors.shell.language.words import ShellSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.executors.shell.language.lexer import Token
 
 _GRAMMAR = r"""
 script: lists?
@@ -56,8 +59,11 @@ class _Tokens(LarkLexer):
     def __init__(self, _: object) -> None:
         """Need nothing of the grammar's terminals."""
 
-    def lex(self, data: list[Token]) -> Iterator[Token]:  # type: ignore[override]  # lark wraps such a lexer
-        return iter(data)
+    def lex(self, data: list[Token]) -> Iterator[LarkToken]:  # type: ignore[override]  # lark wraps such a lexer
+        for token in data:
+            made = LarkToken(token.kind, "", start_pos=token.at)
+            made.value = token.value  # the tree is made of values, not of texts
+            yield made
 
 
 def _list(children: list[Any]) -> Script:
@@ -66,11 +72,11 @@ def _list(children: list[Any]) -> Script:
         if isinstance(child, AndOr):
             chains.append(child)
         elif child.value == "&":
-            chains[-1] = replace(chains[-1], background=True)
+            chains[-1] = chains[-1]._replace(background=True)
     return tuple(chains)
 
 
-class _Builder(Transformer[Token, Any]):
+class _Builder(Transformer[LarkToken, Any]):
     """The syntax tree of a script, from the inside out."""
 
     def script(self, children: list[Any]) -> Script:
@@ -84,8 +90,8 @@ class _Builder(Transformer[Token, Any]):
         return AndOr(tuple(zip(operators, children[::2], strict=True)))
 
     def pipeline(self, children: list[Any]) -> Pipeline:
-        negated = isinstance(children[0], Token)
-        return Pipeline(tuple(each for each in children if not isinstance(each, Token)), negated)
+        negated = isinstance(children[0], LarkToken)
+        return Pipeline(tuple(each for each in children if not isinstance(each, LarkToken)), negated)
 
     def simple(self, children: list[Any]) -> Command:
         command: Command = children[0].value
@@ -94,7 +100,7 @@ class _Builder(Transformer[Token, Any]):
     def redirected(self, children: list[Any]) -> Command:
         command: Group | If | Loop | For | Case = children[0]
         redirects: tuple[Redirect, ...] = tuple(token.value for token in children[1:])
-        return replace(command, redirects=redirects) if redirects else command
+        return command._replace(redirects=redirects) if redirects else command
 
     def function(self, children: list[Any]) -> Function:
         return Function(children[0].value, children[1])
@@ -106,7 +112,7 @@ class _Builder(Transformer[Token, Any]):
         return Group(children[1])
 
     def if_clause(self, children: list[Any]) -> If:
-        bodies = [child for child in children if not isinstance(child, Token)]
+        bodies = [child for child in children if not isinstance(child, LarkToken)]
         pairs = len(bodies) // 2
         branches = tuple((bodies[2 * index], bodies[2 * index + 1]) for index in range(pairs))
         return If(branches, bodies[-1] if len(bodies) % 2 else ())
@@ -122,7 +128,7 @@ class _Builder(Transformer[Token, Any]):
         return For(name, words, children[2])
 
     def case_clause(self, children: list[Any]) -> Case:
-        return Case(children[0].value, tuple(child for child in children if not isinstance(child, Token)))
+        return Case(children[0].value, tuple(child for child in children if not isinstance(child, LarkToken)))
 
     def item(self, children: list[Any]) -> tuple[Any, Script]:
         return children[0].value, children[1] if len(children) > 1 else ()
@@ -131,51 +137,8 @@ class _Builder(Transformer[Token, Any]):
 _PARSER = Lark(_GRAMMAR, start="script", parser="lalr", lexer=_Tokens, transformer=_Builder(), maybe_placeholders=False)
 
 
-class ScriptText(NamedTuple):
-    """A script as it was read.
-
-    ``error`` is a syntax error, before which the lines in ``script`` run, as a shell reads line by line;
-    ``not_readable`` is a construct that the small shell does not know, with its place. A script that is ``too_deep``
-    exceeds a bound of the small shell (TASK-23).
-    """
-
-    script: Script
-    error: str | None = None
-    not_readable: str | None = None
-    too_deep: bool = False
-
-
-def read_script(text: str, *, bash: bool = False, depth: int = 0) -> ScriptText:
-    """Read a script; never raise."""
-    lexer = Lexer(text, _build, depth=depth, bash=bash)
-    tokens = lexer.tokens
-    try:
-        lexer.read()
-        return ScriptText(_build(tokens))
-    except NotReadable as found:
-        return ScriptText((), not_readable=f"{_place(text, found.at)}: {found.reason}")
-    except NestedTooDeep:
-        return ScriptText((), too_deep=True)
-    except ShellSyntaxError as found:
-        error, count = found, len(tokens)
-        for index, token in enumerate(tokens):
-            if (token.start_pos or 0) >= error.at:
-                count = index
-                break
-    whole = max((number for number in lexer.lines if number <= count), default=0)
-    return ScriptText(_up_to(tokens[:whole]), f"{_line(text, error.at)}: Syntax error: {error.reason}")
-
-
-def _up_to(tokens: list[Token]) -> Script:
-    try:
-        return _build(tokens)
-    except ShellSyntaxError:  # an earlier line is wrong as well
-        return ()
-
-
-def _build(tokens: list[Token]) -> Script:
-    if len(tokens) == 1 and tokens[0].type == "COMMAND":  # most scripts, for which the parser would take long
-        return (AndOr((("&&", Pipeline((tokens[0].value,))),)),)
+def parse(tokens: list[Token]) -> Script:
+    """Return the tree of a script. Raises ShellSyntaxError if the tokens do not follow the grammar."""
     try:
         return _PARSER.parse(tokens)  # type: ignore[return-value]  # the builder makes a script of it
     except UnexpectedInput as error:
@@ -196,18 +159,10 @@ def _syntax_error(error: UnexpectedInput) -> ShellSyntaxError:
     return ShellSyntaxError(f"{seen} unexpected{ending}", at)
 
 
-def _written(token: Token) -> str:
+def _written(token: LarkToken) -> str:
     value: object = token.value
     if token.type in ("FOR", "CASE"):
         return f'"{token.type.lower()}"'
     if not isinstance(value, str):
         return {"REDIRECT": "redirection"}.get(token.type, "word")
     return "newline" if value == "\n" else f'"{value}"'
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
-def _place(text: str, at: int) -> str:
-    return f"line {_line(text, at)}, column {at - (text.rfind(chr(10), 0, at) + 1) + 1}"

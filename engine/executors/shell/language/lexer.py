@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-
-from lark import Token
+from typing import Any, NamedTuple
 
 from engine.executors.shell.language.syntax import (
     HereDocument,
@@ -59,6 +58,14 @@ _COMMANDS_OF_BASH = frozenset({
     "pushd", "readarray", "shopt", "typeset",
 })
 # fmt: on
+
+
+class Token(NamedTuple):
+    """A token: its kind, the text or the part of the tree that it stands for, and its place."""
+
+    kind: str
+    value: Any
+    at: int
 
 
 class Lexer(WordReader):
@@ -113,9 +120,7 @@ class Lexer(WordReader):
         self._here_documents()
 
     def _put(self, kind: str, at: int, value: object) -> None:
-        token = Token(kind, "", start_pos=at)
-        token.value = value  # the tree is made of values, not of texts
-        self.tokens.append(token)
+        self.tokens.append(Token(kind, value, at))
 
     def _operator(self) -> bool:
         """Read an operator or the end of a line; return True if it ends the script."""

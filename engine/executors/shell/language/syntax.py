@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 SHELL_OPTIONS = {
     "a": "allexport", "C": "noclobber", "e": "errexit", "f": "noglob", "n": "noexec", "u": "nounset", "v": "verbose",
@@ -33,16 +33,14 @@ class Quoting(Enum):
     LITERAL = "literal"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Text of a word with its quoting, without the quotes."""
 
     text: str
     quoting: Quoting = Quoting.LITERAL
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """``$name`` or ``${name...}``. The operator is one of POSIX, or ``length`` for ``${#name}``."""
 
     name: str
@@ -51,16 +49,14 @@ class Parameter:
     word: Word | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
+class Substitution(NamedTuple):
     """``$(...)`` or backquotes."""
 
     script: Script
     quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(NamedTuple):
     """``$((...))``; the expression is expanded before it is read."""
 
     expression: Word
@@ -75,8 +71,7 @@ class Tilde:
 Part: TypeAlias = Piece | Parameter | Substitution | Arithmetic | Tilde
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word; ``constant`` is its text if nothing in it is expanded, not even a wildcard."""
 
     parts: tuple[Part, ...]
@@ -105,8 +100,7 @@ class HereDocument:
 NOWHERE = Word(())
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(NamedTuple):
     """A redirection of ``handle`` to a file, to the stream of ``same_as`` (-1 closes it), or from a here document."""
 
     handle: int
@@ -117,8 +111,7 @@ class Redirect:
     reads: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ShellCommand:
+class ShellCommand(NamedTuple):
     """A simple command in a line of its script.
 
     ``rest`` is the text after the name as written, which ``echo`` of cmd prints.
@@ -136,8 +129,7 @@ class ShellCommand:
         return self.words[0].constant if self.words else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """``{ ...; }``, or ``( ... )`` in a subshell."""
 
     body: Script
@@ -145,8 +137,7 @@ class Group:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+class If(NamedTuple):
     """``if``: pairs of condition and body, and the body of ``else``."""
 
     branches: tuple[tuple[Script, Script], ...]
@@ -154,8 +145,7 @@ class If:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """``while``, or ``until`` if ``ends_when`` is True."""
 
     condition: Script
@@ -164,8 +154,7 @@ class Loop:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+class For(NamedTuple):
     """``for name in words``; without words the positional parameters."""
 
     name: str
@@ -174,8 +163,7 @@ class For:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """``case word in``: pairs of patterns and body."""
 
     word: Word
@@ -183,8 +171,7 @@ class Case:
     redirects: tuple[Redirect, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """The definition of a function."""
 
     name: str
@@ -194,16 +181,14 @@ class Function:
 Command: TypeAlias = ShellCommand | Group | If | Loop | For | Case | Function
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(NamedTuple):
     """Commands joined by ``|``."""
 
     commands: tuple[Command, ...]
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AndOr:
+class AndOr(NamedTuple):
     """Pipelines joined by ``&&`` and ``||``, the first with ``&&``; ``background`` if ``&`` follows."""
 
     parts: tuple[tuple[str, Pipeline], ...]

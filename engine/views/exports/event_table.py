@@ -1,0 +1,254 @@
+"""The event log as a table for pandas, polars and DuckDB: a row for each event, a column for each member of its JSON.
+
+The log is columns of numbers, and it is exported as such: the ids of a subject are taken from tables of tasks, nodes,
+jobs and so on by the numbers that the log holds, and whatever events share from a table of the shapes. No text is made
+for a single event.
+
+Nothing that the JSON Lines hold is lost. Columns have the order of the members, objects and lists are JSON text. A cell
+is null where the event lacks the member; in ``from``, ``to`` and ``error``, which an event has always or never, also
+where the member itself is null.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.parquet import ParquetWriter
+
+from engine.base.units import SECOND_MS, parse_utc
+from engine.events.log import Json, LateJson, LogSubject, plain, to_json
+from engine.state.blobs import NO_TASK
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
+
+    from engine import Simulation
+    from engine.events.log import EventLog, Shape
+    from engine.state.task_records import TaskBlock
+    from engine.world.world import World
+
+_TOGETHER = 1 << 16  # events
+
+_TIME = pa.timestamp("ms", tz="UTC")
+_CODED = pa.dictionary(pa.int32(), pa.string())  # each text is stored once, events have its number
+
+_SUBJECT = {
+    "poolId": _CODED,
+    "nodeId": _CODED,
+    "jobId": _CODED,
+    "taskId": pa.string(),  # there are so many that a dictionary of them would be most of the memory
+    "scheduleId": _CODED,
+    "url": pa.string(),
+    "bytes": pa.int64(),
+}
+# The same in all events of a shape.
+_SHARED = {
+    "subtaskId": pa.int32(),
+    "thumbprint": _CODED,
+    "from": _CODED,
+    "to": _CODED,
+    "attempt": pa.int32(),
+    "exitCode": pa.int32(),
+    "result": _CODED,
+    "failureInfo": _CODED,
+    "command": _CODED,
+    "body": _CODED,
+    "category": _CODED,
+    "code": _CODED,
+    "message": _CODED,
+    "values": _CODED,
+    "occurrence": pa.int32(),
+    "reason": _CODED,
+    "nodeDeallocationOption": _CODED,
+    "currentDedicatedNodes": pa.int32(),
+    "targetDedicatedNodes": pa.int32(),
+    "currentLowPriorityNodes": pa.int32(),
+    "targetLowPriorityNodes": pa.int32(),
+    "enableAutoScale": pa.bool_(),
+    "isAutoPool": pa.bool_(),
+    "startTime": _TIME,
+    "endTime": _TIME,
+    "resultCode": _CODED,
+    "resultMessage": _CODED,
+    "resizeErrors": _CODED,
+    "formula": _CODED,
+    "results": _CODED,
+    "error": _CODED,
+    "trial": pa.bool_(),
+    "rule": _CODED,
+}
+SCHEMA = pa.schema({"seq": pa.int64(), "t": pa.float64(), "time": _TIME, "event": _CODED} | _SUBJECT | _SHARED)
+
+# Texts that repeat are numbered, numbers that grow are differences; statistics are for what is sorted.
+_PARQUET = {
+    "compression": "zstd",
+    "use_dictionary": [name for name in SCHEMA.names if SCHEMA.field(name).type == _CODED],
+    "column_encoding": {"seq": "DELTA_BINARY_PACKED", "time": "DELTA_BINARY_PACKED"},
+    "write_statistics": ["seq", "t", "time"],
+}
+
+_OF_NODE = {LogSubject.NODE, LogSubject.INSTANCE, LogSubject.TASK, LogSubject.UPLOAD}
+_OF_JOB = {LogSubject.JOB, LogSubject.INSTANCE}
+_OF_TASK = {LogSubject.TASK, LogSubject.TASKS_ADDED}
+
+
+class _Pieces:
+    """A file for writing; what was written is read once."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._written: list[bytes] = []
+
+    def write(self, piece: bytes) -> int:
+        """Append a piece."""
+        self._written.append(piece)
+        return len(piece)
+
+    def read(self) -> bytes:
+        """Return what was written since the last call."""
+        content = b"".join(self._written)
+        self._written.clear()
+        return content
+
+
+def file_pieces(simulation: Simulation, suffix: str) -> Iterator[bytes]:
+    """Yield the content of a file of all events, ``.parquet`` or ``.arrow`` (Arrow IPC)."""
+    file = _Pieces()
+    if suffix == ".parquet":
+        writer = ParquetWriter(file, SCHEMA, **_PARQUET)
+    else:
+        writer = pa.ipc.new_file(file, SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd"))
+    with writer:
+        for batch in event_batches(simulation):
+            writer.write_batch(batch)
+            yield file.read()
+    yield file.read()
+
+
+def event_batches(simulation: Simulation) -> Iterator[pa.RecordBatch]:
+    """Yield all events, some ten thousand at a time. A text has the same number in all batches."""
+    log = simulation.log
+    table = _EventTable(simulation.world, log)
+    for first in range(1, log.count + 1, _TOGETHER):
+        yield table.batch(first, min(first + _TOGETHER, log.count + 1))
+
+
+class _EventTable:
+    """The tables that the numbers of a log refer to, and the events that are read with them."""
+
+    def __init__(self, world: World, log: EventLog) -> None:
+        self._log = log
+        self._blobs = world.blobs
+        self._counted = pa.array(range(min(_TOGETHER, log.count)), pa.int64())
+        self._start_ms = int(log.start.timestamp()) * SECOND_MS
+        self._shapes = _by_shape(log.shapes)
+        self._subjects = pa.array([int(shape.subject) for shape in log.shapes], pa.int32())
+        self._pools = _coded(pool.id for pool in world.pools.rows)
+        self._jobs = _coded(job.id for job in world.jobs.rows)
+        self._schedules = _coded(schedule.id for schedule in world.job_schedules.rows)
+        nodes = world.nodes.records.rows
+        self._nodes = _coded(node.id for node in nodes)
+        self._pool_of_node = pa.array([node.pool for node in nodes], pa.int32())
+        blocks = world.tasks.blocks
+        self._tasks = _joined(map(pa.array, _task_ids(blocks)), pa.string())
+        jobs_of_blocks = (pa.repeat(pa.scalar(block.job, pa.int32()), block.source.count) for block in blocks)
+        self._job_of_task = _joined(jobs_of_blocks, pa.int32())
+
+    def batch(self, first: int, stop: int) -> pa.RecordBatch:
+        """Return the events whose ``seq`` is from ``first`` to before ``stop``."""
+        when_ms, shape, a, b = self._rows(first, stop)
+        subject = self._subjects.take(shape)
+        uploads, url, size = self._uploads(_where(subject, {LogSubject.UPLOAD}, a))
+        task = pc.coalesce(_where(subject, _OF_TASK, a), uploads)
+        node = _where(subject, _OF_NODE, b)
+        pool = pc.coalesce(_where(subject, {LogSubject.POOL}, a), self._pool_of_node.take(node))
+        job = pc.coalesce(_where(subject, _OF_JOB, a), self._job_of_task.take(task))
+        shared = self._shapes.take(shape)
+        columns = {
+            "seq": pc.add(self._counted[: stop - first], first),
+            "t": pc.divide(when_ms.cast(pa.float64()), float(SECOND_MS)),
+            "time": pc.add(when_ms, self._start_ms).cast(_TIME),
+            "poolId": self._pools.take(pool),
+            "nodeId": self._nodes.take(node),
+            "jobId": self._jobs.take(job),
+            "taskId": self._tasks.take(task),
+            "scheduleId": self._schedules.take(_where(subject, {LogSubject.SCHEDULE}, a)),
+            "url": url,
+            "bytes": size,
+            **dict(zip(shared.schema.names, shared.columns, strict=True)),
+        }
+        return pa.record_batch([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+    def _rows(self, first: int, stop: int) -> tuple[pa.Array, ...]:
+        """Return time, shape and both rows of each event; the first row of a new task is its own."""
+        log = self._log
+        begin, end = log.index_of(first), log.index_of(stop - 1) + 1
+        columns = log.recorded_columns(begin, end)
+        for entry in reversed(log.blocks(begin, end)):
+            at, seq = entry - begin, log.seq_of(entry)
+            task, count = (column[at] for column in columns[2:])
+            tasks = range(task, task + count)[max(0, first - seq) : stop - seq]
+            for column in columns:
+                column[at : at + 1] = column[at : at + 1] * len(tasks)
+            columns[2][at : at + len(tasks)] = array("i", tasks)
+        return tuple(map(_numbers, columns))
+
+    def _uploads(self, rows: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+        """Return task, URL and bytes of uploads."""
+        if rows.null_count == len(rows):
+            return rows, pa.nulls(len(rows), _SUBJECT["url"]), pa.nulls(len(rows), _SUBJECT["bytes"])
+        blobs = [None if row is None else self._blobs[row] for row in rows.to_pylist()]
+        return (
+            pa.array([blob.task if blob and blob.task != NO_TASK else None for blob in blobs], pa.int32()),
+            pa.array([blob and blob.url for blob in blobs], _SUBJECT["url"]),
+            pa.array([blob and blob.content.size for blob in blobs], _SUBJECT["bytes"]),
+        )
+
+
+def _by_shape(shapes: Sequence[Shape]) -> pa.RecordBatch:
+    """Return a row for each shape: what its events have in common."""
+    names = ("event", *_SHARED)
+    rows = [{"event": shape.event} | {name: _cell(name, value) for name, value in shape.fields} for shape in shapes]
+    columns = [pa.array([row.get(name) for row in rows], SCHEMA.field(name).type) for name in names]
+    return pa.record_batch(columns, names)
+
+
+def _cell(name: str, value: Hashable) -> object:
+    """Return a member of an event as a value of its column. Raises KeyError if it has none."""
+    if isinstance(value, Json | LateJson):
+        return value.text
+    cell = plain(value)
+    if isinstance(cell, str) and _SHARED[name] == _TIME:
+        return parse_utc(cell)
+    return to_json(value) if isinstance(cell, dict | list) else cell
+
+
+def _coded(texts: Iterable[str]) -> pa.DictionaryArray:
+    return pa.array(list(texts), _CODED)
+
+
+def _task_ids(blocks: Iterable[TaskBlock]) -> Iterator[list[str]]:
+    """Yield the ids of all tasks in the order of their rows, some ten thousand at a time."""
+    for block in blocks:
+        for first in range(0, block.source.count, _TOGETHER):
+            yield block.source.task_ids(range(first, min(first + _TOGETHER, block.source.count)))
+
+
+def _joined(arrays: Iterable[pa.Array], kind: pa.DataType) -> pa.Array:
+    return pa.chunked_array(list(arrays), kind).combine_chunks()
+
+
+def _numbers(column: array[int]) -> pa.Array:
+    """Return a column of the log without a copy."""
+    kind = pa.int64() if column.itemsize == 8 else pa.int32()
+    return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column)])
+
+
+def _where(subject: pa.Array, wanted: Set[LogSubject], rows: pa.Array) -> pa.Array:
+    """Return the rows of events with these subjects; null for other events and where there is no row."""
+    is_wanted = pc.is_in(subject, value_set=pa.array(map(int, wanted), subject.type))
+    return pc.if_else(pc.and_(is_wanted, pc.greater_equal(rows, 0)), rows, None)
