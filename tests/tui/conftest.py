@@ -17,6 +17,7 @@ from tui.settings.values import Settings, Source
 from tui.viewmodels.session.session import Session
 
 SOON_S = 0.06  # longer than Textual delays a frame, a resize or a batch of updates
+LONGEST_S = 20
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 
@@ -35,10 +36,11 @@ async def settle(_min_s: float = 0, _max_s: float = 0) -> None:
     Textual's own test driver sleeps until the process has used little of the processor for a while. That takes a
     twentieth of a second for each key, and on a busy machine mistakes a process that has no turn for an idle one.
     Where time goes by there is always a timer, so that waiting for timers ends after a moment. What the event loop has
-    in hand is not public, so it is read in this one place.
+    in hand is not public, so it is read in this one place. An application that goes on for ever, as one whose panes
+    resize each other, fails.
     """
     loop = asyncio.get_running_loop()
-    end_s, waited_s = loop.time() + 5, 0.0
+    end_s, waited_s = loop.time() + LONGEST_S, 0.0
     while loop.time() < end_s:
         await asyncio.sleep(0)
         if loop._ready:
@@ -49,6 +51,7 @@ async def settle(_min_s: float = 0, _max_s: float = 0) -> None:
             return
         waited_s += delay_s
         await asyncio.sleep(delay_s)
+    pytest.fail(f"the application has not come to rest within {LONGEST_S} s")
 
 
 async def no_wait(_pilot: textual.pilot.Pilot) -> bool:

@@ -324,6 +324,13 @@ def test_on_a_narrow_screen_details_stand_below_whatever_rows_leave_room(dashboa
     assert "─ Details ─" in shown[head + 8]
 
 
+@pytest.mark.parametrize("height", range(22, 27))
+def test_the_lines_below_a_list_do_not_take_the_room_that_they_stand_for(dashboard_at, height):
+    """Details bring lines about the whole list, which take room: driving fails where the two go on to and fro."""
+    shown = after(dashboard_at(LATER_S), "6", size=(80, height))
+    assert contains(shown, "─ Details ─") == (height > 24)
+
+
 def test_a_hint_counts_the_columns_that_have_no_room(dashboard_at):
     seen = []
     for size in ((80, 24), (200, 60)):

@@ -122,5 +122,6 @@ def test_citations_are_dimmed_and_ids_of_jobs_are_not():
     assert dim_citations(spans[1:]) == spans[1:]
 
 
-def test_picture_of_the_rules_of_an_explanation(snap_compare, dashboard_at):
-    assert snap_compare(dashboard_at(LATER_S), press=["6", "wait:300", "w", "K"], terminal_size=(120, 40))
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["120x40", "80x24"])
+def test_picture_of_the_rules_of_an_explanation(snap_compare, dashboard_at, size):
+    assert snap_compare(dashboard_at(LATER_S), press=["6", "w", "K"], terminal_size=size)

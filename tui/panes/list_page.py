@@ -128,20 +128,22 @@ class ListPage(ResizeFilter, View):
     def _divide(self) -> None:
         """Divide the room: few rows have their details below them; else the details take what the list leaves."""
         body, count = self.query_one(".body").size, self.model.count
+        # Counted together, as one takes what the other leaves: what is decided here must not change what it rests on.
+        room = body.height + self.query_one(".footing").size.height - len(self._footing(has_details=True))
         lines = max(count, _LEAST_ROWS) + _FRAME_AND_HEAD
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
         is_few = (
             not self.has_class("-bare")
             and count > 0
-            and (is_narrow or lines <= body.height * _FEW_SHARE)
-            and body.height - lines >= _LEAST_DETAILS
+            and (is_narrow or lines <= room * _FEW_SHARE)
+            and room - lines >= _LEAST_DETAILS
         )
         self.set_class(is_few, "-few")
         self.set_class(not count, "-empty")
         left = body.width - self._table.natural_width
         wide = max(_DETAILS_CELLS, min(left, body.width // 2)) if self._table.natural_width else _DETAILS_CELLS
         self._details_cells = (body.width if is_few else wide) - _FRAME_AND_SCROLLBAR
-        self._room_below = body.height - lines if is_few else 0
+        self._room_below = room - lines if is_few else 0
         for widget, style, value in (
             (self._table, "height", lines if is_few else None),
             (self._details, "width", None if is_few or wide == _DETAILS_CELLS else wide),
@@ -185,21 +187,23 @@ class ListPage(ResizeFilter, View):
             self._share_with_curves(len(page) + _FRAME)
             details.show_page(page, is_new=key != self._detailed)
             self._detailed = key
-        footing = self.query_one(".footing", LinesView)
-        cells = max(10, footing.size.width)
-        is_narrow = not details.display
-        said = () if is_narrow else self.model.footer()
+        footing, lines = self.query_one(".footing", LinesView), self._footing(has_details=details.display)
+        footing.styles.height = len(lines)
+        footing.show(lines)
+
+    def _footing(self, *, has_details: bool) -> list[Line]:
+        """Return what stands below the list: without details a sentence about the row under the cursor."""
+        cells = max(10, self.size.width)
+        said = self.model.footer() if has_details else ()
         lines = [cut((*_BLANK, *part), cells) for each in said for part in _in_lines(each, cells - 1)]
-        sentence = () if key is None or not is_narrow else self.model.sentence(key)
+        key = self._table.key
+        sentence = () if key is None or has_details else self.model.sentence(key)
         if len(sentence) == 1 and width(sentence) >= cells:  # the end of a text is worth more lines
             texts = wrapped(sentence[0].text, cells - 1)
             kept = [*texts[: _MOST_LINES - 1], " ".join(texts[_MOST_LINES - 1 :])]
-            lines += [cut((*_BLANK, sentence[0]._replace(text=each)), cells) for each in kept if each]
-        else:
-            arrangement = self.model.arrangement() if not is_narrow or not sentence else ()
-            lines.append(between((*_BLANK, *sentence), arrangement, cells))
-        footing.styles.height = len(lines)
-        footing.show(lines)
+            return lines + [cut((*_BLANK, sentence[0]._replace(text=each)), cells) for each in kept if each]
+        arrangement = self.model.arrangement() if has_details or not sentence else ()
+        return [*lines, between((*_BLANK, *sentence), arrangement, cells)]
 
     def on_table_moved(self) -> None:
         """Show the details of the row under the cursor, and what the list leaves out at its size."""
