@@ -172,16 +172,27 @@ def test_ctrl_c_leaves_no_file(files):
 STOPS = """
 from tui.cli import commands, main
 
+class Stop:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+
 @commands.cli.command("stop")
 def stop():
-    exec("raise KeyboardInterrupt")  # as dataclasses and named tuples run texts of their own
+    {stop}
 
 raise SystemExit(main(["stop"]))
 """
 
 
-def test_ctrl_c_while_a_class_is_made_ends_with_the_same_status(tmp_path):
-    (tmp_path / "stops.py").write_text(STOPS, encoding="utf-8")
+@pytest.mark.parametrize(
+    "stop",
+    [
+        "exec('raise KeyboardInterrupt')",  # as dataclasses and named tuples run texts of their own
+        "type('Made', (), {'field': Stop()})",  # as the members of an enumeration learn their names
+    ],
+)
+def test_ctrl_c_while_a_class_is_made_ends_with_the_same_status(tmp_path, stop):
+    (tmp_path / "stops.py").write_text(STOPS.format(stop=stop), encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     ended = subprocess.run(
         [sys.executable, "-m", "stops"],

@@ -485,5 +485,8 @@ def _status(arguments: Sequence[str] | None) -> int:
         click.echo(f"Error: {with_short_words(str(error))}", err=True)
         return WRONG if error.before_run else FAILED
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 has wrapped it, as it made a class
+            click.echo("Interrupted.", err=True)
+            return INTERRUPTED
         error.add_note(f"This is a defect of batchdeck. To reproduce it: {shlex.join(sys.argv)}")
         raise
