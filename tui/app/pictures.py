@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tui.saving.targets import TargetError, write_new
 from tui.widgets.messages import say
-from tui.widgets.prompt import AnswerError
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -21,10 +20,7 @@ def ask_picture(app: App[None], main: MainScreen) -> None:
     picture = app.export_screenshot(title=main.session.simulation.scenario.name)
 
     def write(name: str) -> None:
-        try:
-            _write(main, picture, Path(name.strip()))
-        except TargetError as error:
-            raise AnswerError(f"{error}.") from None
+        _write(main, picture, Path(name.strip()))
 
     main.ask("save the picture of this screen as", write, text=str(_free(main.view.id or "")))
 

@@ -14,7 +14,7 @@ from engine.base.paths import name_of
 from engine.base.shortening import quoted
 from tui.dialogs.help import HelpScreen, entries_here, entries_of
 from tui.dialogs.modal import Modal
-from tui.saving.targets import TargetError, write_new
+from tui.saving.targets import write_new
 from tui.viewmodels.files.browser import HELP_TEXT, FilesModel
 from tui.viewmodels.sheets.help import HelpPage
 from tui.widgets.file_tree import FileTree
@@ -289,10 +289,7 @@ class Files(Modal[None]):
 
     def _save(self, name: str) -> None:
         path = Path(name.strip())
-        try:
-            write_new(path, self.model.text.index.text)
-        except TargetError as error:
-            raise AnswerError(f"{error}.") from None
+        write_new(path, self.model.text.index.text)
         say(self, f"wrote {self.model.text.total:,} lines to {path}")
 
     # -- time and help -------------------------------------------------------------------------------------------

@@ -125,9 +125,8 @@ class LiveSheet(Sheet):
     """A sheet whose text is made anew while time passes or clients act."""
 
     def update(self) -> None:
-        """Make the text anew. A sheet that was opened just now has nothing to make it in."""
-        if self.is_mounted:
-            self.fit()
+        """Make the text anew."""
+        self.fit()
 
 
 def details_sheet(model: RowsModel, key: int) -> Sheet:

@@ -56,7 +56,7 @@ class ViewScreen(Screen[None]):
         self.session = session
         self.recorder = recorder
         self.is_left = False
-        self._is_switching = False
+        self._holds = 0  # reasons not to draw
         self.settings = settings
         self.keymap = Keymap(settings.keys)
         self.playback = Playback(
@@ -166,18 +166,23 @@ class ViewScreen(Screen[None]):
 
     # -- updates -------------------------------------------------------------------------------------------------
 
+    def hold_frames(self) -> None:
+        """Draw nothing until ``draw_frames``: Textual lays out a screen several times, and would show each step."""
+        self._holds += 1
+
+    def draw_frames(self) -> None:
+        """Draw what has changed meanwhile, unless frames are held for another reason, too."""
+        self._holds -= 1
+        self.view.refresh(Region(0, 0, 1, 1))
+
     def draw_once_updated(self) -> None:
         """Draw a view that has been switched to only when it has been laid out and updated for its size."""
-        self._is_switching = True
-        self.call_after_refresh(self._draw_view)
-
-    def _draw_view(self) -> None:
-        self._is_switching = False
-        self.view.refresh(Region(0, 0, 1, 1))  # draws all that has changed
+        self.hold_frames()
+        self.call_after_refresh(self.draw_frames)
 
     def _compositor_refresh(self) -> None:
-        """Draw as Textual does, but not right after a layout of another view."""
-        if not self._is_switching:
+        """Write what has changed to the terminal, as Textual does, unless frames are held."""
+        if not self._holds:
             super()._compositor_refresh()
 
     def update(self) -> None:
@@ -188,7 +193,7 @@ class ViewScreen(Screen[None]):
         self.playback.look_ahead()
         self.update_header()
         self.view.update()
-        if isinstance(self.app.screen, Modal):
+        if isinstance(self.app.screen, Modal) and self.app.screen.is_mounted:
             self.app.screen.update()
 
     def update_header(self) -> None:

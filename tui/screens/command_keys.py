@@ -13,7 +13,6 @@ from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
 from tui.dialogs.autoscale import Autoscale, FormulaEditor
 from tui.saving.recorder import broken_note
-from tui.saving.targets import TargetError
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.actions.action_search import FoundAction
 from tui.viewmodels.actions.consequences import PAST
@@ -27,7 +26,7 @@ from tui.viewmodels.text.format import counted
 from tui.viewmodels.text.styled import ItemRef, Kind, Role, Span, line
 from tui.widgets.messages import CreateItem, OfferActions, ShowView, StudyFormula, say
 from tui.widgets.node_map import NodeMap
-from tui.widgets.prompt import AnswerError, Prompt
+from tui.widgets.prompt import Prompt
 from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
 
@@ -273,10 +272,7 @@ class CommandKeys(TimeKeys):
 
     def _save_session(self, name: str) -> None:
         path = Path(name.strip())
-        try:
-            self.recorder.save(path)
-        except TargetError as error:
-            raise AnswerError(f"{error}.") from None
+        self.recorder.save(path)
         note = broken_note(self.session.simulation, self.session.ahead.expectations)
         replays = f"saved {path}; batchdeck run {path} replays it"
         say(self, f"{replays}. {note}" if note else replays, "warning" if note else "information")

@@ -33,7 +33,7 @@ class TimelineDrawing:
         return self.rows > _MOST_ROWS
 
     def start(self, name: str) -> None:
-        """Draw into a file, in a worker. Raises AnswerError if it cannot be created."""
+        """Draw into a file, in a worker. Raises TargetError if it cannot be created."""
         write_in_slices(self._grid, self._playback, name, self._portions, done=f"drew {self.rows:,} rows in")
 
     def _portions(self, paint: Paint) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ from tui.dialogs.columns import ColumnChooser
 from tui.dialogs.sheet import details_sheet
 from tui.panes.detail_page import DetailPage
 from tui.panes.timeline import Timeline
-from tui.saving.targets import TargetError, write_new
+from tui.saving.targets import write_new
 from tui.screens.drawing import TimelineDrawing
 from tui.screens.reporting import is_report
 from tui.screens.search_keys import SearchKeys
@@ -25,7 +25,7 @@ from tui.viewmodels.session.items import as_json, rest_body
 from tui.viewmodels.text.format import counted
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import say
-from tui.widgets.prompt import AnswerError, Prompt
+from tui.widgets.prompt import Prompt
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -242,8 +242,5 @@ class ListKeys(SearchKeys):
 
     def _write(self, name: str, text: str, written: str) -> None:
         path = Path(name.strip())
-        try:
-            write_new(path, text)
-        except TargetError as error:
-            raise AnswerError(f"{error}.") from None
+        write_new(path, text)
         say(self, f"wrote {written} to {path}")

@@ -51,7 +51,7 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
         self._at_ms = at_ms
         self._plays = plays
         self._first_view = view
-        self._is_complete = False  # True from the first frame on
+        self.hold_frames()  # until the first complete one
 
     def on_mount(self) -> None:
         if self._first_view in VIEW_NAMES:
@@ -68,19 +68,7 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
             self.update()
             if self._plays and not self.session.is_over:
                 self.playback.play()
-        self.call_after_refresh(self._show_first_frame)
-
-    def _show_first_frame(self) -> None:
-        self._is_complete = True
-        self.refresh()
-
-    def _compositor_refresh(self) -> None:
-        """Write what has changed to the terminal, but no frame before the first complete one.
-
-        Textual lays out a screen several times before all panes have their sizes, and would show each step.
-        """
-        if self._is_complete:
-            super()._compositor_refresh()
+        self.call_after_refresh(self.draw_frames)
 
     def on_unmount(self) -> None:
         self.playback.pause()

@@ -24,7 +24,7 @@ def is_report(name: str) -> bool:
 
 
 def start_report(screen: Screen[None], session: Session, playback: Playback, name: str) -> None:
-    """Write a report up to the moment that is shown, in a worker. Raises AnswerError if the file cannot be one."""
+    """Write a report up to the moment that is shown, in a worker. Raises AnswerError, TargetError."""
     if not is_report(name):
         raise AnswerError("The file of a report must end in .html or .md.")
     lines = partial(report_lines, session, is_html=name.strip().lower().endswith(_HTML))

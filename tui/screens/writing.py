@@ -10,7 +10,6 @@ from tui.saving.targets import NewLines, TargetError
 from tui.viewmodels.timeline.svg import Paint
 from tui.widgets import palette
 from tui.widgets.messages import say
-from tui.widgets.prompt import AnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +31,7 @@ def write_in_slices(
 ) -> None:
     """Write a file in a worker: whole or not at all, and never over another one.
 
-    Raises AnswerError if the file exists already or cannot be created.
+    Raises TargetError if the file exists already or cannot be created.
 
     Args:
         widget: Says what has become of the file.
@@ -44,10 +43,7 @@ def write_in_slices(
     playback.pause()
     path, theme, moment = Path(name.strip()), widget.app.theme, playback.moment
     paint = Paint(palette.ground(theme), palette.colours(theme), palette.on_colours(theme))
-    try:
-        target = NewLines(path)
-    except TargetError as error:
-        raise AnswerError(f"{error}.") from None
+    target = NewLines(path)
 
     async def write() -> None:
         try:

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
+from tui.saving.targets import TargetError
 from tui.viewmodels.frame.header import hints
 from tui.viewmodels.text.styled import Role, Span, cut, width
 from tui.widgets.lines import LinesView
@@ -81,8 +82,8 @@ class Prompt(Vertical):
 
         Args:
             label: Shown ahead of the input.
-            on_answer: Called with the text when Enter is pressed. If it raises AnswerError, the message is shown and
-                the text can be changed.
+            on_answer: Called with the text when Enter is pressed. If it raises AnswerError, or TargetError because of a
+                file that was named, the message is shown and the text can be changed.
             text: The text to begin with.
             on_typed: Called with the text after each change.
             on_cancel: Called when Escape is pressed.
@@ -143,7 +144,7 @@ class Prompt(Vertical):
             return
         try:
             on_answer(event.value)
-        except AnswerError as error:
-            say(self, str(error), "error")
+        except (AnswerError, TargetError) as error:
+            say(self, f"{error}." if isinstance(error, TargetError) else str(error), "error")
             again = partial(self.ask, label, on_answer, text=event.value, on_typed=on_typed, on_cancel=on_cancel)
             self.app.call_later(again)  # after the view has got the focus, which comes as late
