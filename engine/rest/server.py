@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from engine.base.signals import HANG_UP, handled
 from engine.rest.connections import Connection
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from starlette.applications import Starlette
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -23,7 +26,6 @@ DEFAULT_PORT = 8100
 _LONGEST_HEAD = 64 * 1024  # bytes of a request line and headers
 _IDLE_S = 75
 _MOST_WAITING = 2048
-_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # signals; Windows has no SIGHUP
 _MOST_OPEN = 16_384
 _ENDS_WITHIN_S = 2
 
@@ -89,11 +91,15 @@ class Server(uvicorn.Server):
         """Leave signals alone."""
         yield
 
-    def end(self, number: int | None = None) -> None:
-        """End in order, because of a signal if there is a number; a second call does not wait for open connections."""
+    def end(self) -> None:
+        """End in order; a second call does not wait for open connections."""
         self.force_exit = self.should_exit
         self.should_exit = True
+
+    def on_signal(self, number: int, _: FrameType | None) -> None:
+        """End because of a signal, of which the first is kept."""
         self.caught = self.caught or number
+        self.end()
 
 
 def allow_connections(most: int) -> None:
@@ -111,22 +117,10 @@ def allow_connections(most: int) -> None:
 def run(server: Server, listener: socket.socket) -> int | None:
     """Serve until a signal comes; return its number, or None if the server ended by itself.
 
-    The signals are SIGINT, SIGTERM and, if it is not ignored, SIGHUP.
+    The signals are SIGINT, SIGTERM and SIGHUP, but those that are ignored, as ``nohup`` has it, stay so.
     """
-    numbers = [one for one in signal.Signals if one.name in _ENDING]
-    before = {number: signal.getsignal(number) for number in numbers}
-
-    async def serve() -> None:
-        loop = asyncio.get_running_loop()
-        for number, handler in before.items():
-            if handler is not signal.SIG_IGN:
-                signal.signal(number, lambda caught, _: loop.call_soon_threadsafe(server.end, caught))
-        await server.serve([listener])
-
+    ending = [one for one in (signal.SIGINT, signal.SIGTERM, HANG_UP) if one]
     allow_connections(_MOST_OPEN)
-    try:
-        asyncio.run(serve())
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with handled({one: server.on_signal for one in ending if signal.getsignal(one) is not signal.SIG_IGN}):
+        asyncio.run(server.serve([listener]))
     return server.caught

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from engine.base.signals import HANG_UP, SIGNAL_STATUS, handled
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from types import FrameType
 
-_SIGNAL_STATUS = 128  # plus the number of the signal is the exit status, as in a shell
+    from engine.base.signals import Handler
 
 
-@contextmanager
 def handle_signals(
     save: Callable[[], object], leave: Callable[[int], object], *, remember: Callable[[], object]
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Handle signals within the block: SIGTERM and SIGINT save and leave with a status, SIGHUP saves and exits at once.
 
     Args:
@@ -28,20 +30,15 @@ def handle_signals(
 
     def end(number: int, _: FrameType | None) -> None:
         save()
-        leave(_SIGNAL_STATUS + number)
+        leave(SIGNAL_STATUS + number)
 
     def hang_up(number: int, _: FrameType | None) -> None:
         save()
         with suppress(Exception):  # a view may be half drawn
             remember()
-        os._exit(_SIGNAL_STATUS + number)  # a write to the closed terminal would block for ever
+        os._exit(SIGNAL_STATUS + number)  # a write to the closed terminal would block for ever
 
-    handlers = {signal.SIGTERM: end, signal.SIGINT: end}
-    if hasattr(signal, "SIGHUP"):
-        handlers[signal.SIGHUP] = hang_up
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    handlers: dict[signal.Signals, Handler] = {signal.SIGTERM: end, signal.SIGINT: end}
+    if HANG_UP is not None:
+        handlers[HANG_UP] = hang_up
+    return handled(handlers)

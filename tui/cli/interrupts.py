@@ -8,17 +8,17 @@ from contextlib import contextmanager, suppress
 from stat import S_ISCHR
 from typing import TYPE_CHECKING
 
+from engine.base.signals import HANG_UP, SIGNAL_STATUS, handled
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-HANG_UP: signal.Signals | None = getattr(signal, "SIGHUP", None)  # not on Windows
-SIGNAL_STATUS = 128  # plus the number of the signal is the exit status, as in a shell
 INTERRUPTED = SIGNAL_STATUS + signal.SIGINT
 
 
 class Interrupts:
-    """What has interrupted a command: Ctrl-C, unless another signal came."""
+    """Tells which signal has interrupted a command: that of Ctrl-C, unless another came."""
 
     number: int = signal.SIGINT
 
@@ -41,14 +41,9 @@ def other_signals() -> Iterator[Interrupts]:
             forget_terminal()
         raise KeyboardInterrupt
 
-    numbers = [one for one in (signal.SIGTERM, HANG_UP) if one and signal.getsignal(one) is signal.SIG_DFL]
-    for number in numbers:
-        signal.signal(number, interrupt)
-    try:
+    others = [one for one in (signal.SIGTERM, HANG_UP) if one and signal.getsignal(one) is signal.SIG_DFL]
+    with handled(dict.fromkeys(others, interrupt)):
         yield caught
-    finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def forget_terminal() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from engine.base import gc_pause
+from engine.base.signals import HANG_UP, SIGNAL_STATUS
 from engine.rest import server as http
 from engine.rest.application import application
 from engine.rest.clock import PacedClock, StandingClock
@@ -19,7 +20,7 @@ from engine.rest.service import Service
 from engine.rest.session import begin, saved
 from engine.rest.tls import certificate_for
 from tui.cli.arguments import print_warnings
-from tui.cli.interrupts import HANG_UP, SIGNAL_STATUS, forget_terminal
+from tui.cli.interrupts import forget_terminal
 from tui.saving.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
