@@ -554,3 +554,12 @@ def test_every_problem_has_its_advice_where_other_panes_have_rows_to_spare(dashb
     shown = after(dashboard_at(900, "nodes-fail-and-recover"), size=(200, 60))
     assert contains(shown, "Needs attention (4)")
     assert sum("a reboot" in line for line in shown) == 4
+
+
+def test_at_the_end_of_the_run_batch_is_not_said_to_replace_nodes_later():
+    sim = Simulation(load_scenario("spot-evictions"))
+    run_to_end(sim)
+    lines = listed(sim)[1]
+    said = " ".join(each.strip() for each in lines)
+    assert "(SPOT-3); the run ends before Batch tries to replace them (SPOT-5)" in said
+    assert "08:10:05" not in said

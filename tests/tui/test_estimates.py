@@ -186,3 +186,25 @@ def test_where_nothing_runs_nothing_is_promised(session_at):
     session = session_at(400, "preparation-fails-everywhere")
     assert "No estimate: no task runs" in fourth_line(session)
     assert "none owed so far" in plain(phase_rail.rail(session, 116, 4)[-2])
+
+
+def test_an_estimated_end_beside_other_jobs_or_a_job_schedule_says_whose_it_is():
+    ends = {"onAllTasksComplete": "terminatejob"}
+    sim = simulation(a_job("first", tasks=9, **ends), a_job("second", tasks=3, **ends), pool=a_pool(nodes=1))
+    run_to(sim, seconds=READY_S + 200)
+    session = Session(sim)
+    session.focus_job("second")
+    assert session.forecast().end_ms is not None
+    assert " estimated end of second 08:" in plain(scrubber(session, 120))
+    assert plain(scrubber(session, 120)).count("┄") > 10
+    schedule = {
+        "id": "hourly",
+        "schedule": {"recurrenceInterval": "PT1H"},
+        "jobSpecification": {
+            "poolInfo": {"poolId": "p"},
+            "jobManagerTask": {"id": "manager"} | a_line(300),
+        },
+    }
+    sim = simulation(jobSchedules=[schedule])
+    run_to(sim, seconds=READY_S + 60)
+    assert " estimated end of hourly:job-1 08:" in plain(scrubber(Session(sim), 120))

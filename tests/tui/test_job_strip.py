@@ -327,3 +327,29 @@ def test_the_footer_names_the_key_that_shows_all_jobs():
 def test_completed_jobs_with_failures_stand_before_the_others(session_at):
     model = model_of(session_at(7 * 86_400, "one-pool-per-scheduled-job"))
     assert model.job_ids[:2] == ["hourly:job-3", "hourly:job-4"]
+
+
+def test_the_bar_of_preparation_keeps_its_room_beside_large_counts_and_tasks_are_counted_whole():
+    hooks = {"prep": a_line(30), "release": a_line(30)}
+    sim = simulation(
+        a_job("wide", tasks=[], taskFactory=sweep(60_000), **hooks, **ENDS),
+        a_job("small", tasks=60, **hooks, **ENDS),
+        pool=a_pool(nodes=10_000),
+        account={"quotas": {"dedicatedCores": 10**5}},
+    )
+    run_to(sim, seconds=READY_S + 110)
+    model = model_of(Session(sim))
+    bars = [each.split("prep ")[1].split(" on ")[0] for each in texts(model, 116)[:2]]
+    assert [len(each) >= 10 for each in bars] == [True, True]
+    assert "/60,000 ◉9,940 " in texts(model, 116)[0]
+    assert "/60,000 " in texts(model, 76)[0]
+    assert "…" not in texts(model, 76)[0]
+
+
+def sweep(count):
+    """A factory of tasks of a minute."""
+    return {
+        "type": "parametricSweep",
+        "parameterSets": [{"start": 1, "end": count}],
+        "repeatTask": a_line(60, command="price {0}"),
+    }

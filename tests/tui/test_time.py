@@ -265,7 +265,7 @@ def test_an_end_that_is_simulated_soon_is_not_estimated_first():
     assert "end 08:" not in plain(scrubber(session, 140))
     session.awaits_end = False
     session.update()
-    assert "estimated end 08:" in plain(scrubber(session, 140))
+    assert "estimated end of align 08:" in plain(scrubber(session, 140))
 
 
 def test_a_moment_beyond_the_end_leads_to_the_end():

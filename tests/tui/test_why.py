@@ -205,3 +205,13 @@ def test_what_is_expected_from_the_timeline_is_not_beside_nothing_by_itself():
     assert contains(lines, "Expected: it starts on n0")
     assert not contains(lines, "nothing by itself")
     assert contains(list(map(plain, why_lines(session, answers, 100))), "nothing by itself")
+
+
+def test_a_moment_that_the_run_does_not_reach_is_said_to_lie_after_its_end():
+    sim = Simulation(load_scenario("spot-evictions"))
+    sim.run_until(sim.end_ms)
+    session = Session(sim)
+    session.update()
+    lines = [plain(each) for each in why_lines(session, answers_to(session, "pool", "render", "pools"), 200)]
+    assert "Next: Batch tries to allocate Spot nodes at 08:10:05, after the end of the run [SPOT-5]" in lines
+    assert any("at 08:10:05, after the end of the run [SPOT-3]" in each for each in lines)

@@ -87,11 +87,11 @@ def _releases_owed(world: World, nodes: list[int]) -> list[str]:
 
 def pool_concerns(simulation: Simulation) -> list[Concern]:
     """Return the pools that have fewer nodes than they should, and those whose formula fails."""
+    return [concern for pool in simulation.world.pools.present() for concern in _of_pool(simulation, pool)]
+
+
+def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
     world = simulation.world
-    return [concern for pool in world.pools.present() for concern in _of_pool(world, pool)]
-
-
-def _of_pool(world: World, pool: Pool) -> Iterator[Concern]:
     kept = _nodes_kept(world, pool) if pool.resize_errors else 0
     if kept:
         text = f"pool {pool.id} keeps {some(kept, 'node')} more than its target"
@@ -107,7 +107,7 @@ def _of_pool(world: World, pool: Pool) -> Iterator[Concern]:
         effect = f"{run.error.reason}; the pool keeps its size"
         yield _concern(pool, f"formula failed: {run.error.code}", run.when_ms, effect, "change its formula")
     if pool.target_spot:
-        yield from _spot(world, pool)
+        yield from _spot(simulation, pool)
 
 
 def _nodes_kept(world: World, pool: Pool) -> int:
@@ -126,9 +126,9 @@ def _remedy(code: str) -> str:
     return "raise the quota, or resize it to fewer nodes" if "Quota" in code else "resize it again"
 
 
-def _spot(world: World, pool: Pool) -> Iterator[Concern]:
+def _spot(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
     """Yield the Spot nodes that were taken back, or that could not be had at the first attempt (SPOT-3, SPOT-5)."""
-    since_ms, table = pool.short_since_ms, world.nodes
+    world, since_ms, table = simulation.world, pool.short_since_ms, simulation.world.nodes
     preempted = [pool.nodes[at] for at in places(bytes(values(table.state, pool.nodes)), NodeState.PREEMPTED)]
     missing = 0 if since_ms is None else missing_nodes(world, pool)
     has_failed = since_ms is not None and missing > 0 and world.now_ms - since_ms > SPOT_REFILL_INTERVAL_MS
@@ -138,7 +138,9 @@ def _spot(world: World, pool: Pool) -> Iterator[Concern]:
     else:
         effect, again = "tasks there went back to the queue (SPOT-3)", "tries to replace them"
     if pool.refill_at_ms is not None:
-        effect += f"; Batch {again} at {moment(world, pool.refill_at_ms)} (SPOT-5)"
+        is_in_run = not simulation.finished and pool.refill_at_ms <= simulation.end_ms
+        when = f"Batch {again} at {moment(world, pool.refill_at_ms)}"
+        effect += f"; {when if is_in_run else f'the run ends before Batch {again}'} (SPOT-5)"
     remedy = "resize the pool with dedicated nodes" if has_failed else ""
     if preempted:
         moments = sorted(map(table.since.__getitem__, preempted))

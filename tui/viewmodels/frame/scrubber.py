@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.views.pages.job_schedules import schedule_ids
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import Line, Role, Span, merged
+from tui.viewmodels.text.styled import Line, Role, Span, merged, squeeze
 
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _WIDE = 100  # cells
 _LEAST_CELLS = 8
+_JOB_CELLS = 20  # of the id of the job whose end is estimated
 _FIRST_SPAN_MS = 600_000
 _BEYOND = 50  # a fiftieth of the run is shown beyond its end
 
@@ -23,7 +25,7 @@ class _Scale(NamedTuple):
     last: str
     cells: int
     span_ms: int
-    planned_ms: int | None  # the end of the run if it is known, else the last estimated end
+    planned_ms: int | None  # the end of the run if it is known, else the estimated end of the job in focus
 
     def cell(self, when_ms: int) -> int:
         """Return the cell of a moment."""
@@ -38,11 +40,18 @@ def _scale(session: Session, cells: int) -> _Scale:
     first, last = f" {fmt.clock(start, 0)} ", f" {fmt.clock(start, span_ms)} "
     if planned_ms is not None and cells >= _WIDE:
         is_recorded = known_ms is not None and session.newest_ms >= known_ms
-        how = "" if is_recorded else "estimated " if known_ms is None else "simulated "
-        last = f" {how}end {fmt.clock(start, planned_ms)} " + (last if known_ms is None else "")
+        how = "estimated " if known_ms is None else "" if is_recorded else "simulated "
+        whose = _whose(session) if known_ms is None else ""
+        last = f" {how}end{whose} {fmt.clock(start, planned_ms)} " + (last if known_ms is None else "")
     elif known_ms is not None:
         last = f" {fmt.clock(start, known_ms)} "
     return _Scale(first, last, cells - len(first) - len(last), span_ms, planned_ms)
+
+
+def _whose(session: Session) -> str:
+    """Return the job in focus, to which an estimate belongs, where its end need not be that of the run."""
+    is_alone = not session.has_several_jobs and not schedule_ids(session.simulation)
+    return "" if is_alone else session.text(f" of {squeeze(session.job_id, _JOB_CELLS)}")
 
 
 def _span_ms(session: Session, planned_ms: int | None) -> int:

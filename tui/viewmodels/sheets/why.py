@@ -81,10 +81,14 @@ def why_lines(
     return lines
 
 
-def _when(session: Session, when_ms: int) -> str:
-    """Return a moment, and how far it lies in the future."""
+def _when(session: Session, when_ms: int, *, is_brief: bool = False) -> str:
+    """Return a moment, and how far it lies in the future, or that the run does not reach it."""
+    end_ms = session.last_known_ms
+    if end_ms is not None and when_ms > end_ms:
+        return f"{session.clock(when_ms)}, after the end of the run"
     wait_ms = when_ms - session.now_ms
-    return f"{session.clock(when_ms)} (in {fmt.span(wait_ms)})" if wait_ms > 0 else session.clock(when_ms)
+    is_told = wait_ms > 0 and not is_brief
+    return f"{session.clock(when_ms)} (in {fmt.span(wait_ms)})" if is_told else session.clock(when_ms)
 
 
 def _checks(session: Session, checks: Sequence[Check], cells: int) -> list[Line]:
@@ -106,7 +110,7 @@ def _candidate(session: Session, reason: Reason, most: int, cells: int) -> list[
     """Return a reason with the number of items as a number and bar, and the first of them to change."""
     soonest = ""
     if reason.soonest_ms is not None:
-        soonest = f"; soonest {reason.soonest_on} at {session.clock(reason.soonest_ms)}"
+        soonest = f"; soonest {reason.soonest_on} at {_when(session, reason.soonest_ms, is_brief=True)}"
     bar_cells = _BAR_CELLS if cells >= _BARS_FROM else 0
     size = max(1, reason.size * (bar_cells - 1) // most) if bar_cells else 0
     lead = " " * (_COUNT_CELLS + bar_cells)

@@ -22,6 +22,8 @@ _WIDE, _SMALL = 96, 70  # cells; narrower strips have two bars at most, and then
 _NAME_CELLS = (8, 30)
 _END_CELLS = (14, 13, 8)  # at least, in a wide strip, in a narrower and in a small one
 _LEAST_BAR = 3
+_FAIR_BAR = 10  # cells of a bar of nodes where tasks have enough room
+_LEAST_TASK_BAR = 4
 _RUNNING_TASK = TASK_GLYPHS[2]
 _COMPLETED = 3  # lines for completed jobs below the live ones
 
@@ -111,7 +113,7 @@ class JobStripModel:
         name = Span(fit(squeeze(self.session.text(job.job_id), name_cells), name_cells), role, is_underlined=is_focus)
         head = line(glyphs.span(glyph), " ", name, "  ")
         room = cells - width(head) - width(tail)
-        return (*head, *self._phases(job, room, cells), *tail)
+        return (*head, *self._phases(job, shown, room, cells), *tail)
 
     def _problems(self, job: JobProgress) -> Span:
         """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
@@ -120,10 +122,11 @@ class JobStripModel:
         has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
         return Span(f"!{count:,}" if count else "", Role.FAILED if has_failed else Role.WARNING)
 
-    def _phases(self, job: JobProgress, cells: int, of: int) -> Line:
+    def _phases(self, job: JobProgress, shown: list[JobProgress], cells: int, of: int) -> Line:
         """Return the bars of the phases that the job has in ``cells``, in a strip ``of`` so many.
 
         Release is shown once it begins, in a narrow strip in place of preparation. Tasks get what the others leave.
+        The bars of preparation stand below each other, so all jobs that are ``shown`` decide their room.
         """
         glyphs, is_wide = self.session.glyphs, of >= _WIDE
         labels = ("prep ", "tasks ", "release ") if of >= _SMALL else ("P ", "T ", "R ")
@@ -131,9 +134,12 @@ class JobStripModel:
         preparation: Line = ()
         release: Line = ()
         if job.preparation is not None and (is_wide or not has_release):
-            preparation = _of_nodes(labels[0], job.preparation, glyphs, cells // 4, Role.PREPARING)
+            every = [row.preparation for row in shown if row.preparation is not None]
+            wanted = max(_fair_cells(labels[0], each, cells, share=0.3 if has_release else 0.4) for each in every)
+            preparation = _of_nodes(labels[0], job.preparation, glyphs, wanted, Role.PREPARING)
         if job.release is not None and has_release:
-            release = _of_nodes(labels[2], job.release, glyphs, cells // 4, Role.RELEASING)
+            wanted = _fair_cells(labels[2], job.release, cells, share=0.3)
+            release = _of_nodes(labels[2], job.release, glyphs, wanted, Role.RELEASING)
         room = cells - width(preparation) - width(release)
         tasks = _of_tasks(labels[1], job.tasks, glyphs, room, is_live=job.is_live)
         return (*preparation, *tasks, *release)
@@ -155,14 +161,24 @@ def _end_words(end: JobEnd) -> str:
     return "tasks end " if end.is_simulated else f"tasks {END_WORDS[0]}"
 
 
+def _fair_cells(label: str, counts: NodeCounts, cells: int, *, share: float) -> int:
+    """Return a quarter of ``cells``, or up to a larger ``share`` if large counts leave the bar of nodes little room."""
+    wanted = len(label) + _FAIR_BAR + len(_ran_words(counts)) + 2
+    return max(cells // 4, min(wanted, round(cells * share)))
+
+
+def _ran_words(counts: NodeCounts) -> str:
+    """Return the number of nodes on which it has run, and of all while it may still run on others."""
+    ran = counts.done + counts.failed
+    return f" on {ran:,}" + (f"/{counts.total:,}" if counts.total > ran else "")
+
+
 def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role) -> Line:
     """Return a bar of nodes with its label, those on which it has run, and failed ones.
 
-    The total is said as long as there are nodes on which it may still run. The line takes ``cells``, or more if those
-    are few.
+    The line takes ``cells``, or more if those are few.
     """
-    ran = counts.done + counts.failed
-    said = f" on {ran:,}" + (f"/{counts.total:,}" if counts.total > ran else "")
+    said = _ran_words(counts)
     failed = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
     bar_cells = max(_LEAST_BAR, cells - len(label) - len(said + failed) - 2)
     rest = counts.total - counts.done - counts.running - counts.failed
@@ -178,14 +194,17 @@ def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role
 
 
 def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int, *, is_live: bool) -> Line:
-    """Return the bar of tasks with its label, ``done/total``, running and failed ones, in exactly ``cells``."""
-    done = counts.succeeded + counts.failed
+    """Return the bar of tasks with its label, ``done/total``, running and failed ones, in exactly ``cells``.
+
+    Where there is no room for all of them, those that run are left out.
+    """
+    done, most = counts.succeeded + counts.failed, cells - len(label) - _LEAST_TASK_BAR - 1
     said: Line = (Span(f" {done:,}/{counts.total:,}" if counts.total else " none yet" if is_live else " none"),)
-    if counts.running:
-        said = (*said, Span(f" {glyphs.of(_RUNNING_TASK)}{counts.running:,}", _RUNNING_TASK.role))
-    if counts.failed:
-        said = (*said, Span(f" {glyphs.bad}{counts.failed:,}", Role.FAILED))
-    bar_cells = max(4, cells - len(label) - max(width(said), min(18, cells // 3)) - 2)
+    running = (Span(f" {glyphs.of(_RUNNING_TASK)}{counts.running:,}", _RUNNING_TASK.role),) if counts.running else ()
+    failed = (Span(f" {glyphs.bad}{counts.failed:,}", Role.FAILED),) if counts.failed else ()
+    said = (*said, *running, *failed) if width((*said, *running, *failed)) <= most else (*said, *failed)
+    room = cells - len(label) - 2
+    bar_cells = max(min(_LEAST_TASK_BAR, room - width(said)), room - max(width(said), min(18, cells // 3)))
     drawn = phase_rail.task_meter(counts, glyphs, bar_cells)
     return _filled((Span(label, Role.DIM), *drawn, *said), cells)
 
