@@ -38,6 +38,9 @@ CLIENTS = {
 }
 
 
+_INSTALLER = "uv==0.13.9"  # pip needs minutes for the hundreds of packages of some clients
+
+
 def place_of(name: str) -> Path:
     """Return the directory of a client."""
     return ROOT / name
@@ -67,18 +70,28 @@ def install(name: str) -> None:
         command = [shutil.which(client.needs) or client.needs, "install", "--prefix", str(place)]
         _run(*command, "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", *client.packages)
     else:
-        venv.create(place / "venv", with_pip=True)
-        _run(str(program(name, "python")), "-m", "pip", "install", "--quiet", "--no-compile", *client.packages)
+        venv.create(place / "venv")
+        python = ("--python", str(program(name, "python")))
+        _run(_installer(), "pip", "install", "--quiet", "--no-cache", *python, *client.packages)
     if client.source:
         _unpack_tests(name, client.source)
     (place / "installed").touch()
+
+
+def _installer() -> str:
+    """Return the program that installs packages, which is installed first if need be."""
+    uv = program("uv", "uv")
+    if not uv.exists():
+        venv.create(place_of("uv") / "venv", with_pip=True)
+        _run(str(program("uv", "python")), "-m", "pip", "install", "--quiet", _INSTALLER)
+    return str(uv)
 
 
 def _unpack_tests(name: str, source: str) -> None:
     """Download a source distribution and take from it the tests, without the set-up of their own test framework."""
     with tempfile.TemporaryDirectory() as directory:
         options = ("--quiet", "--no-deps", "--no-binary", ":all:", "--dest", directory)
-        _run(str(program(name, "python")), "-m", "pip", "download", *options, source)
+        _run(str(program("uv", "python")), "-m", "pip", "download", *options, source)
         (archive,) = Path(directory).glob("*.tar.gz")
         with tarfile.open(archive) as files:
             files.extractall(directory, filter="data")
@@ -88,7 +101,8 @@ def _unpack_tests(name: str, source: str) -> None:
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, check=True)
+    index = os.environ.get("PIP_INDEX_URL")
+    subprocess.run(command, check=True, env=os.environ | ({"UV_DEFAULT_INDEX": index} if index else {}))
 
 
 def main(names: list[str]) -> int:
