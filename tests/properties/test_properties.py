@@ -11,8 +11,8 @@ from tests.properties.properties import PROPERTIES
 from tests.properties.runs import as_yaml, from_document
 from tests.properties.search import search
 
-RUNS = 20
-AT_ONCE = 5
+RUNS = 12
+AT_ONCE = 4
 KEPT = sorted((Path(__file__).parent / "once_broken").glob("*.yaml"))
 
 

@@ -30,12 +30,11 @@ def test_the_bindings_of_all_dialogs_are_known_before_any_is_opened():
     """What the settings list and a settings file may name does not depend on what was imported so far."""
     count = "import tui.app.dashboard; from tui.settings.keymap import contexts; print(len(contexts()))"
     modules = [each.name for each in pkgutil.walk_packages(tui.__path__, "tui.") if not each.name.endswith("__main__")]
-    imports = f"import importlib; [importlib.import_module(each) for each in {modules}]; "
-    first, all_of_them = (
-        subprocess.run([sys.executable, "-c", text], capture_output=True, check=True, text=True).stdout
-        for text in (count, imports + count)
-    )
-    assert first == all_of_them
+    imports = f"import importlib; [importlib.import_module(each) for each in {modules}]"
+    text = "; ".join((count, imports, count))
+    said = subprocess.run([sys.executable, "-c", text], capture_output=True, check=True, text=True).stdout
+    first, all_of_them = said.splitlines()
+    assert int(first) == int(all_of_them) > 40
 
 
 def test_every_binding_has_an_id_of_its_own_and_says_what_it_does():
