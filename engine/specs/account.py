@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from engine.base.shortening import first_of, quoted, shortened
 from engine.base.terms import WireOption
-from engine.specs.base import Bool, Identified, Int, Secret, Size, Spec, Text
+from engine.specs.base import Bool, Identified, Int, Occasional, Secret, Size, Spec, Text
 from engine.specs.common import ApplicationPackageReference
 
 _STORAGE_ACCOUNT = re.compile("[a-z0-9]{3,24}")
@@ -96,7 +96,7 @@ class Package(NamedTuple):
         return sizes.get(self.version, self.application.size or 0)
 
 
-class Certificate(Spec):
+class Certificate(Occasional):
     """A certificate of the account (CERT-1)."""
 
     SERVICE_NAMES: ClassVar[tuple[str, ...]] = (

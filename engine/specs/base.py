@@ -10,6 +10,7 @@ from its text, a seventh of the time that the import of the bodies takes.
 """
 
 import re
+from contextvars import ContextVar
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, ClassVar, Self, get_args
 
@@ -280,10 +281,41 @@ class Spec(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True, context=_MASKS_SECRETS)
 
 
+# The occasional body whose validation pydantic builds at this moment.
+_IN_BUILD: ContextVar[type[BaseModel] | None] = ContextVar("_IN_BUILD", default=None)
+
+
 class Occasional(Spec):
-    """Base of bodies that few runs need: pydantic builds their validation when the first one is made."""
+    """Base of bodies that few runs need: pydantic builds their validation when the first one is made.
+
+    The validation of a body with an occasional part contains a call of the part's class only. It costs a microsecond
+    for each such part, so the parts of tasks that come by the thousand are not occasional.
+    """
 
     model_config = ConfigDict(defer_build=True)
+
+    @classmethod
+    def model_rebuild(cls, **arguments: Any) -> bool | None:  # noqa: ANN401 - those of pydantic
+        """Build the validation of this body, without that of its occasional parts."""
+        outer = _IN_BUILD.set(cls)
+        try:
+            return super().model_rebuild(**arguments)
+        finally:
+            _IN_BUILD.reset(outer)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
+        if cls is _IN_BUILD.get():
+            return handler(source)
+        # pydantic's own reference to the class, under which a JSON schema defines it once
+        reference = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
+        return core_schema.no_info_plain_validator_function(cls.from_wire, ref=reference)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        if schema["type"] != "function-plain":
+            return handler(schema)
+        return handler(core_schema.chain_schema([cls.__pydantic_core_schema__]))  # as a step, else it defines nothing
 
 
 class Identified(Spec):

@@ -6,7 +6,7 @@ from pydantic import AliasChoices, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
 from engine.base.terms import WireOption
-from engine.specs.base import AnyCase, Bool, Secret, Spec, Text
+from engine.specs.base import AnyCase, Bool, Occasional, Secret, Spec, Text
 from engine.specs.simulate import OptionalSimulate
 
 # Options that have no effect on a simulation (CONT-1, CERT-1).
@@ -66,20 +66,20 @@ class OutputFileUploadHeader(NameValue):
     """An HTTP header of an upload."""
 
 
-class MetadataItem(Spec):
+class MetadataItem(Occasional):
     """A metadata item (GEN-9)."""
 
     name: Text
     value: Text
 
 
-class IdentityReference(Spec):
+class IdentityReference(Occasional):
     """A user-assigned managed identity."""
 
     resource_id: Text | None = None
 
 
-class ResourceFile(Spec):
+class ResourceFile(Occasional):
     """A file to download into the working directory before the command starts (TASK-6)."""
 
     auto_storage_container_name: Text | None = None
@@ -91,7 +91,7 @@ class ResourceFile(Spec):
     identity_reference: IdentityReference | None = None
 
 
-class OutputFileBlobContainerDestination(Spec):
+class OutputFileBlobContainerDestination(Occasional):
     """The container that receives output files."""
 
     container_url: Text
@@ -100,7 +100,7 @@ class OutputFileBlobContainerDestination(Spec):
     upload_headers: tuple[OutputFileUploadHeader, ...] = ()
 
 
-class OutputFileDestination(Spec):
+class OutputFileDestination(Occasional):
     """The destination of output files."""
 
     container: OutputFileBlobContainerDestination
@@ -112,7 +112,7 @@ class OutputFileUploadOptions(Spec):
     upload_condition: OutputFileUploadCondition = OutputFileUploadCondition.TASK_COMPLETION
 
 
-class OutputFile(Spec):
+class OutputFile(Occasional):
     """A file to upload from the node after the command has ended (TASK-8)."""
 
     file_pattern: Text
@@ -134,7 +134,7 @@ class UserIdentity(Spec):
     auto_user: AutoUser | None = None
 
 
-class ContainerRegistry(Spec):
+class ContainerRegistry(Occasional):
     """A registry of container images."""
 
     registry_server: Text | None = None
@@ -143,14 +143,14 @@ class ContainerRegistry(Spec):
     identity_reference: IdentityReference | None = None
 
 
-class ContainerHostBatchBindMount(Spec):
+class ContainerHostBatchBindMount(Occasional):
     """A directory of the node inside a container."""
 
     source: ContainerHostDataPath | None = None
     is_read_only: Bool = False
 
 
-class ContainerSettings(Spec):
+class ContainerSettings(Occasional):
     """The container in which a command runs (CONT-1)."""
 
     image_name: Text
@@ -160,14 +160,14 @@ class ContainerSettings(Spec):
     container_host_batch_bind_mounts: tuple[ContainerHostBatchBindMount, ...] = ()
 
 
-class ApplicationPackageReference(Spec):
+class ApplicationPackageReference(Occasional):
     """An application to install, by default in its default version (APP-2, APP-3)."""
 
     application_id: Text
     version: Text | None = None
 
 
-class CertificateReference(Spec):
+class CertificateReference(Occasional):
     """A certificate of the account to install on the nodes (CERT-1)."""
 
     thumbprint: Text
@@ -177,7 +177,7 @@ class CertificateReference(Spec):
     visibility: tuple[CertificateVisibility, ...] = tuple(CertificateVisibility)
 
 
-class AuthenticationTokenSettings(Spec):
+class AuthenticationTokenSettings(Occasional):
     """The permissions of a task's authentication token; the only one is ``job`` (TASK-2)."""
 
     access: tuple[Text, ...] = ()

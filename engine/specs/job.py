@@ -31,7 +31,7 @@ class PreparationConstraints(TaskConstraints):
     max_task_retry_count: Int = 0
 
 
-class JobPreparationTask(CommandLine):
+class JobPreparationTask(CommandLine, Occasional):
     """The task that runs on a node before the job's first task there (PREP-2)."""
 
     id: Text = "jobpreparation"
@@ -40,7 +40,7 @@ class JobPreparationTask(CommandLine):
     rerun_on_node_reboot_after_success: Bool = True
 
 
-class JobReleaseTask(CommandLine):
+class JobReleaseTask(CommandLine, Occasional):
     """The task that runs on each node that ran a task of the job, when the job ends; times are ms (REL-1)."""
 
     id: Text = "jobrelease"
@@ -48,7 +48,7 @@ class JobReleaseTask(CommandLine):
     retention_time: Duration = RETENTION_MS
 
 
-class JobManagerTask(CommandLine, Identified):
+class JobManagerTask(CommandLine, Identified, Occasional):
     """The task that the service adds together with the job, ahead of all others (JM-1)."""
 
     display_name: Text | None = None
@@ -62,7 +62,7 @@ class JobManagerTask(CommandLine, Identified):
     authentication_token_settings: AuthenticationTokenSettings | None = None
 
 
-class AutoPoolSpecification(Spec):
+class AutoPoolSpecification(Occasional):
     """A pool that lives as long as its job or job schedule (AUTO-1)."""
 
     auto_pool_id_prefix: Text | None = None

@@ -5,7 +5,17 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Field
 
 from engine.base.terms import WireOption
-from engine.specs.base import LEFT_OUT_OF_ANSWERS, NO_EFFECT, AnyCase, Bool, Int, OptionalDuration, Secret, Spec, Text
+from engine.specs.base import (
+    LEFT_OUT_OF_ANSWERS,
+    NO_EFFECT,
+    AnyCase,
+    Bool,
+    Int,
+    Occasional,
+    OptionalDuration,
+    Secret,
+    Text,
+)
 from engine.specs.common import ContainerRegistry, IdentityReference
 
 # Options of a machine that have no effect on a simulation (POOL-4, POOL-23).
@@ -27,7 +37,7 @@ class NodePlacementPolicy(WireOption):
     ZONAL = "zonal"
 
 
-class ImageReference(Spec):
+class ImageReference(Occasional):
     """A marketplace image, or an image by one of three kinds of ids."""
 
     publisher: Text | None = None
@@ -40,25 +50,25 @@ class ImageReference(Spec):
     exact_version: Text | None = None
 
 
-class WindowsConfiguration(Spec):
+class WindowsConfiguration(Occasional):
     """Windows settings (POOL-24)."""
 
     enable_automatic_updates: Bool = True
 
 
-class DiskEncryptionSet(Spec):
+class DiskEncryptionSet(Occasional):
     """A key for disk encryption."""
 
     id: Text | None = None
 
 
-class DiskSecurityProfile(Spec):
+class DiskSecurityProfile(Occasional):
     """The encryption of a managed disk."""
 
     security_encryption_type: SecurityEncryptionType | None = None
 
 
-class ManagedDisk(Spec):
+class ManagedDisk(Occasional):
     """The storage of a disk."""
 
     disk_encryption_set: DiskEncryptionSet | None = None
@@ -66,7 +76,7 @@ class ManagedDisk(Spec):
     security_profile: DiskSecurityProfile | None = None
 
 
-class DataDisk(Spec):
+class DataDisk(Occasional):
     """An empty disk on each node."""
 
     lun: Int
@@ -76,7 +86,7 @@ class DataDisk(Spec):
     storage_account_type: StorageAccountType | None = None
 
 
-class ContainerConfiguration(Spec):
+class ContainerConfiguration(Occasional):
     """The configuration that makes a container pool (CONT-1)."""
 
     type: ContainerType = "dockerCompatible"
@@ -84,7 +94,7 @@ class ContainerConfiguration(Spec):
     container_registries: tuple[ContainerRegistry, ...] = ()
 
 
-class DiskCustomerManagedKey(Spec):
+class DiskCustomerManagedKey(Occasional):
     """A customer-managed key for disks."""
 
     identity_reference: IdentityReference | None = None
@@ -92,20 +102,20 @@ class DiskCustomerManagedKey(Spec):
     rotation_to_latest_key_version_enabled: Bool = False
 
 
-class DiskEncryptionConfiguration(Spec):
+class DiskEncryptionConfiguration(Occasional):
     """The disks to encrypt, and the key."""
 
     customer_managed_key: DiskCustomerManagedKey | None = None
     targets: tuple[DiskEncryptionTarget, ...] = ()
 
 
-class NodePlacementConfiguration(Spec):
+class NodePlacementConfiguration(Occasional):
     """The placement of nodes in zones."""
 
     policy: NodePlacementPolicy = NodePlacementPolicy.REGIONAL
 
 
-class VMExtension(Spec):
+class VMExtension(Occasional):
     """An extension of the virtual machine."""
 
     name: Text
@@ -119,13 +129,13 @@ class VMExtension(Spec):
     provision_after_extensions: tuple[Text, ...] = ()
 
 
-class DiffDiskSettings(Spec):
+class DiffDiskSettings(Occasional):
     """The ephemeral OS disk on the cache disk."""
 
     placement: DiffDiskPlacement | None = None
 
 
-class OSDisk(Spec):
+class OSDisk(Occasional):
     """The OS disk."""
 
     ephemeral_os_disk_settings: DiffDiskSettings | None = None
@@ -135,14 +145,14 @@ class OSDisk(Spec):
     write_accelerator_enabled: Bool | None = None
 
 
-class HostEndpointSettings(Spec):
+class HostEndpointSettings(Occasional):
     """Access to one endpoint of the host."""
 
     in_vm_access_control_profile_reference_id: Text | None = None
     mode: HostEndpointMode | None = None
 
 
-class ProxyAgentSettings(Spec):
+class ProxyAgentSettings(Occasional):
     """Access to the endpoints of the host."""
 
     enabled: Bool = False
@@ -150,14 +160,14 @@ class ProxyAgentSettings(Spec):
     wire_server: HostEndpointSettings | None = None
 
 
-class UefiSettings(Spec):
+class UefiSettings(Occasional):
     """The boot settings."""
 
     secure_boot_enabled: Bool | None = None
     v_tpm_enabled: Bool | None = None
 
 
-class SecurityProfile(Spec):
+class SecurityProfile(Occasional):
     """The security settings of the virtual machine."""
 
     encryption_at_host: Bool | None = None
@@ -166,13 +176,13 @@ class SecurityProfile(Spec):
     uefi_settings: UefiSettings | None = None
 
 
-class ServiceArtifactReference(Spec):
+class ServiceArtifactReference(Occasional):
     """A set of image versions."""
 
     id: Text
 
 
-class VirtualMachineConfiguration(Spec):
+class VirtualMachineConfiguration(Occasional):
     """The image of the nodes and its configuration (POOL-4)."""
 
     image_reference: ImageReference
@@ -189,14 +199,14 @@ class VirtualMachineConfiguration(Spec):
     service_artifact_reference: Annotated[ServiceArtifactReference | None, NO_EFFECT] = None
 
 
-class CloudServiceConfiguration(Spec):
+class CloudServiceConfiguration(Occasional):
     """The configuration of classic Windows nodes (POOL-5)."""
 
     os_family: Text
     os_version: Text = Field(default="*", validation_alias=AliasChoices("osVersion", "targetOSVersion"))
 
 
-class AzureBlobFileSystemConfiguration(Spec):
+class AzureBlobFileSystemConfiguration(Occasional):
     """A blob container, mounted with blobfuse."""
 
     account_name: Text
@@ -213,7 +223,7 @@ class AzureBlobFileSystemConfiguration(Spec):
         return f"https://{self.account_name}.blob.core.windows.net/{self.container_name}"
 
 
-class NfsMountConfiguration(Spec):
+class NfsMountConfiguration(Occasional):
     """An NFS share."""
 
     source: Text
@@ -221,7 +231,7 @@ class NfsMountConfiguration(Spec):
     mount_options: Text | None = None
 
 
-class CifsMountConfiguration(Spec):
+class CifsMountConfiguration(Occasional):
     """A CIFS share."""
 
     username: Text
@@ -231,7 +241,7 @@ class CifsMountConfiguration(Spec):
     mount_options: Text | None = None
 
 
-class AzureFileShareConfiguration(Spec):
+class AzureFileShareConfiguration(Occasional):
     """An Azure Files share."""
 
     account_name: Text
@@ -246,7 +256,7 @@ FileSystem = (
 )
 
 
-class MountConfiguration(Spec):
+class MountConfiguration(Occasional):
     """A file system to mount on every node, of one of four kinds (FILE-13)."""
 
     azure_blob_file_system_configuration: AzureBlobFileSystemConfiguration | None = None
@@ -261,7 +271,7 @@ class MountConfiguration(Spec):
         return blob or share or self.nfs_mount_configuration or self.cifs_mount_configuration
 
 
-class AutomaticOSUpgradePolicy(Spec):
+class AutomaticOSUpgradePolicy(Occasional):
     """The policy of automatic OS upgrades (POOL-23)."""
 
     disable_automatic_rollback: Bool | None = None
@@ -270,7 +280,7 @@ class AutomaticOSUpgradePolicy(Spec):
     os_rolling_upgrade_deferral: Bool | None = None
 
 
-class RollingUpgradePolicy(Spec):
+class RollingUpgradePolicy(Occasional):
     """The policy of rolling OS upgrades (POOL-23)."""
 
     enable_cross_zone_upgrade: Bool | None = None
@@ -282,7 +292,7 @@ class RollingUpgradePolicy(Spec):
     rollback_failed_instances_on_policy_breach: Bool | None = None
 
 
-class UpgradePolicy(Spec):
+class UpgradePolicy(Occasional):
     """The policy of OS upgrades (POOL-23)."""
 
     mode: UpgradeMode

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from engine.base.terms import WireOption
-from engine.specs.base import NO_EFFECT, AnyCase, Bool, Int, Spec, Text
+from engine.specs.base import NO_EFFECT, AnyCase, Bool, Int, Occasional, Text
 
 # Options of a network that have no effect on a simulation (NET-1).
 DynamicVNetAssignmentScope = Annotated[Literal["none", "job"], AnyCase]
@@ -20,7 +20,7 @@ class IpAddressProvisioning(WireOption):
     NO_PUBLIC_IP_ADDRESSES = "nopublicipaddresses"
 
 
-class NetworkSecurityGroupRule(Spec):
+class NetworkSecurityGroupRule(Occasional):
     """A rule for access to an inbound endpoint."""
 
     priority: Int
@@ -29,7 +29,7 @@ class NetworkSecurityGroupRule(Spec):
     source_port_ranges: tuple[Text, ...] = ()
 
 
-class InboundNatPool(Spec):
+class InboundNatPool(Occasional):
     """A port of every node behind a range of public ports."""
 
     name: Text
@@ -40,20 +40,20 @@ class InboundNatPool(Spec):
     network_security_group_rules: Annotated[tuple[NetworkSecurityGroupRule, ...], NO_EFFECT] = ()
 
 
-class PoolEndpointConfiguration(Spec):
+class PoolEndpointConfiguration(Occasional):
     """The inbound endpoints of the nodes."""
 
     inbound_nat_pools: tuple[InboundNatPool, ...]
 
 
-class IpTag(Spec):
+class IpTag(Occasional):
     """A tag of public IP addresses."""
 
     ip_tag_type: Text | None = None
     tag: Text | None = None
 
 
-class PublicIpAddressConfiguration(Spec):
+class PublicIpAddressConfiguration(Occasional):
     """The public IP addresses of the nodes."""
 
     provision: IpAddressProvisioning = IpAddressProvisioning.BATCH_MANAGED
@@ -62,7 +62,7 @@ class PublicIpAddressConfiguration(Spec):
     ip_tags: Annotated[tuple[IpTag, ...], NO_EFFECT] = ()
 
 
-class NetworkConfiguration(Spec):
+class NetworkConfiguration(Occasional):
     """The network of a pool (NET-1)."""
 
     subnet_id: Text | None = None
@@ -72,7 +72,7 @@ class NetworkConfiguration(Spec):
     enable_accelerated_networking: Annotated[Bool, NO_EFFECT] = False
 
 
-class JobNetworkConfiguration(Spec):
+class JobNetworkConfiguration(Occasional):
     """The network that a job's nodes join while it runs (JOB-2)."""
 
     subnet_id: Text

@@ -47,7 +47,7 @@ class NodeCommunicationMode(WireOption):
     SIMPLIFIED = "simplified"
 
 
-class StartTask(CommandLine):
+class StartTask(CommandLine, Occasional):
     """The task that runs on every node each time it starts; retries count as in RETRY-3 (START-1)."""
 
     max_task_retry_count: Int = 0
@@ -62,7 +62,7 @@ class TaskSchedulingPolicy(Spec):
     job_default_order: JobDefaultOrder = JobDefaultOrder.NONE
 
 
-class LinuxUserConfiguration(Spec):
+class LinuxUserConfiguration(Occasional):
     """The Linux settings of a user (USER-2)."""
 
     uid: Int | None = None
@@ -70,13 +70,13 @@ class LinuxUserConfiguration(Spec):
     ssh_private_key: Secret | None = None
 
 
-class WindowsUserConfiguration(Spec):
+class WindowsUserConfiguration(Occasional):
     """The Windows settings of a user (USER-2)."""
 
     login_mode: LoginMode = "batch"
 
 
-class UserAccount(Spec):
+class UserAccount(Occasional):
     """A user on every node of the pool (USER-2)."""
 
     name: Text
@@ -86,7 +86,7 @@ class UserAccount(Spec):
     windows_user_configuration: WindowsUserConfiguration | None = None
 
 
-class UserAssignedIdentity(Spec):
+class UserAssignedIdentity(Occasional):
     """A managed identity of the nodes."""
 
     resource_id: Text
@@ -94,7 +94,7 @@ class UserAssignedIdentity(Spec):
     principal_id: Text | None = None
 
 
-class PoolIdentity(Spec):
+class PoolIdentity(Occasional):
     """The managed identities of the nodes, which the resource manager sets and the service answers."""
 
     type: IdentityType
@@ -104,7 +104,7 @@ class PoolIdentity(Spec):
 _TASK_SLOTS = AliasChoices("taskSlotsPerNode", "maxTasksPerNode")
 
 
-class PoolSpecification(Spec):
+class PoolSpecification(Occasional):
     """A pool without an id, as in an auto pool (AUTO-1).
 
     Durations are milliseconds. A target is None if not given. In a scenario both configurations may be None, for

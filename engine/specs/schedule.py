@@ -1,11 +1,11 @@
 """The bodies that create and change a job schedule (JS-1, JS-2)."""
 
-from engine.specs.base import Identified, Occasional, OptionalDuration, Spec, Text, UtcTime
+from engine.specs.base import Identified, Occasional, OptionalDuration, Text, UtcTime
 from engine.specs.common import MetadataItem
 from engine.specs.job import JobSpecification
 
 
-class Schedule(Spec):
+class Schedule(Occasional):
     """The times of jobs in milliseconds; None means at once, never, at any time, once (JS-2)."""
 
     do_not_run_until: UtcTime | None = None

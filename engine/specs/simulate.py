@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema
 
 from engine.base.shortening import quoted
 from engine.base.units import SECOND_MS, format_duration
-from engine.specs.base import Bool, Number, Size, Spec, Text, parse_size, wire_name
+from engine.specs.base import Bool, Number, Occasional, Size, Spec, Text, parse_size, wire_name
 from engine.specs.distributions import Distribution, Time, parse_number, parse_time
 from engine.specs.unread import ActList, Unread, Until
 
@@ -142,7 +142,7 @@ Rate = Annotated[Number, Field(ge=0, le=MOST_RATE)]
 """A number of events per node and hour (NODE-18, SPOT-10)."""
 
 
-class NodeSteps(Spec):
+class NodeSteps(Occasional):
     """The durations of steps in a node's life (TIME-2 to TIME-7). None leaves a duration to the defaults."""
 
     allocation: Distribution | None = None
@@ -171,7 +171,7 @@ class SimulatePool(NodeSteps):
         return found
 
 
-class SimulateSpot(Spec):
+class SimulateSpot(Occasional):
     """The rate at which VMs of Spot nodes are taken back (SPOT-10), and how long before it is announced (SPOT-7)."""
 
     eviction_rate: Rate = 0
@@ -181,7 +181,7 @@ class SimulateSpot(Spec):
 MOST_REQUESTS = 1_000_000  # a second
 
 
-class SimulateService(Spec):
+class SimulateService(Occasional):
     """Failures of the REST endpoint, for its clients; a run without clients does not depend on them (GEN-22).
 
     ``error_rate`` is the share of requests that fail with 500, ``throttle`` the number of requests a second beyond
@@ -206,7 +206,7 @@ def _parse_delay(value: object) -> int:
 Delay = Annotated[int, PlainValidator(_parse_delay), WithJsonSchema({"type": ["string", "number"]})]
 
 
-class SimulateAutoScale(Spec):
+class SimulateAutoScale(Occasional):
     """The delay and loss of the samples that reach autoscale formulas (AS-54)."""
 
     sample_delay: Delay = 0

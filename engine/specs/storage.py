@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema
 from engine.base.paths import WILDCARD
 from engine.base.shortening import quoted
 from engine.base.units import SECOND_MS, format_duration, format_utc, parse_duration, parse_utc
-from engine.specs.base import Bool, Size, Spec, Text
+from engine.specs.base import Bool, Occasional, Size, Spec, Text
 
 _SECONDS = re.compile(r"\+?\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 # A query in a pattern; a question mark before anything else stands for one character.
@@ -111,7 +111,7 @@ class SimulateBlob(Spec):
         return {"anyOf": [{"type": ["string", "integer"]}, definition]}
 
 
-class SimulateStorage(Spec):
+class SimulateStorage(Occasional):
     """A blob or container by URL glob: its size in bytes, its text, its blobs by name, and whether it is missing.
 
     ``until`` is the end of the access to it, when its shared access signature expires.

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from engine.base.terms import DependencyAction, JobAction
 from engine.base.units import DAY_MS
-from engine.specs.base import Duration, Identified, Int, Spec, Text
+from engine.specs.base import Duration, Identified, Int, Occasional, Spec, Text
 from engine.specs.common import (
     ApplicationPackageReference,
     AuthenticationTokenSettings,
@@ -25,21 +25,21 @@ class TaskConstraints(Spec):
     max_task_retry_count: Int | None = None
 
 
-class ExitOptions(Spec):
+class ExitOptions(Occasional):
     """The effect of an outcome on the job and on dependents; None is the default (EXIT-3)."""
 
     job_action: JobAction | None = None
     dependency_action: DependencyAction | None = None
 
 
-class ExitCodeMapping(Spec):
+class ExitCodeMapping(Occasional):
     """The effect of an exit code (EXIT-1)."""
 
     code: Int
     exit_options: ExitOptions
 
 
-class ExitCodeRangeMapping(Spec):
+class ExitCodeRangeMapping(Occasional):
     """The effect of a range of exit codes, both ends included (EXIT-1)."""
 
     start: Int
@@ -47,7 +47,7 @@ class ExitCodeRangeMapping(Spec):
     exit_options: ExitOptions
 
 
-class ExitConditions(Spec):
+class ExitConditions(Occasional):
     """The effects of a task's outcomes (EXIT-1)."""
 
     exit_codes: tuple[ExitCodeMapping, ...] = ()
@@ -57,7 +57,7 @@ class ExitConditions(Spec):
     default: ExitOptions | None = None
 
 
-class TaskIdRange(Spec):
+class TaskIdRange(Occasional):
     """A range of numeric task ids, both ends included (DEP-2)."""
 
     start: Int
@@ -71,13 +71,13 @@ class TaskDependencies(Spec):
     task_id_ranges: tuple[TaskIdRange, ...] = ()
 
 
-class AffinityInfo(Spec):
+class AffinityInfo(Occasional):
     """The node that a task prefers (SCHED-13)."""
 
     affinity_id: Text
 
 
-class MultiInstanceSettings(Spec):
+class MultiInstanceSettings(Occasional):
     """The settings of a task on several nodes; ``simulate`` applies to the coordination command (MI-1)."""
 
     number_of_instances: Int = 1
