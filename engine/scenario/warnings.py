@@ -21,7 +21,7 @@ from engine.scenario.document import DocumentPlace, Path, format_path
 from engine.scenario.names import DeclaredIds, text_at
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
-from engine.specs.catalogue import os_of
+from engine.specs.catalogue import is_listed, nearest_sizes, os_of, vm_size
 from engine.specs.command import OnJob, OnPool
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.common import CommandLine, ResourceFile
@@ -206,6 +206,8 @@ class WarningCollector:
             self._visit_image(place)
         if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
             self._asked.append(pool)
+        if issubclass(model, PoolSpecification) and (size := place.get("vmSize")) is not None:
+            self._visit_size(size)
         if issubclass(model, ResourceFile) and not self._has_storage_account:
             self._visit_resource_file(place)
 
@@ -214,12 +216,23 @@ class WarningCollector:
         if container is not None:
             container.warn("the account has no storage account for this container: name it as account.storageAccount")
 
+    def _visit_size(self, place: DocumentPlace) -> None:
+        """Warn of a size whose name is possible but not listed: the service may not have it (VM-2)."""
+        name = place.plain
+        if not isinstance(name, str) or is_listed(name) or vm_size(name) is None or _is_returned(place):
+            return
+        near = nearest_sizes(name)
+        hint = f"; the nearest of the listed sizes is {near[0]}" if near else ""
+        place.warn(
+            f"{name} is not one of the listed sizes: its cores, memory and price are derived from its name, and the"
+            f" service may not have it{hint}"
+        )
+
     def _visit_image(self, place: DocumentPlace) -> None:
         """Warn of a marketplace image that the catalogue does not know, or whose support has ended (POOL-26)."""
         publisher, offer, sku = (text_at(place.plain, name) for name in ("publisher", "offer", "sku"))
         if publisher and offer and sku:
-            exists = any(place.path[:length] in place.document.returned for length in range(len(place.path)))
-            reason = images.warning(publisher, offer, sku, self._start, exists=exists)
+            reason = images.warning(publisher, offer, sku, self._start, exists=_is_returned(place))
             if reason is not None:
                 place.warn(reason)
 
@@ -240,6 +253,11 @@ class WarningCollector:
             self._lines.append((written, text, runs))
         else:
             _check_line(written, text, os)
+
+
+def _is_returned(place: DocumentPlace) -> bool:
+    """Return whether a place belongs to a body that the service has returned, so that it knows the values."""
+    return any(place.path[:length] in place.document.returned for length in range(len(place.path)))
 
 
 def _report_without_effect(body: _Body) -> None:

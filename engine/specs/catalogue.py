@@ -200,6 +200,11 @@ def _derived(key: str, form: re.Match[str]) -> VmSize | None:
     )
 
 
+def is_listed(name: str) -> bool:
+    """Return whether a size has list prices; those of any other size are derived (VM-2)."""
+    return name.lower() in (_LISTED | _CLOUD_SERVICE)
+
+
 def nearest_sizes(name: str) -> list[str]:
     """Return up to three listed sizes with names similar to ``name``, the most similar first."""
     return get_close_matches(name.lower(), (*_LISTED, *_CLOUD_SERVICE), n=3, cutoff=0.5)

@@ -48,6 +48,32 @@ def test_a_warning_reads_like_a_mistake_with_a_word_before_its_path():
     )
 
 
+# --- sizes
+
+
+def test_a_size_that_is_not_listed_is_named_with_the_nearest_one_once_a_pool():
+    text = """\
+scenario: s
+pools:
+  - {id: a, vmSize: Standard_D2s_v9, targetDedicatedNodes: 1}
+  - {id: b, vmSize: Standard_D2s_v5, targetDedicatedNodes: 1}
+  - {id: c, vmSize: standard_e8ds_v4, targetDedicatedNodes: 1}
+"""
+    first, second = warnings(text)
+    assert (first.line, first.column, first.path) == (3, 21, "pools[0].vmSize")
+    assert first.message == (
+        "Standard_D2s_v9 is not one of the listed sizes: its cores, memory and price are derived from its name, "
+        "and the service may not have it; the nearest of the listed sizes is standard_d2s_v5"
+    )
+    assert second.path == "pools[2].vmSize"
+
+
+def test_the_size_of_an_auto_pool_is_looked_at_too():
+    pool = "{vmSize: standard_d2s_v9, targetDedicatedNodes: 1}"
+    info = f"{{autoPoolSpecification: {{poolLifetimeOption: job, pool: {pool}}}}}"
+    assert [path for _, _, path in places(job(poolInfo=info))] == ["jobs[0].poolInfo.autoPoolSpecification.pool.vmSize"]
+
+
 # --- command lines
 
 

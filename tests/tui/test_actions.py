@@ -227,7 +227,7 @@ def test_the_jobs_that_a_schedule_will_create_are_one_row_after_the_cost(session
     created = [job for job in trial.given.completed_ms if job.startswith("often:")]
     assert len(created) > 3
     lines = [plain(each) for each in trial_lines(session, trial, 90)]
-    assert "now costs" in lines[0]
+    assert "cost an hour" in lines[0]
     assert "costs" in lines[1]
     (row,) = (line for line in lines if "often:" in line or "new jobs" in line)
     first, last = (session.clock(when(trial.given.completed_ms[job] for job in created)) for when in (min, max))
@@ -252,8 +252,8 @@ def test_nothing_different_is_said_too(session_at):
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial, 80)]
     assert lines == [
         "accepted; no other difference",
-        "an hour now costs $0.48 no difference",
-        "the run costs $0.067 no difference",
+        "cost an hour $0.48 no difference",
+        "cost in all $0.067 no difference",
     ]
 
 

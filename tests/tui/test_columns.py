@@ -19,6 +19,7 @@ from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session.items import links_of_instance
 from tui.viewmodels.session.session import Session
+from tui.viewmodels.study.names import short_head
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.glyphs import NODE
 from tui.viewmodels.text.styled import plain
@@ -363,3 +364,14 @@ def test_jobs_have_their_ends_without_further_columns_also_those_to_come(dashboa
     (over,) = [line for line in shown if "1 of 1" in line]
     assert "08:08:10" in live
     assert "08:04:04" in over
+
+
+def test_a_factor_of_a_study_has_a_short_head_where_its_name_has_no_room():
+    assert [short_head(each) for each in ("maxTaskRetryCount", "render.targetDedicatedNodes", "vmSize")] == [
+        "retries",
+        "render.dedicated",
+        "",
+    ]
+    column = Column("autoScaleFormula", 14, least=12, is_id=True, short=short_head("autoScaleFormula"))
+    assert column.head(14).rstrip() == "formula"
+    assert column.head(16) == "autoScaleFormula"

@@ -157,20 +157,20 @@ def test_the_cost_by_the_end_is_not_told_before_it_is_known_nor_at_the_end(at_th
     assert cost_by_the_end(at_the_end) is None
 
 
-def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour_now():
+def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour():
     """Spot nodes are preempted, so that half of them costs no less than what is there."""
     session = session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS)
     halved = ResizePool.model_validate(
         {"poolId": session.pool_id, "targetDedicatedNodes": 1, "targetLowPriorityNodes": 4}
     )
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([halved]), 100)]
-    assert "an hour now costs $0.30 no difference" in lines
-    (until,) = (each for each in lines if each.startswith("the run costs"))
+    assert "cost an hour $0.30 no difference" in lines
+    (until,) = (each for each in lines if each.startswith(("cost in all", "cost by then")))
     with_it, without = (float(each) for each in re.findall(r"\$(0\.\d{4})(?: \(|$)", until))
     assert with_it - without == pytest.approx(0.0081)
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([paused]), 100)]
-    assert sum(each.startswith(("an hour now costs", "the run costs")) for each in lines) == 2
+    assert sum(each.startswith(("cost an hour", "cost in all", "cost by then")) for each in lines) == 2
 
 
 def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_the_end):

@@ -149,13 +149,13 @@ def test_the_scrubber_reaches_the_planned_end(session_at):
 
 
 @pytest.mark.parametrize("size", [(60, 16), (60, 20), (120, 22), (60, 24), (120, 30)])
-def test_below_24_rows_the_scrubber_goes_and_five_hints_stay(dashboard_at, size):
+def test_below_24_rows_the_scrubber_goes_and_six_hints_stay(dashboard_at, size):
     lines = after(dashboard_at(WORKING_S), size=size)
     assert any("▲" in each for each in lines) == (size[1] >= 24)
     assert all(any(word in each for each in lines) for word in ("Prep", "Tasks", "Release"))
     hints = lines[-1].strip().split("  ")
-    assert hints[-2:] == ["ctrl+p commands", "? help"]
-    assert size[1] >= 24 or len(hints) == 5
+    assert hints[-3:] == ["ctrl+p commands", "? help", "q quit"]
+    assert size[1] >= 24 or len(hints) == 6
 
 
 def test_other_jobs_on_the_pool_are_counted_until_they_are_completed():

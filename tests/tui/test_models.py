@@ -7,7 +7,7 @@ import pytest
 from engine.views.pages.instances import HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, mpi_pool, run_to, simulation, together
 from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.frame.header import Transport, breadcrumb, hints, of_use
+from tui.viewmodels.frame.header import LAST_HINTS, Transport, breadcrumb, hints, of_use
 from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
@@ -279,27 +279,28 @@ def test_the_header_tells_present_and_past_apart(session_at):
     assert width(breadcrumb(session, "Watch", transport, 80)) == 80
 
 
-def test_hints_begin_with_what_is_most_useful_and_end_with_palette_and_help():
+def test_hints_begin_with_what_is_most_useful_and_end_with_palette_help_and_quit():
     here = (("list.filter", "filter"), ("row.open", "open"), ("table.sort", "sort"))
     paused, away = Transport(False, 60.0, False), Transport(True, 60.0, False, "42%")
 
     def said(transport, *, is_past=False, is_low=False):
         return [does for _, does in of_use(here, transport, is_past=is_past, is_low=is_low)]
 
-    pane, always = ["filter", "open", "why", "act", "sort", "step", "speed", "go to time"], ["commands", "help"]
+    pane, always = ["filter", "why", "act", "open", "sort", "step", "speed", "go to time"], ["commands", "help", "quit"]
     assert said(paused) == ["run", "end", *pane, *always]
     assert said(paused, is_past=True) == ["branch here", "run", "to now", *pane, *always]
     assert said(away, is_past=True) == ["stay here", "pause", "to now", *pane, *always]
     assert said(Transport(False, 60.0, True)) == ["start again", *pane, *always]
     assert said(paused, is_past=True, is_low=True) == ["branch here", "why", "act", *always]
+    assert of_use(here, paused, is_past=False, is_low=False, is_page=True)[-1] == ("quit.ask", "leave")
 
 
 @pytest.mark.parametrize("cells", [60, 80, 120, 200])
-def test_hints_fit_and_the_palette_and_help_are_always_among_them(cells):
-    pairs = [("space", "run"), ("enter", "open"), ("/", "filter"), ("o", "sort"), ("w", "why"), ("a", "act")]
-    drawn = hints([*pairs, ("ctrl+p", "commands"), ("?", "help")], cells)
+def test_hints_fit_and_palette_help_and_quit_are_always_among_them(cells):
+    pairs = [("space", "run"), ("enter", "open"), ("/", "filter"), ("w", "why"), ("a", "act")]
+    drawn = hints([*pairs, ("ctrl+p", "commands"), ("?", "help"), ("q", "quit")], cells, LAST_HINTS)
     assert width(drawn) <= cells + 2
-    assert plain(drawn).rstrip().endswith("ctrl+p commands  ? help")
+    assert plain(drawn).rstrip().endswith("ctrl+p commands  ? help  q quit")
     assert "enter open" in plain(drawn)
     assert cells < 80 or "act" in plain(drawn)
 

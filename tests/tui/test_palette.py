@@ -164,7 +164,7 @@ def test_the_footer_names_its_key(dashboard_at):
     for size in ((80, 24), (120, 40)):
         seen = []
         drive(dashboard_at(LATER_S), lambda app, seen=seen: seen.extend(text_of(app)), size=size)
-        assert seen[-1].endswith("ctrl+p commands  ? help")
+        assert seen[-1].endswith("ctrl+p commands  ? help  q quit")
 
 
 def test_words_of_a_command_line_are_explained(entries):

@@ -41,23 +41,11 @@ class NodeMapPane(Vertical):
         super().__init__(id="map-pane", classes="panel")
         self._model = NodeMapModel(session)
         self._cards = Cards(self._model)
-        self._node_map = NodeMap(self._model, id="map")
-        self._legend = Legend(self._model, id="legend")
-        self._described = LinesView(id="described")
 
     def compose(self) -> ComposeResult:
-        yield self._node_map
-        yield self._legend
-        yield self._described
-
-    @property
-    def is_built(self) -> bool:
-        """True while the nodes are on the screen: not before the pane is mounted, nor while its run is being left."""
-        return self._node_map.is_attached
-
-    def focus_nodes(self) -> None:
-        """Focus the nodes."""
-        self._node_map.focus()
+        yield NodeMap(self._model, id="map")
+        yield Legend(self._model, id="legend")
+        yield LinesView(id="described")
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices."""
@@ -68,11 +56,11 @@ class NodeMapPane(Vertical):
         self._model.recall(values)
 
     def update(self) -> None:
-        node_map = self._node_map
+        node_map = self.query_one(NodeMap)
         node_map.update()
         cells, is_low = max(1, node_map.size.width), self.size.height < _LOW
         legend = min(1 if is_low else _LEGEND, self._model.legend_lines(cells))
-        self._legend.update(legend)
+        self.query_one(Legend).update(legend)
         self._describe(0 if is_low else self._described_lines(cells, self.size.height - legend))
         set_title(self, self._model.title(self.size.width, node_map.layout_now))
 
@@ -109,7 +97,7 @@ class NodeMapPane(Vertical):
 
     def _describe(self, lines: int) -> None:
         """Say in so many lines what the node under the cursor is and does, or how the nodes of a cell are."""
-        described, node_map = self._described, self._node_map
+        described, node_map = self.query_one("#described", LinesView), self.query_one(NodeMap)
         described.display = lines > 0
         if lines:
             described.styles.height = lines
@@ -123,7 +111,7 @@ class NodeMapPane(Vertical):
         if self._model.only is not None:
             self._model.only = None
             return True
-        return self._node_map.zoom_out()
+        return self.query_one(NodeMap).zoom_out()
 
     def on_node_map_changed(self) -> None:
         """Update legend and description with the map."""
@@ -131,12 +119,13 @@ class NodeMapPane(Vertical):
 
     def on_node_map_legend_wanted(self) -> None:
         """Go on from the last row of nodes to the legend."""
-        if self._legend.entry is not None:
-            self._legend.focus()
+        legend = self.query_one(Legend)
+        if legend.entry is not None:
+            legend.focus()
 
     def on_legend_left(self) -> None:
         """Go back from the first line of the legend to the nodes."""
-        self.focus_nodes()
+        self.query_one(NodeMap).focus()
 
     def on_node_map_lens_wanted(self) -> None:
         """Let the user choose a lens."""

@@ -22,7 +22,7 @@ from tui.panes.view import View
 from tui.panes.watch import Watch
 from tui.screens.playback import Playback
 from tui.settings.keymap import Keymap
-from tui.viewmodels.frame.header import of_use, too_small
+from tui.viewmodels.frame.header import LAST_HINTS, of_use, too_small
 from tui.viewmodels.frame.tabs import TABS, Tab
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.legend import Legend
@@ -202,14 +202,22 @@ class ViewScreen(Screen[None]):
             return
         view = self.view
         self.query_one(Header).show(view.tab, view.title, self.playback.transport)
-        self.query_one(Prompt).show_hints([(self.keymap.shown(identities), does) for identities, does in self.hints()])
+        said = [(self.keymap.shown(identities), does) for identities, does in self.hints()]
+        self.query_one(Prompt).show_hints(said, LAST_HINTS)
         self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
 
     def hints(self) -> list[tuple[str, str]]:
         """Return the ids of the bindings that are useful now, each with what it does in a word."""
         is_past, is_low = self.session.is_past, self.has_class("-low")
-        is_empty = self.session.is_empty
-        return of_use(self.view.hints, self.playback.transport, is_past=is_past, is_low=is_low, is_empty=is_empty)
+        is_empty, is_page = self.session.is_empty, isinstance(self.view, DetailPage)
+        return of_use(
+            self.view.hints,
+            self.playback.transport,
+            is_past=is_past,
+            is_low=is_low,
+            is_empty=is_empty,
+            is_page=is_page,
+        )
 
     def ask(
         self,

@@ -64,10 +64,10 @@ class Prompt(Vertical):
             entry.display = False
             yield entry
 
-    def show_hints(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Show keys and what they do, unless a text is being typed."""
+    def show_hints(self, pairs: Sequence[tuple[str, str]], last: int = 2) -> None:
+        """Show keys and what they do, always the ``last`` ones, unless a text is being typed."""
         if not self.is_asking:
-            self.query_one("#hints", LinesView).show([hints(pairs, self.size.width)])
+            self.query_one("#hints", LinesView).show([hints(pairs, self.size.width, last)])
 
     def ask(
         self,

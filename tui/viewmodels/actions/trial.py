@@ -220,11 +220,11 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
 
 def _money_rows(trial: TrialResult) -> list[_Row]:
     """Return the cost of an hour from now on and that until the end of the trial; nothing if nothing costs."""
-    until = "the run costs" if trial.is_end else "the run costs until then"
+    until = "cost in all" if trial.is_end else "cost by then"
     if len(trial.refused) == trial.commands or not any((*trial.hourly_usd, *trial.cost_usd)):
         return []
     rows: list[_Row] = []
-    for name, (before, after) in (("an hour now costs", trial.hourly_usd), (until, trial.cost_usd)):
+    for name, (before, after) in (("cost an hour", trial.hourly_usd), (until, trial.cost_usd)):
         said, otherwise = fmt.dollars(after), fmt.dollars(before)
         if abs(after - before) >= _LEAST_DIFFERENCE:
             if said == otherwise:  # the difference is in later digits

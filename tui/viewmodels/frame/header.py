@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 _WIDE = 100  # cells
-_FIRST_HERE = 2  # hints of the pane that come before those of all panes
-_LAST_HINTS = 2  # always shown
+_FIRST_HERE = 1  # hints of the pane that come before those of all panes
+LAST_HINTS = 3  # of a view, always shown
 
 
 class Transport(NamedTuple):
@@ -104,14 +104,20 @@ def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
 
 
 def of_use(
-    here: Sequence[tuple[str, str]], transport: Transport, *, is_past: bool, is_low: bool, is_empty: bool = False
+    here: Sequence[tuple[str, str]],
+    transport: Transport,
+    *,
+    is_past: bool,
+    is_low: bool,
+    is_empty: bool = False,
+    is_page: bool = False,
 ) -> list[tuple[str, str]]:
-    """Return the ids of bindings that are useful now, with a word for each: the most useful first, five if low.
+    """Return the ids of bindings that are useful now, with a word for each: the most useful first, six if low.
 
-    ``here`` are those of the pane. The last two, palette and help, are always shown. In an empty scenario nothing can
-    be run, opened or explained.
+    ``here`` are those of the pane. The last three, palette, help and quit, are always shown; on a detail page the key
+    that quits leaves only the page. In an empty scenario nothing can be run, opened or explained.
     """
-    last = [("palette", "commands"), ("help", "help")]
+    last = [("palette", "commands"), ("help", "help"), ("quit.ask", "leave" if is_page else "quit")]
     if is_empty:
         return [("row.new", "create"), ("scenario.open", "open another scenario"), ("row.act", "act"), *last]
     plays = "pause" if transport.is_playing else "start again" if transport.is_finished and not is_past else "run"
@@ -129,17 +135,17 @@ def of_use(
     return [*first, *here[:_FIRST_HERE], *row, *here[_FIRST_HERE:], *time, *last]
 
 
-def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:
-    """Return as many keys and words as fit, always with the last two."""
+def hints(pairs: Sequence[tuple[str, str]], cells: int, last: int = 2) -> Line:
+    """Return as many keys and words as fit, and always the ``last`` ones."""
     drawn = [(Span(key, Role.KEY), Span(f" {does}  ", Role.DIM)) for key, does in pairs]
-    last = [span for pair in drawn[-_LAST_HINTS:] for span in pair]
-    room = cells + 2 - width(last)
+    end = [span for pair in drawn[-last:] for span in pair]
+    room = cells + 2 - width(end)
     spans: list[Span] = [Span(" ")]
-    for pair in drawn[:-_LAST_HINTS]:
+    for pair in drawn[:-last]:
         if width((*spans, *pair)) > room:
             break
         spans += pair
-    return (*spans, *last)
+    return (*spans, *end)
 
 
 def too_small(cells: int, lines: int) -> list[Line]:

@@ -23,6 +23,16 @@ _LONGEST = 24  # characters of a value that is shown as it is
 _AS_IS, _LEFT_OUT = "as is", "left out"
 _NOUNS = {"autoScaleFormula": "formula", "commandLine": "command"}
 _ANY = "value"
+_SHORT_HEADS = {
+    "targetDedicatedNodes": "dedicated",
+    "targetLowPriorityNodes": "Spot",
+    "autoScaleFormula": "formula",
+    "autoScaleEvaluationInterval": "interval",
+    "taskSlotsPerNode": "slots",
+    "maxTaskRetryCount": "retries",
+    "maxWallClockTime": "time limit",
+    "commandLine": "command",
+}
 
 
 class ValueNames:
@@ -56,6 +66,12 @@ def factor_lines(factors: Iterable[Factor]) -> list[str]:
         f"{one.path}  {', '.join(shortened(flow_text(each.written.plain), 40) for each in one.values)}"
         for one in factors
     ]
+
+
+def short_head(head: str) -> str:
+    """Return a head for a narrow column: ``dedicated`` for ``targetDedicatedNodes``; empty if there is none."""
+    owner, dot, name = head.rpartition(".")
+    return f"{owner}{dot}{_SHORT_HEADS[name]}" if name in _SHORT_HEADS else ""
 
 
 def _names_of(factor: Factor, root: Tree) -> dict[str, str]:

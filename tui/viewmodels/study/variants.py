@@ -11,6 +11,7 @@ from engine.studies.labels import heading, shown_measures, spread_of, text_of
 from engine.studies.wording import interval_text
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.study.names import short_head
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.styled import Role, Span
 
@@ -51,7 +52,8 @@ class VariantsModel(RowsModel):
         yield Column(NUMBER, len(str(study.study.variants)), "the number of the variant", is_right=True, is_whole=True)
         least = _LEAST_FACTOR if len(study.study.factors) <= _MANY else _LEAST_OF_MANY
         for head, factor in zip(study.names.heads, study.study.factors, strict=True):
-            yield Column(head, _FACTOR_CELLS, f"the value of {factor.path}", least=least, is_id=True)
+            said, short = f"the value of {factor.path}", short_head(head)
+            yield Column(head, _FACTOR_CELLS, said, least=least, is_id=True, short=short)
         if study.scenario.expect:
             said = "runs that kept all expectations, and the 95 % interval of their share"
             yield Column(MET, 13, said, is_whole=True)

@@ -94,6 +94,7 @@ def arrange(
     height: int,
     wishes: Mapping[str, Callable[[int, int], Wish | None]],
     previous: Arrangement | None = None,
+    lent: int = 0,
 ) -> Arrangement:
     """Divide the room among the panes so that as few rows as possible stay empty.
 
@@ -102,15 +103,18 @@ def arrange(
         height: The rows of the view.
         wishes: For each pane a function of its width and the height of the view; None hides the pane.
         previous: The arrangement that is shown, which stays unless another one is clearly better.
+        lent: The rows that the view lacks for a while: panes already have the places that they will have then.
     """
     asked = tuple((name, _wishes_of(name, width, height, wishes[name])) for name in _ORDER if name in wishes)
     found = _arrangements(width, height, asked)
     best, cost = min(found, key=_COST)
-    if previous is None or previous[:2] != best[:2]:
+    if lent:
+        previous = arrange(width, height + lent, wishes)
+    if previous is None or previous.width != width:
         return best
     wishes_now, row = dict(asked), width // best.columns
     may_stay = _may_stay(previous, best, wishes_now) and not _hides_less(best, previous, wishes_now)
-    if may_stay and _cost(previous, wishes_now) <= cost + _KEPT_ROWS * row:
+    if previous.height == height and may_stay and _cost(previous, wishes_now) <= cost + _KEPT_ROWS * row:
         return previous
     steady = [each for each in found if _has_places_of(each[0], previous)]
     near, cost_near = min(steady, key=_COST, default=(best, cost))
