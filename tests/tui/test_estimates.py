@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_line, a_pool, from_yaml, run_to, simulation
+from engine.views.log.reader import matching
+from tests.builders import READY_S, a_job, a_line, a_pool, do, from_yaml, run_to, simulation
 from tests.tui.screen_text import after, text_of
 from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
 from tui.viewmodels.session.session import Session
@@ -39,6 +40,50 @@ def test_the_first_start_of_a_task_is_searched_once_however_time_is_moved(sessio
         session.update()
         assert session.forecast() == expected.get(seconds, session.forecast())
     assert not searched
+
+
+def two_jobs_under_way():
+    """Two jobs of which a task or two are completed, running and waiting."""
+    sim = simulation(a_job("one", tasks=9), a_job("two", tasks=9), pool=a_pool(nodes=3))
+    run_to(sim, seconds=READY_S + 150)
+    return sim
+
+
+def focused_on_two(sim):
+    session = Session(sim)
+    session.focus_job("two")
+    return session
+
+
+def test_the_first_start_of_each_job_is_searched_once_whichever_is_in_focus(monkeypatch):
+    sim, searched = two_jobs_under_way(), []
+    session = Session(sim)
+
+    def counted(*wanted):
+        searched.append(None)
+        return matching(*wanted)
+
+    monkeypatch.setattr("engine.views.estimates.forecast.matching", counted)
+    ends = {}
+    for job_id in ("one", "two", "one", "two"):
+        session.focus_job(job_id)
+        assert ends.setdefault(job_id, session.forecast()).tasks_ms is not None
+    assert len(searched) == 2
+
+
+def test_the_first_start_of_a_job_is_searched_again_in_another_branch():
+    sim = two_jobs_under_way()
+    session = focused_on_two(sim)
+    assert session.forecast().tasks_ms is not None
+    sim.seek((READY_S - 1) * 1000)
+    sim.branch()
+    do(sim, "disableJob", jobId="two", disableTasks="requeue")
+    run_to(sim, seconds=READY_S + 90)
+    do(sim, "enableJob", jobId="two")
+    run_to(sim, seconds=READY_S + 300)
+    session.update()
+    assert session.forecast() == focused_on_two(sim).forecast()
+    assert session.forecast().tasks_ms is not None
 
 
 def test_the_end_of_preparation_is_not_taken_for_the_end_of_the_run(session_at):

@@ -40,18 +40,50 @@ class Forecast(NamedTuple):
         return self.tasks_ms if self.job_ms is None else self.job_ms
 
 
+class FirstStarts:
+    """The start of the first task of each job; the log is searched once for each job, also if time goes back."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with no job."""
+        self._simulation = simulation
+        self._cuts = Cuts(simulation.log)
+        self._found: dict[int, int] = {}  # the entry of the log by the row of the job
+
+    def began_ms(self, job: Job, tasks: TaskPage) -> int | None:
+        """Return when the first of the job's tasks started, in ms since the start; None before that."""
+        log, cut = self._simulation.log, self._cuts.shortest()
+        if cut is not None:
+            self._found = {row: at for row, at in self._found.items() if at < cut}
+        at = self._found.get(job.row)
+        if at is None:
+            at = self._search(job, tasks)
+            if at is None:
+                return None
+            self._found[job.row] = at
+        return log.when[at] if at < len(log) else None
+
+    def _search(self, job: Job, tasks: TaskPage) -> int | None:
+        log, ranges = self._simulation.log, tasks.ranges()
+        starts = matching(log, _starts, log.index_at(job.created_ms - 1))
+        return next((at for at in starts if any(log.row_a[at] in rows for rows in ranges)), None)
+
+
 class Forecaster:
-    """Estimates for one job; what it has read from the log is kept between calls."""
+    """Estimates for one job."""
 
     def __init__(
-        self, simulation: Simulation, tasks: TaskPage, preparation: InstancePage, release: InstancePage
+        self,
+        simulation: Simulation,
+        tasks: TaskPage,
+        preparation: InstancePage,
+        release: InstancePage,
+        starts: FirstStarts,
     ) -> None:
-        """Estimate for the job of these pages."""
+        """Estimate for the job of these pages; ``starts`` is shared with those of other jobs."""
         self._simulation = simulation
         self._tasks = tasks
         self._preparation, self._release = preparation, release
-        self._cuts = Cuts(simulation.log)
-        self._first_start: int | None = None  # the entry of the log
+        self._starts = starts
 
     def is_of(self, tasks: TaskPage, preparation: InstancePage, release: InstancePage) -> bool:
         """Return whether it estimates for the job of these pages."""
@@ -121,25 +153,12 @@ class Forecaster:
             return self._tasks.planned_end_ms() if running else None
         if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
             return None
-        began_ms = self._began_ms(job)
+        began_ms = self._starts.began_ms(job, self._tasks)
         if began_ms is None:
             return None
         # Running tasks are on average half done.
         elapsed_ms = self._simulation.now_ms - began_ms
         return self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
-
-    def _began_ms(self, job: Job) -> int | None:
-        """Return the start of the job's first task; the log is searched once, also if time goes back."""
-        log, ranges, cut = self._simulation.log, self._tasks.ranges(), self._cuts.shortest()
-
-        def is_own(at: int) -> bool:
-            return any(log.row_a[at] in rows for rows in ranges)
-
-        at = self._first_start
-        if at is None or (cut is not None and cut <= at) or (at < len(log) and not is_own(at)):
-            starts = matching(log, _starts, log.index_at(job.created_ms - 1))
-            at = self._first_start = next(filter(is_own, starts), None)
-        return log.when[at] if at is not None and at < len(log) else None
 
 
 def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:

@@ -10,7 +10,7 @@ from engine.run.ahead import Ahead, next_event_ms
 from engine.views.attention.attention import Attention
 from engine.views.attention.expectations import foreseen
 from engine.views.attention.foretold import Foretold
-from engine.views.estimates.forecast import Forecast, Forecaster
+from engine.views.estimates.forecast import FirstStarts, Forecast, Forecaster
 from engine.views.estimates.simulated import CostsAhead, EndsAhead
 from engine.views.pages.account import account_page
 from engine.views.pages.events import EventPage
@@ -102,6 +102,7 @@ class Session:
         self._nodes: NodePage | None = None
         self._first_job: str | None = None
         self._forecaster: Forecaster | None = None
+        self._first_starts = FirstStarts(simulation)
         self._forecast: tuple[str, Forecast] | None = None
         self._later_events: tuple[Simulation, EventPage] | None = None
         self._tried: tuple[tuple[int, int], int | None] = ((-1, -1), None)
@@ -357,7 +358,7 @@ class Session:
             return Forecast()
         pages, tasks = self.pages(job_id), self.tasks(job_id)
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
-            self._forecaster = Forecaster(self.simulation, tasks, *pages)
+            self._forecaster = Forecaster(self.simulation, tasks, *pages, self._first_starts)
         return self._forecaster.estimate()
 
     def concerns(self) -> Sequence[Concern]:
