@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from array import array
 
 import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
 from engine.views.log.node_directories import NodeDirectories
-from engine.views.log.reader import LogReader, about, latest_numbers_of, of_kind
+from engine.views.log.reader import LogReader, about, flags_of, latest_numbers_of, of_kind
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, is_failure
 
@@ -65,3 +66,11 @@ def test_places_of_a_value_are_found_from_the_end():
         assert list(latest_numbers_of(column, value)) == [
             at for at in reversed(range(len(column))) if column[at] == value
         ]
+
+
+@pytest.mark.parametrize("shapes", [3, 256, 257, 600])
+def test_flags_of_wanted_shapes_are_exact_however_many_shapes_there_are(shapes):
+    draw = random.Random(shapes)
+    kinds = [draw.random() < 0.1 for _ in range(shapes)]
+    entries = array("H", (draw.randrange(shapes) for _ in range(2000)))
+    assert list(flags_of(kinds, entries)) == [kinds[shape] for shape in entries]

@@ -10,7 +10,7 @@ from engine.base.node_states import READY
 from engine.base.terms import JobState, TaskState
 from engine.state.tasks import COMPLETED, NEVER_MS
 from engine.views.explain.explanation import Check, Note, Reason, answer, moment, name_of, plural, some, task_name
-from engine.views.log.reader import matching
+from engine.views.log.reader import flags_of, where
 from engine.views.log.state_spans import JobHistory
 from engine.views.log.task_history import TaskHistory
 from engine.views.pages.critical_path import critical_path, deciding_task
@@ -92,15 +92,14 @@ def _disabled(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> 
 def _without_nodes(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Check | None:
     """Check that the pool had a ready node while the task waited."""
     world, log = simulation.world, simulation.log
+    pools = {pool.row for pool in world.pools.rows if _is_pool_of(job, pool.id)}
+    changes = [_change_of_ready(shape) for shape in log.shapes]
     ready, last_ms = 0, 0  # nodes, and when there was none for the last time
-    for at in matching(log, _is_ready_or_not):
-        if log.when[at] >= until_ms:
-            break
-        if not _is_pool_of(job, world.pool_of(log.row_b[at]).id):
-            continue
-        if not ready:
-            last_ms = log.when[at]
-        ready += 1 if dict(log.shapes[log.shape_of[at]].fields)["to"] in READY else -1
+    for at in where(list(map(bool, changes)), log.shape_of[: log.index_at(until_ms - 1)], 0):
+        if world.nodes[log.row_b[at]].pool in pools:
+            if not ready:
+                last_ms = log.when[at]
+            ready += changes[log.shape_of[at]]
     if not ready:
         last_ms = until_ms
     return Check("nodes", False, f"none ready until {moment(world, last_ms)}", "SCHED-8") if last_ms > from_ms else None
@@ -115,8 +114,8 @@ def _limit(job: Job) -> Check | None:
 def _start(simulation: Simulation, attempts: list[Attempt]) -> Iterator[Check]:
     """Yield the checks of its way to a node: when it went there, and the end of the preparation that it waited for."""
     world, first = simulation.world, attempts[0]
-    where = name_of(world, first.node)
-    yield Check("a node with free slots", True, f"{where} at {moment(world, first.placed_ms)}", "SCHED-9")
+    node = name_of(world, first.node)
+    yield Check("a node with free slots", True, f"{node} at {moment(world, first.placed_ms)}", "SCHED-9")
     if first.start_ms is not None and first.start_ms > first.placed_ms:
         yield Check("preparation on the node", False, f"ended at {moment(world, first.start_ms)}", "PREP-6")
 
@@ -156,8 +155,7 @@ def _reason(own: Job, job: Job, count: int) -> Reason:
 def _by_profile(simulation: Simulation, is_wanted: Callable[[Shape], bool], start: int, stop: int) -> Counter[int]:
     """Count the entries of some shapes by the profiles of their tasks, in bulk."""
     log, profiles = simulation.log, simulation.world.tasks.profile
-    wanted = list(map(is_wanted, log.shapes))
-    flags = map(wanted.__getitem__, log.shape_of[start:stop])
+    flags = flags_of(list(map(is_wanted, log.shapes)), log.shape_of[start:stop])
     return Counter(map(profiles.__getitem__, compress(log.row_a[start:stop], flags)))
 
 
@@ -180,7 +178,7 @@ def _goes(shape: Shape) -> bool:
     return _on_node(shape) == (True, False)
 
 
-def _is_ready_or_not(shape: Shape) -> bool:
-    """Return whether an event makes a node ready, or ends that."""
+def _change_of_ready(shape: Shape) -> int:
+    """Return 1 for an event that makes a node ready, -1 for one that ends that, and 0 for others."""
     fields = dict(shape.fields)
-    return shape.event == "NodeStateChanged" and (fields["from"] in READY) != (fields["to"] in READY)
+    return (fields["to"] in READY) - (fields["from"] in READY) if shape.event == "NodeStateChanged" else 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.node_states import COMING_UP
 from engine.base.terms import NodeState, TaskResult, TaskState
 from engine.events.log import LogSubject
-from engine.views.log.reader import where
+from engine.views.log.reader import flags_of, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -97,8 +97,8 @@ class ChangeCounter:
             found[measure, ALL] += change
         return {key: change for key, change in found.items() if change}
 
-    def _count_tasks(self, found: Changes, shapes: Sequence[int], rows: Sequence[int]) -> None:
-        flags = bytes(map(self._is_task.__getitem__, shapes))
+    def _count_tasks(self, found: Changes, shapes: array[int], rows: Sequence[int]) -> None:
+        flags = flags_of(self._is_task, shapes)
         tasks = self._simulation.world.tasks
         numbers = list(map(tasks.profile.__getitem__, compress(rows, flags)))
         which: Iterable[int] = compress(shapes, flags)
@@ -122,8 +122,8 @@ class ChangeCounter:
             if not new:
                 break
 
-    def _count_nodes(self, found: Changes, shapes: Sequence[int], rows: Sequence[int]) -> None:
-        flags = bytes(map(self._is_node.__getitem__, shapes))
+    def _count_nodes(self, found: Changes, shapes: array[int], rows: Sequence[int]) -> None:
+        flags = flags_of(self._is_node, shapes)
         nodes = self._simulation.world.nodes
         if len(self._simulation.world.pools) == 1:
             for shape, times in Counter(compress(shapes, flags)).items():
