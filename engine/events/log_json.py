@@ -1,12 +1,13 @@
 """The event log as JSON Lines.
 
-Lines are made for some thousand entries at a time, so that ids of tasks are looked up together; what many lines share
+Lines are made for a thousand entries at a time, so that ids of tasks are looked up together; what many lines share
 (the text of a shape, the time of a millisecond) is formatted once.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Protocol
 
 from engine.base.units import SECOND_MS
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from engine.events.log import EventLog
 
-_TOGETHER = 4096  # entries, or tasks of an entry
+_TOGETHER = 1024  # entries, or tasks of an entry: their lines stay in the processor's cache until they are written
 
 
 class SubjectIds(Protocol):
@@ -33,36 +34,41 @@ class SubjectIds(Protocol):
 
 def json_lines(log: EventLog, names: SubjectIds, start: int = 0, stop: int | None = None) -> Iterator[str]:
     """Yield the events of entries ``start`` to ``stop`` as JSON objects without line ends."""
-    last = len(log) if stop is None else min(stop, len(log))
-    for first in range(start, last, _TOGETHER):
-        yield from _lines(log, names, first, min(first + _TOGETHER, last))
+    return chain.from_iterable(_blocks(log, names, start, len(log) if stop is None else min(stop, len(log))))
 
 
-def _lines(log: EventLog, names: SubjectIds, first: int, last: int) -> Iterator[str]:
-    """Yield the lines of a few thousand entries."""
-    shapes, numbers, rows = log.shapes, log.shape_of[first:last], log.row_a[first:last]
-    is_task = {number: shapes[number].subject is LogSubject.TASK for number in set(numbers)}
-    tasks = iter(names.tasks_ids([row for number, row in zip(numbers, rows, strict=True) if is_task[number]]))
-    node_ids = names.node_ids
-    clock = _Clock(log)
-    seq, stamped_ms, stamp = log.seq_of(first), -1, ""
-    for when_ms, number, row_a, row_b in zip(log.when[first:last], numbers, rows, log.row_b[first:last], strict=True):
-        if when_ms != stamped_ms:
-            stamped_ms, stamp = when_ms, clock.stamp(when_ms)
-        shape = shapes[number]
-        subject, head, tail = shape.subject, shape.head, shape.tail
-        if is_task[number]:
-            ids = node_ids(row_b) + next(tasks) if row_b >= 0 else next(tasks)
-        elif subject is LogSubject.TASKS_ADDED:
-            for begin in range(row_a, row_a + row_b, _TOGETHER):
-                for ids in names.tasks_ids(range(begin, min(begin + _TOGETHER, row_a + row_b))):
-                    yield f'{{"seq":{seq},{stamp},{head}{ids}{tail}}}'
-                    seq += 1
-            continue
-        else:
-            ids = _ids(names, subject, row_a, row_b)
-        yield f'{{"seq":{seq},{stamp},{head}{ids}{tail}}}'
-        seq += 1
+def _blocks(log: EventLog, names: SubjectIds, start: int, stop: int) -> Iterator[list[str]]:
+    """Yield the lines in blocks of a thousand: a list costs less than a generator that is resumed for each line."""
+    shapes, clock = log.shapes, _Clock(log)
+    nodes = {-1: ""}  # the ids of tasks' nodes
+    for first in range(start, stop, _TOGETHER):
+        last = min(first + _TOGETHER, stop)
+        numbers, rows_a, rows_b = log.shape_of[first:last], log.row_a[first:last], log.row_b[first:last]
+        known = {number: (shapes[number].subject, shapes[number].head, shapes[number].tail) for number in set(numbers)}
+        of_tasks = [known[number][0] is LogSubject.TASK for number in numbers]
+        tasks = iter(names.tasks_ids(list(compress(rows_a, of_tasks))))
+        nodes.update((node, names.node_ids(node)) for node in set(compress(rows_b, of_tasks)) - nodes.keys())
+        seq, stamped_ms, stamp = log.seq_of(first), -1, ""
+        lines: list[str] = []
+        for when_ms, number, row_a, row_b in zip(log.when[first:last], numbers, rows_a, rows_b, strict=True):
+            if when_ms != stamped_ms:
+                stamped_ms, stamp = when_ms, clock.stamp(when_ms)
+            subject, head, tail = known[number]
+            if subject is LogSubject.TASK:
+                ids = nodes[row_b] + next(tasks)
+            elif subject is LogSubject.TASKS_ADDED:
+                for begin in range(row_a, row_a + row_b, _TOGETHER):
+                    added = names.tasks_ids(range(begin, min(begin + _TOGETHER, row_a + row_b)))
+                    lines += [f'{{"seq":{at},{stamp},{head}{ids}{tail}}}' for at, ids in enumerate(added, seq)]
+                    seq += len(added)
+                    yield lines
+                    lines = []
+                continue
+            else:
+                ids = _ids(names, subject, row_a, row_b)
+            lines.append(f'{{"seq":{seq},{stamp},{head}{ids}{tail}}}')
+            seq += 1
+        yield lines
 
 
 class _Clock:
@@ -71,14 +77,16 @@ class _Clock:
     def __init__(self, log: EventLog) -> None:
         self._start = log.start
         self._second, self._date = -1, ""
+        self._fractions = ["", *(f".{ms:03d}".rstrip("0") for ms in range(1, SECOND_MS))]
 
     def stamp(self, when_ms: int) -> str:
         """Return the time since the start, in seconds, and the time of day."""
         second, ms = divmod(when_ms, SECOND_MS)
         if second != self._second:
             self._second = second
-            self._date = (self._start + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
-        fraction = f".{ms:03d}".rstrip("0") if ms else ""
+            moment = self._start + timedelta(seconds=second)
+            self._date = moment.replace(microsecond=0, tzinfo=None).isoformat()
+        fraction = self._fractions[ms]
         return f'"t":{second}{fraction},"time":"{self._date}{fraction}Z"'
 
 

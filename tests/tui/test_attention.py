@@ -52,6 +52,21 @@ def broken(state, nodes=2):
     return sim
 
 
+def test_a_concern_is_worded_once_for_a_width_until_the_concerns_change(monkeypatch):
+    sim = broken("unusable")
+    model, worded = AttentionModel(Session(sim)), []
+    monkeypatch.setattr(model, "text_of", lambda concern: worded.append(concern) or concern.text)
+    model.update()
+    model.lines(60)
+    model.lines(60, 5)
+    assert worded == [*model.concerns]
+    run_to_end(sim)
+    model.update()
+    before, worded[:] = model.concerns, ()
+    model.lines(60)
+    assert worded == [*before]
+
+
 @pytest.mark.parametrize(("state", "said", "symbol"), [("unusable", "unusable", "⊗"), ("unknown", "contact lost", "?")])
 def test_a_node_that_has_gone_wrong_is_listed_with_the_time_and_its_name(state, said, symbol):
     model, lines = listed(broken(state))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from textual.app import App
+from textual.geometry import Size
 
 from tests.tui.screen_text import text_of
 from tui.viewmodels.text.styled import line
 from tui.widgets.lines import LinesView
+from tui.widgets.redraw import refresh_changes
 
 
 def test_control_characters_do_not_reach_the_terminal():
@@ -24,3 +27,31 @@ def test_control_characters_do_not_reach_the_terminal():
             return text_of(app)
 
     assert asyncio.run(look())[:2] == ["one two three", "?[31mred?"]
+
+
+class Drawn:
+    """A widget of some size that notes what is drawn again."""
+
+    def __init__(self, height):
+        self.size = Size(30, height)
+        self.seen = []
+
+    def refresh(self, *regions):
+        self.seen.append([region.y for region in regions] or "all")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "top", "height", "drawn"),
+    [
+        ("abc", "abc", 0, 3, []),
+        ("abc", "axc", 0, 3, [[1]]),
+        ("abcd", "xbcx", 1, 2, []),  # neither is visible
+        ("abcd", "xxxx", 1, 2, [[0, 1]]),
+        ("abc", "ab", 0, 3, ["all"]),
+        ("abc", "axc", 0, 0, ["all"]),  # hidden: the old drawing must not come back
+    ],
+)
+def test_only_visible_lines_that_have_changed_are_drawn_again(before, now, top, height, drawn):
+    widget = Drawn(height)
+    refresh_changes(widget, before, now, top)
+    assert widget.seen == drawn

@@ -13,7 +13,7 @@ from tui.viewmodels.watch.strip import JobStripModel
 from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import OpenSubject
-from tui.widgets.redraw import set_line_count, set_title
+from tui.widgets.redraw import refresh_changes, set_line_count, set_title
 
 if TYPE_CHECKING:
     from textual import events
@@ -84,9 +84,8 @@ class JobStrip(RowsView):
     def _draw(self) -> None:
         cells = self.size.width - _POINTER_CELLS
         lines = self.model.lines(max(1, cells), self.size.height, self.top_line)
-        if lines != self._lines:
-            self._lines = lines
-            self.refresh()
+        before, self._lines = self._lines, lines
+        refresh_changes(self, before, lines)
 
     def render_line(self, y: int) -> Strip:
         spans = self._lines[y] if y < len(self._lines) else ()

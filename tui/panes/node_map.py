@@ -41,11 +41,23 @@ class NodeMapPane(Vertical):
         super().__init__(id="map-pane", classes="panel")
         self._model = NodeMapModel(session)
         self._cards = Cards(self._model)
+        self._node_map = NodeMap(self._model, id="map")
+        self._legend = Legend(self._model, id="legend")
+        self._described = LinesView(id="described")
 
     def compose(self) -> ComposeResult:
-        yield NodeMap(self._model, id="map")
-        yield Legend(self._model, id="legend")
-        yield LinesView(id="described")
+        yield self._node_map
+        yield self._legend
+        yield self._described
+
+    @property
+    def is_built(self) -> bool:
+        """True while the nodes are on the screen: not before the pane is mounted, nor while its run is being left."""
+        return self._node_map.is_attached
+
+    def focus_nodes(self) -> None:
+        """Focus the nodes."""
+        self._node_map.focus()
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices."""
@@ -56,11 +68,11 @@ class NodeMapPane(Vertical):
         self._model.recall(values)
 
     def update(self) -> None:
-        node_map = self.query_one(NodeMap)
+        node_map = self._node_map
         node_map.update()
         cells, is_low = max(1, node_map.size.width), self.size.height < _LOW
         legend = min(1 if is_low else _LEGEND, self._model.legend_lines(cells))
-        self.query_one(Legend).update(legend)
+        self._legend.update(legend)
         self._describe(0 if is_low else self._described_lines(cells, self.size.height - legend))
         set_title(self, self._model.title(self.size.width, node_map.layout_now))
 
@@ -97,7 +109,7 @@ class NodeMapPane(Vertical):
 
     def _describe(self, lines: int) -> None:
         """Say in so many lines what the node under the cursor is and does, or how the nodes of a cell are."""
-        described, node_map = self.query_one("#described", LinesView), self.query_one(NodeMap)
+        described, node_map = self._described, self._node_map
         described.display = lines > 0
         if lines:
             described.styles.height = lines
@@ -111,7 +123,7 @@ class NodeMapPane(Vertical):
         if self._model.only is not None:
             self._model.only = None
             return True
-        return self.query_one(NodeMap).zoom_out()
+        return self._node_map.zoom_out()
 
     def on_node_map_changed(self) -> None:
         """Update legend and description with the map."""
@@ -119,13 +131,12 @@ class NodeMapPane(Vertical):
 
     def on_node_map_legend_wanted(self) -> None:
         """Go on from the last row of nodes to the legend."""
-        legend = self.query_one(Legend)
-        if legend.entry is not None:
-            legend.focus()
+        if self._legend.entry is not None:
+            self._legend.focus()
 
     def on_legend_left(self) -> None:
         """Go back from the first line of the legend to the nodes."""
-        self.query_one(NodeMap).focus()
+        self.focus_nodes()
 
     def on_node_map_lens_wanted(self) -> None:
         """Let the user choose a lens."""

@@ -111,18 +111,20 @@ class Watch(View):
         self._lists = JobLists(session)
         self._curves = Curves(session)
         self._strip = JobStrip(session)
+        self._attention, self._pinned = Attention(session), Pinned(session)
+        self._recent, self._about = SidePane(id="recent", classes="panel"), SidePane(id="about", classes="panel")
         self._arrangement: Arrangement | None = None
 
     def compose(self) -> ComposeResult:
         with Regions(id="panes"):
             yield self._strip
             yield self._map
-            yield Attention(self._session)
-            yield Pinned(self._session)
+            yield self._attention
+            yield self._pinned
             yield self._curves
             yield self._lists
-            yield SidePane(id="recent", classes="panel")
-            yield SidePane(id="about", classes="panel")
+            yield self._recent
+            yield self._about
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
@@ -142,7 +144,7 @@ class Watch(View):
         self._map.recall(values)
 
     def on_mount(self) -> None:
-        self.query_one("#recent").border_title = "Events, newest first"
+        self._recent.border_title = "Events, newest first"
 
     def update(self) -> None:
         """Update the panes, and divide the room anew if what they show needs it."""
@@ -166,10 +168,8 @@ class Watch(View):
     @property
     def _wishes(self) -> dict[str, Callable[[int, int], Wish | None]]:
         """The wishes of the panes for rows, by id."""
-        wishes: dict[str, Callable[[int, int], Wish | None]] = {
-            each.id or "": each.wish
-            for each in (self._strip, self._map, *self.query(Attention), *self.query(Pinned), self._lists, self._curves)
-        }
+        panes = self._strip, self._map, self._attention, self._pinned, self._lists, self._curves
+        wishes: dict[str, Callable[[int, int], Wish | None]] = {each.id or "": each.wish for each in panes}
         if self._lists.has_curves:
             del wishes[CURVES]
         return {**wishes, EVENTS: self._events_wish, ABOUT: self._about_wish}
@@ -182,19 +182,19 @@ class Watch(View):
         return Wish(10, 24, 36)
 
     def _update_panes(self) -> None:
-        if not self.query(NodeMap):
+        if not self._map.is_built:
             return  # the run is being left: its panes are gone
         self._strip.update()
         self._map.update()
-        self.query_one(Pinned).update()
+        self._pinned.update()
         self._lists.update()
         self._curves.update()
-        self.query_one(Attention).update()
+        self._attention.update()
         self._update_events()
         self._update_details()
 
     def _update_events(self) -> None:
-        recent = self.query_one("#recent", LinesView)
+        recent = self._recent
         self._events.update()
         if not recent.size.height:
             return
@@ -204,7 +204,7 @@ class Watch(View):
 
     def _update_details(self) -> None:
         """Show the details of the item under the cursor, else of the job in focus, on a wide screen."""
-        about = self.query_one("#about", LinesView)
+        about = self._about
         if not about.region.height:
             return
         focused = self.screen.focused
@@ -261,4 +261,4 @@ class Watch(View):
         return self._map.show_all()
 
     def focus_first(self) -> None:
-        self.query_one(NodeMap).focus()
+        self._map.focus_nodes()

@@ -12,6 +12,7 @@ from textual.message import Message
 from tui.viewmodels.text.styled import Role, Span
 from tui.widgets.cursor import CursorView
 from tui.widgets.lines import strip_of
+from tui.widgets.redraw import refresh_changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,14 +56,15 @@ class Choices(CursorView):
 
     def show(self, lines: Sequence[tuple[int, Line]]) -> None:
         """Show these lines, each with the number of its group."""
-        if list(lines) == self._lines:
+        before, self._lines = self._lines, list(lines)
+        if before == self._lines:
             return
-        self._lines = list(lines)
         groups = self._groups()
         if self.number not in groups:
             self.number = groups[0] if groups else -1
+            self.refresh()
         self.virtual_size = Size(self.size.width, len(self._lines))
-        self.refresh()
+        refresh_changes(self, before, self._lines, self.top_line)
 
     def _groups(self) -> list[int]:
         return list(dict.fromkeys(number for number, _ in self._lines if number >= 0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
-from textual.geometry import Region
 from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -15,7 +14,7 @@ from tui.viewmodels.text.citations import dim_citations
 from tui.viewmodels.text.glyphs import to_ascii
 from tui.viewmodels.text.styled import Role, cut, plain, width
 from tui.widgets import palette
-from tui.widgets.redraw import set_line_count
+from tui.widgets.redraw import refresh_changes, set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,14 +63,7 @@ class LinesView(ScrollView):
         self.set_reactive(LinesView.lines, new)
         if len(old) != len(new):
             set_line_count(self, len(new))
-            self.refresh()
-            return
-        top, height = self.scroll_offset.y, self.size.height
-        if not height:  # while hidden: its old drawing must not come back
-            self.refresh()
-        for y in range(top, min(top + height, len(new))):
-            if old[y] != new[y]:
-                self.refresh(Region(0, y - top, self.size.width, 1))
+        refresh_changes(self, old, new, int(self.scroll_offset.y))
 
     def render_line(self, y: int) -> Strip:
         at = y + self.scroll_offset.y

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.geometry import Region
 from textual.message import Message
 
 from tui.viewmodels.node_map.cells import MapLines
@@ -14,7 +13,7 @@ from tui.viewmodels.text.styled import ItemRef, Role, Span, cut
 from tui.widgets.cursor import CursorView
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import OpenSubject, say
-from tui.widgets.redraw import ResizeFilter, set_line_count
+from tui.widgets.redraw import ResizeFilter, refresh_changes, set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,18 +99,13 @@ class NodeMap(ResizeFilter, CursorView):
     @property
     def layout_now(self) -> Layout:
         """The layout for the nodes in view in the present room."""
-        return self.model.layout(self.size.width, self.size.height)
+        return self.model.layout(*self.size)
 
     def _draw(self) -> None:
         """Draw again the lines that have changed."""
         set_line_count(self, self.layout_now.height(len(self.model.nodes)))
         before, self._drawn = self._drawn, self._all_lines()
-        if len(before) != len(self._drawn):
-            self.refresh()
-            return
-        for y, (old, new) in enumerate(zip(before, self._drawn, strict=True)):
-            if old != new:
-                self.refresh(Region(0, y, self.size.width, 1))
+        refresh_changes(self, before, self._drawn)
 
     def _all_lines(self) -> list[Line]:
         width, height = self.size

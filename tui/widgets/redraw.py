@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.widget import Widget
 
 from tui.viewmodels.text.styled import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.scroll_view import ScrollView
 
@@ -55,6 +57,27 @@ def set_line_count(widget: ScrollView, lines: int) -> None:
     if has_scrollbar:
         widget.vertical_scrollbar.window_virtual_size = lines
         widget.scroll_y = widget.validate_scroll_y(widget.scroll_y)
+
+
+def refresh_changes(widget: ScrollView, before: Sequence[object], now: Sequence[object], top: int = 0) -> None:
+    """Draw again the visible lines that have changed; all of them if there are more or fewer lines than before.
+
+    Args:
+        widget: The widget that shows the lines.
+        before: What each line was drawn from.
+        now: What each line is to be drawn from.
+        top: The number of the first visible line.
+    """
+    if before == now:
+        return
+    width, height = widget.size
+    if len(before) != len(now) or not height:  # while hidden: its old drawing must not come back
+        widget.refresh()
+        return
+    visible = range(top, min(top + height, len(now)))
+    regions = [Region(0, at - top, width, 1) for at in visible if before[at] != now[at]]
+    if regions:
+        widget.refresh(*regions)
 
 
 class ResizeFilter:

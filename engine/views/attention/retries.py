@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import compress
 from typing import TYPE_CHECKING, cast
 
 from engine.base.terms import InstanceState, TaskState
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.events.log import Shape
     from engine.state.jobs import Job
+
+_OVER = (COMPLETED, DELETED)
 
 
 class PreparationRetries:
@@ -128,13 +131,14 @@ class TaskRetries:
                 self._failed[log.row_a[at]] = at
             else:
                 self._failed.pop(log.row_a[at], None)
-        for task in [task for task in self._failed if states[task] in (COMPLETED, DELETED)]:
+        failed = list(self._failed)  # thousands, in each frame: looked at in bulk
+        for task in compress(failed, map(_OVER.__contains__, map(states.__getitem__, failed))):
             del self._failed[task]
 
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
         log, table = self._simulation.log, self._simulation.world.tasks
         named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
-        entries = [self._failed[task] for task in tasks]
+        entries = list(map(self._failed.__getitem__, tasks))
         ended = [dict(log.shapes[number].fields) for number in set(map(log.shape_of.__getitem__, entries))]
         codes = {fields["exitCode"] for fields in ended}
         cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""

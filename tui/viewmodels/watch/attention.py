@@ -56,14 +56,15 @@ class AttentionModel:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.concerns: Sequence[Concern] = ()
-        self._drawn: dict[tuple[object, ...], list[tuple[int, Line]]] = {}  # of these concerns, by size and settings
+        # Of these concerns, by width and settings: the lines of each one's cause, effect and remedy.
+        self._parts: dict[tuple[object, ...], Sequence[Sequence[Sequence[Line]]]] = {}
 
     def update(self) -> None:
         """Read the simulation again; it answers anew only for another moment."""
         concerns = self.session.concerns()
         if concerns is not self.concerns:
             self.concerns = concerns
-            self._drawn.clear()
+            self._parts.clear()
 
     @property
     def role(self) -> Role:
@@ -83,19 +84,12 @@ class AttentionModel:
             cells: The width.
             rows: The height. Where it is too low for everything, causes come first, then effects, then remedies.
         """
-        key = cells, rows, self.session.time_format, self.session.glyphs.ascii_only
-        if key not in self._drawn:
-            self._drawn[key] = self._lines(cells, rows)
-        return self._drawn[key]
-
-    def _lines(self, cells: int, rows: int | None) -> list[tuple[int, Line]]:
         note = warning_note(self.session.simulation.scenario)
         warned = [(-1, line(Span(each, Role.DIM))) for each in (wrapped(note, cells) if note is not None else ())]
         if not self.concerns:
             good = Span(f"{self.session.glyphs.good} ", Role.OK)
             return [(-1, line(good, Span(CALM, Role.DIM))), *warned]
-        parts = [[list(self._cause(each, cells)) for each in self.concerns]]
-        parts += [[list(part(each, cells)) for each in self.concerns] for part in (self._effect, self._remedy)]
+        parts = [list(lines) for lines in self._parts_in(cells)]
         room = None if rows is None else rows - len(warned) - sum(map(len, parts[0]))
         for lines in parts[1:]:
             for number, drawn in enumerate(lines):
@@ -106,6 +100,16 @@ class AttentionModel:
             (number, each) for number, of_it in enumerate(zip(*parts, strict=True)) for part in of_it for each in part
         ]
         return [*found, *warned]
+
+    def _parts_in(self, cells: int) -> Sequence[Sequence[Sequence[Line]]]:
+        """Return the lines of each concern's cause, then of each one's effect, then of each one's remedy."""
+        key = cells, self.session.time_format, self.session.glyphs.ascii_only
+        if key not in self._parts:
+            self._parts[key] = [
+                [list(part(each, cells)) for each in self.concerns]
+                for part in (self._cause, self._effect, self._remedy)
+            ]
+        return self._parts[key]
 
     def _cause(self, concern: Concern, cells: int) -> Iterator[Line]:
         """Yield what is wrong, with the time at the right."""
