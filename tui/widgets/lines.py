@@ -31,17 +31,18 @@ def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Str
 
     A longer line ends with an ellipsis, unless only blanks are lost.
     """
-    theme = widget.app.theme if widget.app.theme in THEME_NAMES else DARK
-    cells = widget.size.width
-    if width(spans) > cells and plain(spans)[cells:].strip():
+    app, cells, wide = widget.app, widget.size.width, width(spans)
+    theme = app.theme if app.theme in THEME_NAMES else DARK
+    if wide > cells and plain(spans)[cells:].strip():
         spans = cut(spans, cells)
-    read = to_ascii if widget.app.has_class("-ascii") else str
+        wide = width(spans)
+    read = to_ascii if app.has_class("-ascii") else str
     if not all(span.text.isprintable() for span in spans):
         spans = tuple(span._replace(text=span.text.translate(_CONTROLS)) for span in spans)
+        wide = width(spans)
     segments = [
         Segment(read(span.text), palette.span_style(theme, span, is_cursor=is_cursor)) for span in dim_citations(spans)
     ]
-    wide = width(spans)
     rest = cells - wide
     if rest > 0:
         segments.append(Segment(" " * rest, palette.style(theme, Role.PLAIN, is_cursor=is_cursor)))

@@ -65,26 +65,30 @@ class NodeMap(ResizeFilter, CursorView):
     @property
     def cursor(self) -> int:
         """The index of the node under the cursor; of the first one of a cell that stands for several."""
-        unit = self.layout_now.nodes
-        return self._index // unit * unit
+        return self._first_in(self.layout_now)
 
     @property
     def key(self) -> int | None:
         """The row number of the node under the cursor, of the worst one in a cell; None without nodes."""
-        nodes = self.model.nodes
-        if self.cursor >= len(nodes):
-            return None
-        return nodes[self.model.worst(self.cursor, self.layout_now.nodes)]
+        nodes, layout = self.model.nodes, self.layout_now
+        first = self._first_in(layout)
+        return nodes[self.model.worst(first, layout.nodes)] if first < len(nodes) else None
 
     @property
     def subject(self) -> ItemRef | None:
         """The node under the cursor, the worst one in a cell."""
-        return None if self.key is None else ItemRef("node", self.key)
+        node = self.key
+        return None if node is None else ItemRef("node", node)
 
     @property
     def subjects(self) -> Sequence[ItemRef]:
         """The nodes under the cursor: all of a cell."""
-        return [ItemRef("node", node) for node in self.model.nodes[self.cursor :][: self.layout_now.nodes]]
+        layout = self.layout_now
+        return [ItemRef("node", node) for node in self.model.nodes[self._first_in(layout) :][: layout.nodes]]
+
+    def _first_in(self, layout: Layout) -> int:
+        """Return the index of the first node in the cell under the cursor."""
+        return self._index // layout.nodes * layout.nodes
 
     def update(self) -> None:
         """Update the model, and draw the lines that have changed."""
@@ -103,17 +107,17 @@ class NodeMap(ResizeFilter, CursorView):
 
     def _draw(self) -> None:
         """Draw again the lines that have changed."""
-        set_line_count(self, self.layout_now.height(len(self.model.nodes)))
-        before, self._drawn = self._drawn, self._all_lines()
+        layout = self.layout_now
+        set_line_count(self, layout.height(len(self.model.nodes)))
+        before, self._drawn = self._drawn, self._all_lines(layout)
         refresh_changes(self, before, self._drawn)
 
-    def _all_lines(self) -> list[Line]:
+    def _all_lines(self, layout: Layout) -> list[Line]:
         width, height = self.size
         if not self.model.nodes:
             empty = [(Span(f" {text}", Role.DIM),) for text in self.model.empty()]
             return [*([()] if height > len(empty) else []), *empty][:height]
-        layout = self.layout_now
-        cursor = self.cursor if self.has_focus else None
+        cursor = self._first_in(layout) if self.has_focus else None
         first, rows = self.top_line // layout.lines, -(-height // layout.lines)
         found = [each for row in range(first, first + rows) for each in self._lines.row(row, layout, cursor)]
         return [cut(each, width) for each in found[:height]]

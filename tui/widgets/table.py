@@ -183,7 +183,7 @@ class Table(ResizeFilter, RowsView):
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
 
     def _draw_changes(self) -> None:
-        places = [self._place(y) for y in range(self.size.height)]
+        places = self._visible_places()
         rows = {place: self.model.cells(self.model.key(place)) for place in places if 0 <= place < self.model.count}
         same = {place for place, cells in rows.items() if self._cells.get(place) == cells}
         self._cells = rows
@@ -249,8 +249,9 @@ class Table(ResizeFilter, RowsView):
 
     def _draw(self, places: Iterable[int]) -> None:
         """Draw the visible ones of these rows."""
-        lines = (0 if place == _HEADER else place + _HEADER_LINES - self.top_line for place in places)
-        regions = [Region(0, y, self.size.width, 1) for y in lines if 0 <= y < self.size.height]
+        (width, height), top = self.size, self.top_line
+        lines = (0 if place == _HEADER else place + _HEADER_LINES - top for place in places)
+        regions = [Region(0, y, width, 1) for y in lines if 0 <= y < height]
         if regions:
             self.refresh(*regions)
 
@@ -259,6 +260,11 @@ class Table(ResizeFilter, RowsView):
     def _place(self, y: int) -> int:
         """Return the row on a line of the screen, or ``_HEADER``."""
         return _HEADER if y < _HEADER_LINES else y - _HEADER_LINES + self.top_line
+
+    def _visible_places(self) -> list[int]:
+        """Return the rows on all lines of the screen, ``_HEADER`` first."""
+        first, height = self.top_line, self.size.height
+        return [_HEADER, *range(first, first + height - _HEADER_LINES)][:height]
 
     def render_line(self, y: int) -> Strip:
         place = self._place(y)
@@ -345,7 +351,7 @@ class Table(ResizeFilter, RowsView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        seen = set(map(self._place, range(self.size.height)))
+        seen = set(self._visible_places())
         self._shown = {place: spans for place, spans in self._shown.items() if place in seen}
 
     def action_open(self) -> None:

@@ -92,7 +92,7 @@ def plain(spans: Iterable[Span]) -> str:
 
 def width(spans: Iterable[Span]) -> int:
     """Return the number of cells that a line takes."""
-    return sum(cell_len(span.text) for span in spans)
+    return sum([cell_len(span.text) for span in spans])
 
 
 def one_line(text: str) -> str:
