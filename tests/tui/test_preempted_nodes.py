@@ -6,6 +6,7 @@ import pytest
 
 from tests.tui.test_describe import STILL
 from tui.viewmodels.detail_pages.pool import PoolDetailModel
+from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.properties import pool as words
 from tui.viewmodels.text.styled import ItemRef, plain
@@ -60,3 +61,12 @@ def test_slots_of_nodes_that_are_starting_cannot_be_used_yet(session_at):
 def test_broken_and_unreachable_nodes_are_counted_beside_the_size_of_the_pool(session_at):
     session = session_at(301, "nodes-fail-and-recover")
     assert "steady 14/14 nodes, 8 unusable, 6 unknown" in phase_rail.title(session, 120)
+
+
+def test_the_phase_of_a_preempted_node_has_room_in_the_list_of_nodes(session_at):
+    model = NodesModel(session_at(320, "spot-evictions"))
+    model.update()
+    column = [column.name for column in model.columns].index("Focus job")
+    said = {model.cells(key)[column].text for key in model.order()}
+    assert "≃ would rerun" in said
+    assert max(map(len, said)) <= 15

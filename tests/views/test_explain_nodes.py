@@ -252,3 +252,17 @@ def test_prep_1_no_preparation():
         "Why has preparation of job j not run on n0?",
         "The job has no job preparation task. [PREP-1]",
     ]
+
+
+def test_prep_9_a_job_that_has_ended_gives_no_advice_on_a_node_that_was_ineligible():
+    sim = broken_pool()
+    do(sim, "terminateJob", jobId="j")
+    run(sim, minutes=5)
+    assert job_state(sim) == "completed"
+    assert why_preparation_says(sim, 0) == [
+        "Why was n0 ineligible for job j?",
+        "✗ preparation  failed with exit code 3 at 08:01:01, FailureExitCode [PREP-5]",
+        "The job's first task on the node was assigned. [PREP-3]",
+        "It is not retried: its maxTaskRetryCount is 0. [PREP-12]",
+        "The job has ended: none of its tasks starts any more. [SCHED-7]",
+    ]

@@ -35,8 +35,9 @@ _STARTS = {
     "PREP-17": "The node rebooted after a final failure, which is tried again (rebootRetriesFailedPreparation).",
     "PREP-18": "The node has a new disk.",
 }
-# How a node becomes eligible again, by options.rebootRetriesFailedPreparation.
+# How a node becomes eligible again, by options.rebootRetriesFailedPreparation; None for a job that has ended.
 _INELIGIBLE = {
+    None: (Note("The job has ended: none of its tasks starts any more.", "SCHED-7"),),
     False: (
         Note("The job gets no task here until the node has a new disk.", "PREP-9"),
         Note("A reboot does not help; a reimage does.", "PREP-17"),
@@ -83,7 +84,7 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
         _delivery_note(world, node, task_directory(job.id, prep.id), view) if is_running else None,
         *_state_notes(world, job, node, prep, flags, view),
     )
-    nothing = "PREP-9" if flags & PrepFlag.INELIGIBLE else ""
+    nothing = "PREP-9" if flags & PrepFlag.INELIGIBLE and job.state not in _OVER else ""
     return answer(world, _question(job, where, view, flags), checks, (), ending, notes, nothing)
 
 
@@ -97,7 +98,7 @@ def _delivery_note(world: World, node: int, directory: str, view: InstanceView) 
 
 def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
     if flags & PrepFlag.INELIGIBLE:
-        return f"Why is {where} ineligible for job {job.id}?"
+        return f"Why {'was' if job.state in _OVER else 'is'} {where} ineligible for job {job.id}?"
     again = " again" if view.runs - view.retry_count > 1 else ""
     is_running = view.state is InstanceState.RUNNING
     auxiliary, verb = ("is", "running") if is_running else ("did", "run")
@@ -144,7 +145,7 @@ def _state_notes(
         return [
             *([] if view.failure is None else cause_notes(world, view.failure, prep)),
             Note(_why_final(prep, view), "PREP-12"),
-            *_INELIGIBLE[world.options.reboot_retries_failed_preparation],
+            *_INELIGIBLE[world.options.reboot_retries_failed_preparation if job.state not in _OVER else None],
         ]
     if view.state is InstanceState.RUNNING:
         waiting = len(world.preparing_tasks(job.row, node))

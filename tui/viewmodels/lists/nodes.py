@@ -12,7 +12,7 @@ from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, error_blocks
-from tui.viewmodels.text.glyphs import NODE, phase_glyph
+from tui.viewmodels.text.glyphs import NODE, PREPARATION, phase_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class NodesModel(RowsModel):
         is_disabled = node.scheduling is SchedulingState.DISABLED
         phase = phase_glyph(node.prep, node.release)
         is_known = node.prep is not HookStatus.NOT_NEEDED
+        said = "would rerun" if phase is PREPARATION[HookStatus.SUPERSEDED] else phase.name
         return (
             Span(self.session.glyphs.of(glyph), glyph.role, is_underlined=is_disabled),
             Span(f"n{node.position}", glyph.role if glyph.role is Role.FAILED else Role.PLAIN),
@@ -101,7 +102,7 @@ class NodesModel(RowsModel):
                 node.scheduling.wire if node.state is not None else "", Role.TRANSITION if is_disabled else Role.PLAIN
             ),
             Span(f"{node.used_slots} of {node.slots}" if node.state is not None else ""),
-            Span(f"{self.session.glyphs.of(phase)} {phase.name}" if is_known else "", phase.role),
+            Span(f"{self.session.glyphs.of(phase)} {said}" if is_known else "", phase.role),
             Span(f"{node.total_run:,}"),
             Span(fmt.span(self.session.now_ms - node.since_ms), Role.DERIVED),
             Span(node.ip),
