@@ -15,7 +15,6 @@ from engine.studies.variants import Variants
 from tui.saving.results_file import ResultsFile
 from tui.saving.targets import TargetError
 from tui.workers.dispatch import Dispatcher, WorkersLost
-from tui.workers.local import LocalWorkers, processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,7 +73,7 @@ class BackgroundStudy:
         self.reason = ""
         self.began_s: float | None = None
         self._on_news = on_news
-        self._count = workers or processors()
+        self._workers = workers
         self._new: list[Result] = []  # that were not taken yet
         self._known: set[Run] = set()
         self._played = 0  # since the study was begun or continued
@@ -153,6 +152,8 @@ class BackgroundStudy:
         self._on_news()
 
     def _play(self) -> None:
+        from tui.workers.local import LocalWorkers, processors  # multiprocessing, for which no first view should wait
+
         study, stops = self.study, self._stops
 
         def check() -> None:
@@ -169,7 +170,8 @@ class BackgroundStudy:
             missing = [run for run in study.runs() if run not in self._known]
             if not missing:
                 return
-            workers = stack.enter_context(LocalWorkers(study, min(self._count, len(missing)), yields=True))
+            count = min(self._workers or processors(), len(missing))
+            workers = stack.enter_context(LocalWorkers(study, count, yields=True))
             Variants(study).check(between=check)
             if file is not None:
                 file.open()

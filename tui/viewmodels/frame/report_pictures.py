@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from engine.views.series.series import Window
 from tui.viewmodels.curves.charts import charts_of

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
-from xml.sax.saxutils import escape
 
 from tui.viewmodels.text.glyphs import going_on
 from tui.viewmodels.text.styled import Role, squeeze
