@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
+from tui.panes.list_page import ListPage
+from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.tasks import TasksModel
 
 LATER_S = 330
 
@@ -125,3 +130,15 @@ def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
 
     drive(app, "5", "o", "n", look, "n", look)
     assert seen == ["failure", "failure"]
+
+
+@pytest.mark.parametrize(("model", "by_itself"), [(TasksModel, True), (JobsModel, False)])
+def test_a_page_leaves_its_update_to_the_screen_where_the_cursor_chooses_the_focus(
+    session_at, monkeypatch, model, by_itself
+):
+    page, updated = ListPage(model(session_at(LATER_S)), id="page"), []
+    page.model.update()
+    monkeypatch.setattr(page, "_update_summary", lambda: updated.append("summary"))
+    monkeypatch.setattr(page, "_update_row", lambda: updated.append("row"))
+    page.on_table_moved()
+    assert updated == (["summary", "row"] if by_itself else [])

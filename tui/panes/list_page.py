@@ -206,9 +206,13 @@ class ListPage(ResizeFilter, View):
         return [*lines, between((*_BLANK, *sentence), arrangement, cells)]
 
     def on_table_moved(self) -> None:
-        """Show the details of the row under the cursor, and what the list leaves out at its size."""
-        self._update_summary()
-        self._update_row()
+        """Show the details of the row under the cursor, and what the list leaves out at its size.
+
+        Where the cursor chooses the focus, the screen updates all that is shown, this page too.
+        """
+        if self.model.key_in_focus() is None:
+            self._update_summary()
+            self._update_row()
 
     def on_resize(self, event: events.Resize) -> None:
         if self.has_new_size(event):
