@@ -253,3 +253,11 @@ def test_an_estimated_end_beside_other_jobs_or_a_job_schedule_says_whose_it_is()
     sim = simulation(jobSchedules=[schedule])
     run_to(sim, seconds=READY_S + 60)
     assert " estimated end of hourly:job-1 08:" in plain(scrubber(Session(sim), 120))
+
+
+@pytest.mark.parametrize("kills", [True, False])
+def test_a_job_that_its_job_manager_task_ends_is_not_said_to_stay_active(kills):
+    manager = {"id": "manager", "killJobOnCompletion": kills} | a_line(600)
+    sim = simulation(a_job(tasks=[], jobManagerTask=manager))
+    run_to(sim, minutes=3)
+    assert Session(sim).forecast().stays_active is not kills

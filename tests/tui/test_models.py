@@ -134,6 +134,12 @@ def test_nodes_without_a_record_are_shown_on_demand(session_at):
     assert {row[2] for row in rows(model)} >= {"owed", "not needed"}
 
 
+def test_a_release_that_no_node_owes_is_not_offered_to_be_shown(session_at):
+    model = ReleaseModel(session_at(480, "preparation-fails-everywhere"))
+    model.update()
+    assert model.empty()[1] == "At present no node would run it. a terminates the job."
+
+
 def test_release_after_the_job_has_ended(session_at):
     session = session_at(END_S)
     shown = rows(ReleaseModel(session))

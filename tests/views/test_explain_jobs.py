@@ -1,5 +1,7 @@
 """Explanations of jobs that have not ended, or are still ending."""
 
+import pytest
+
 from engine import Simulation, load_scenario
 from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, run_to_end, simulation
 from tests.views.explaining import why_job_says, why_node_says
@@ -29,6 +31,16 @@ def test_job_7_all_tasks_are_completed_and_the_job_goes_on():
         "Only a user or its time limit ends it. [JOB-7]",
         "Next: the job's time limit is reached at 08:10:00 [JOB-9]",
     ]
+
+
+@pytest.mark.parametrize("kills", [True, False])
+def test_jm_4_the_end_of_a_job_manager_task_may_end_the_job(kills):
+    manager = {"id": "manager", "killJobOnCompletion": kills} | a_line(600)
+    sim = simulation(a_job(tasks=[], jobManagerTask=manager))
+    run_to(sim, minutes=3)
+    said = why_job_says(sim)
+    assert ("Its job manager task ends it when it completes. [JM-4]" in said) is kills
+    assert ("Only a user or its time limit ends it. [JOB-7]" in said) is not kills
 
 
 def test_prep_11_barred_everywhere():

@@ -60,3 +60,9 @@ def pool_verdict(job: Job, info: PoolInfo) -> BatchError | None:
     elif own is not None and (wanted is None or {own.pool_lifetime_option, wanted.pool_lifetime_option} != {_OF_JOB}):
         reason = "of an auto pool only keepAlive can change, with poolLifetimeOption job"
     return BatchError("OperationInvalidForCurrentState", reason, PropertyName="poolInfo") if reason else None
+
+
+def ends_with_manager(job: Job) -> bool:
+    """Return whether the end of its job manager task terminates the job (JM-4)."""
+    manager = job.spec.job_manager_task
+    return manager is not None and manager.kill_job_on_completion

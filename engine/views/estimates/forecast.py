@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, OnAllTasksComplete, TaskState
 from engine.events.log import LogSubject
+from engine.rules.decisions.jobs import ends_with_manager
 from engine.rules.processes.hooks import release_duration
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -31,7 +32,7 @@ class Forecast(NamedTuple):
     more_preparations: bool = False  # other nodes are likely to prepare later
     tasks_ms: int | None = None
     job_ms: int | None = None
-    stays_active: bool = False  # no end of its tasks ends the job (JOB-7)
+    stays_active: bool = False  # neither the end of its tasks nor of its job manager ends the job (JOB-7, JM-4)
     is_simulated: bool = False  # exact, from a run that was played ahead
 
     @property
@@ -110,7 +111,7 @@ class Forecaster:
             more_preparations=more_preparations,
             tasks_ms=tasks_ms,
             job_ms=job_ms,
-            stays_active=not ends_itself and job.max_wall_clock_ms is None,
+            stays_active=not ends_itself and job.max_wall_clock_ms is None and not ends_with_manager(job),
         )
 
     # -- preparation and release ---------------------------------------------------------------------------------

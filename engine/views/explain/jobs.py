@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, JobState, OnAllTasksComplete
+from engine.rules.decisions.jobs import ends_with_manager
 from engine.state.instances import PrepFlag
 from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
@@ -84,7 +85,7 @@ def _active(world: World, job: Job) -> Explanation:
         due("the job's time limit is reached", agenda.job_timeouts.get(job.row), "JOB-9"),
     ]
     verb = "ended" if begun else "started"
-    notes = [] if ends_itself else [Note("Only a user or its time limit ends it.", "JOB-7")]
+    notes = [] if ends_itself else [_what_ends(job)]
     if job.schedule != NO_SCHEDULE:
         schedule_id = world.job_schedules[job.schedule].id
         notes.append(Note(f"Job schedule {schedule_id} creates no other job until it ends.", "JS-3"))
@@ -93,6 +94,13 @@ def _active(world: World, job: Job) -> Explanation:
     nothing = ("JOB-8" if left else "JOB-7") if is_stuck else ""
     reasons = () if fit is None else fit.reasons
     return answer(world, f"Why has job {job.id} not {verb}?", checks, reasons, following, notes, nothing)
+
+
+def _what_ends(job: Job) -> Note:
+    """Say what ends a job that does not end with its tasks."""
+    if ends_with_manager(job):
+        return Note("Its job manager task ends it when it completes.", "JM-4")
+    return Note("Only a user or its time limit ends it.", "JOB-7")
 
 
 def _room(world: World, agenda: Agenda, job: Job) -> Fit | None:

@@ -366,10 +366,10 @@ class ReleaseModel(InstancesModel):
             why = "no preparation was started" if is_wide else "no task ran after preparation"
             return (f"Nothing to release: {why} (REL-3).",)
         owed = self._page.counts().get(HookStatus.WILL_RUN, 0)
-        nodes = (
-            f"{owed:,} node{'' if owed == 1 else 's'} would run it. v shows them," if owed else "no node would run it."
-        )
-        return ("Release tasks run when the job ends.", f"At present {nodes} a terminates the job.")
+        if not owed:
+            return ("Release tasks run when the job ends.", "At present no node would run it. a terminates the job.")
+        nodes = "1 node would run it." if owed == 1 else f"{owed:,} nodes would run it."
+        return ("Release tasks run when the job ends.", f"At present {nodes} v shows them, a terminates the job.")
 
 
 def settings_line(*pairs: tuple[str, str]) -> Line:
