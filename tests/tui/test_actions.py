@@ -228,7 +228,7 @@ def test_the_jobs_that_a_schedule_will_create_are_one_row_after_the_cost(session
     assert len(created) > 3
     lines = [plain(each) for each in trial_lines(session, trial, 90)]
     assert "cost an hour" in lines[0]
-    assert "costs" in lines[1]
+    assert "cost by then" in lines[1]
     (row,) = (line for line in lines if "often:" in line or "new jobs" in line)
     first, last = (session.clock(when(trial.given.completed_ms[job] for job in created)) for when in (min, max))
     assert " ".join(row.split()) == f"{len(created):,} new jobs completed {first} to {last}"
