@@ -120,6 +120,12 @@ def test_a_multi_instance_task_is_listed_with_the_cause_of_its_primary_task():
             "! preparation task of align will fail on n1: exit code 56 (simulated)",
         ),
         (
+            "quota-keeps-the-pool-small",
+            5,
+            100,
+            "! a resize of pool risk will fail: AccountCoreQuotaReached (simulated)",
+        ),
+        (
             "retries-and-exit-conditions",
             60,
             200,

@@ -1,4 +1,4 @@
-"""Troubles that only the rest of the run shows: failures and missed occurrences to come, and jobs that never end.
+"""Troubles that only the rest of the run shows: failures, failed resizes, missed occurrences, and jobs that never end.
 
 The run at its end is read once; the moment that is shown then only decides which of them are still to come.
 """
@@ -19,20 +19,21 @@ from engine.views.pages.instances import Hook
 from engine.views.pages.job_schedules import is_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from engine import Simulation
+    from engine.events.log import Shape
     from engine.run.ahead import Ahead
 
 _MOST_OF_A_KIND = 3  # causes of one kind that are told, those that strike next; the others are counted
 
 
 class _Trouble(NamedTuple):
-    """One cause of trouble in one job or job schedule, with the moments at which it strikes, in ascending order."""
+    """One cause of trouble in a job, job schedule or pool, with the moments at which it strikes, in ascending order."""
 
     kind: ConcernKind
     cause: str
-    owner: str  # the id of the job or job schedule
+    owner: str  # the id of the job, job schedule or pool
     when_ms: Sequence[int]
     item: str = ""  # the task or node of the last of them
 
@@ -101,7 +102,12 @@ class Foretold:
     def _concern(self, kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]]) -> Concern:
         world = self._simulation.world
         owners = [trouble.owner for trouble, _ in each]
-        is_schedule = kind == "job schedule"
+        finders: dict[ConcernKind, Callable[[str], object]] = {
+            "job schedule": world.job_schedules.find,
+            "pool": world.pools.find,
+        }
+        find = finders.get(kind, world.jobs.find)
+        present = tuple(owner for owner in owners if find(owner) is not None)
         effects = [listed(owners)] if len(owners) > 1 else []
         return Concern(
             kind,
@@ -109,8 +115,9 @@ class Foretold:
             f"{self._text(kind, cause, each)} (simulated)",
             min(moments[0] for _, moments in each),
             effect="; ".join(effects),
-            jobs=tuple(owner for owner in owners if not is_schedule and world.jobs.find(owner) is not None),
-            schedules=tuple(owner for owner in owners if is_schedule and world.job_schedules.find(owner) is not None),
+            jobs=present if kind not in finders else (),
+            pools=present if kind == "pool" else (),
+            schedules=present if kind == "job schedule" else (),
             cause=cause,
             is_coming=True,
         )
@@ -119,13 +126,16 @@ class Foretold:
         """Return what will happen."""
         count = sum(len(moments) for _, moments in each)
         item = each[0][0].item if count == 1 else ""
-        noun = "job schedule" if kind == "job schedule" else "job"
+        noun = kind if kind in ("job schedule", "pool") else "job"
         owner = each[0][0].owner if len(each) == 1 else some(len(each), noun)
         of = f" of {owner}" if self._names_jobs or len(each) > 1 else ""
         match kind:
             case "job schedule":
                 occurrences = "an occurrence" if count == 1 else f"{count:,} occurrences"
                 return f"{'job schedule ' if len(each) == 1 else ''}{owner} will miss {occurrences}: {_to_come(cause)}"
+            case "pool":
+                resizes = "a resize" if count == 1 else some(count, "resize")
+                return f"{resizes} of {f'pool {owner}' if len(each) == 1 else owner} will fail: {cause}"
             case "job":
                 return f"{'job ' if len(each) == 1 else ''}{owner} will end: {cause}"
             case "task":
@@ -148,12 +158,25 @@ def _troubles(future: Simulation) -> Iterator[_Trouble]:
     yield from _of_hooks(future)
     for job, reason in ended_badly(future):
         yield _Trouble("job", reason, job.id, [job.since_ms if job.end_ms is None else job.end_ms])
-    lost: dict[tuple[int, str], list[int]] = {}
-    for at in matching(log, is_loss):
-        reason = str(dict(log.shapes[log.shape_of[at]].fields)["reason"])
-        lost.setdefault((log.row_a[at], reason), []).append(log.when[at])
-    for (row, reason), moments in lost.items():
+    for (row, reason), moments in _by_owner(future, is_loss, "reason").items():
         yield _Trouble("job schedule", reason, world.job_schedules[row].id, moments)
+    for (row, code), moments in _by_owner(future, _fell_short, "resultCode").items():
+        yield _Trouble("pool", code, world.pools[row].id, moments)
+
+
+def _by_owner(future: Simulation, is_wanted: Callable[[Shape], bool], cause: str) -> dict[tuple[int, str], list[int]]:
+    """Return the moments of some events by the row of what they are about and the cause that they state."""
+    log = future.log
+    found: dict[tuple[int, str], list[int]] = {}
+    for at in matching(log, is_wanted):
+        stated = str(dict(log.shapes[log.shape_of[at]].fields)[cause])
+        found.setdefault((log.row_a[at], stated), []).append(log.when[at])
+    return found
+
+
+def _fell_short(shape: Shape) -> bool:
+    """Return whether a resize ended before the pool had reached its target, but not because a user stopped it."""
+    return shape.event == "PoolResizeComplete" and dict(shape.fields)["resultCode"] not in ("Success", "ResizeStopped")
 
 
 def _of_hooks(future: Simulation) -> Iterator[_Trouble]:
