@@ -52,6 +52,20 @@ def test_a_sheet_that_is_longer_than_the_screen_says_how_to_scroll(dashboard_at,
     assert contains(seen, "40 lines below: space  esc close") == has_more
 
 
+def test_a_sheet_counts_what_follows_when_its_text_has_another_height(dashboard_at):
+    seen = []
+    texts = [line(f"line {number}") for number in range(60)]
+
+    def lower(app):
+        app.screen.query_one(SheetText).styles.height = 12
+
+    def hint(app):
+        seen.append(str(app.screen.query_one(SheetText).border_subtitle))
+
+    drive(dashboard_at(LATER_S), lambda app: app.push_screen(Sheet("Title", lambda _: texts)), lower, hint)
+    assert seen == ["50 lines below: space  esc close"]
+
+
 def test_a_sheet_counts_what_follows_while_it_is_scrolled(dashboard_at):
     seen = []
     texts = [line(f"line {number}") for number in range(60)]

@@ -43,8 +43,8 @@ class SheetText(LinesView):
         Binding("end", "scroll_end", "bottom", show=False, id="sheet.bottom"),
     ]
 
-    class Scrolled(Message):
-        """Other lines are visible than before."""
+    class Moved(Message):
+        """Other lines are visible than before: the text was scrolled, or has another height."""
 
     def __init__(self, text: Callable[[int], Sequence[Line]]) -> None:
         """``text`` returns the lines for a number of cells."""
@@ -55,7 +55,11 @@ class SheetText(LinesView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Tell the sheet that other lines are visible."""
         super().watch_scroll_y(old_value, new_value)
-        self.post_message(self.Scrolled())
+        self.post_message(self.Moved())
+
+    def on_resize(self) -> None:
+        """Tell the sheet that more or fewer lines are visible."""
+        self.post_message(self.Moved())
 
     def update(self) -> None:
         """Make the text anew."""
@@ -112,7 +116,7 @@ class Sheet(Modal[None]):
         below = f"{counted(more, 'line')} below: space  " if more > 0 else ""
         text.border_subtitle = f"{below}{self._keys}"
 
-    def on_sheet_text_scrolled(self) -> None:
+    def on_sheet_text_moved(self) -> None:
         """Count again what follows."""
         self._tell_more()
 
