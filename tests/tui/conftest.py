@@ -17,7 +17,7 @@ from tui.settings.values import Settings, Source
 from tui.viewmodels.session.session import Session
 
 SOON_S = 0.06  # longer than Textual delays a frame, a resize or a batch of updates
-LONGEST_S = 20
+LONGEST_S = 60  # some tests play a whole study
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 
