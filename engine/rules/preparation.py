@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _RUNNING = InstanceState.RUNNING
-_BY_JOB = ended("the job was ended")
+STOPPED_BY_JOB = ended("the job was ended")
 
 
 # -- start -----------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
     instances = world.instances
     for row in instances.rows_of_job(ending.job):
         if instances.prep_state[row] == _RUNNING:
-            _stop(world, row, _BY_JOB, "PREP-23")
+            _stop(world, row, STOPPED_BY_JOB, "PREP-23")
 
 
 def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None:

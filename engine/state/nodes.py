@@ -39,7 +39,8 @@ class NodeTable(PagedColumns[None]):
     free = column("I", BUSY)  # task slots not taken
     since = column(TIME, CALM)  # when the present state began
     ran = column("I", BUSY)  # NODE-5: totalTasksRun
-    failed = column("I", BUSY)  # of these, failed: the others are totalTasksSucceeded
+    failed = column("I", BUSY)  # of these, failed
+    interrupted = column("I", BUSY)  # of these, back in the queue before they ended; the others have succeeded
 
     def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without nodes."""
@@ -65,6 +66,7 @@ class NodeTable(PagedColumns[None]):
         self.since.append(record.allocation_ms)
         self.ran.append(0)
         self.failed.append(0)
+        self.interrupted.append(0)
         self.running.append(set())
         self._grow(1)
         node = self.records.add(record)
@@ -283,22 +285,27 @@ class NodeTable(PagedColumns[None]):
             if not preparing:
                 del self.preparing[node]
 
-    def end_task(self, task: int, node: int, *, well: bool) -> None:
-        """Note that the task runs on the node no more, and count it (NODE-5)."""
+    def end_task(self, task: int, node: int, *, well: bool | None) -> None:
+        """Note that the task runs on the node no more, and count it (NODE-5).
+
+        ``well`` is None for a task that has not ended: it goes back to the queue.
+        """
         self.running[node].discard(task)
         self.ran[node] += 1
-        if not well:
+        if well is None:
+            self.interrupted[node] += 1
+        elif not well:
             self.failed[node] += 1
         self.dirty[BUSY][node >> PAGE_BITS] = 1
 
     def forget_tasks(self, node: int) -> None:
         """Count the tasks of the node anew, since another VM takes its place (NODE-10)."""
-        self.ran[node] = self.failed[node] = 0
+        self.ran[node] = self.failed[node] = self.interrupted[node] = 0
         self.touch(node, BUSY)
 
     def succeeded(self, node: int) -> int:
         """Return how many tasks have succeeded on the node (NODE-5)."""
-        return self.ran[node] - self.failed[node]
+        return self.ran[node] - self.failed[node] - self.interrupted[node]
 
     def busy(self, node: int) -> bool:
         """Return whether a job's task runs or prepares on the node (NODE-9)."""

@@ -96,6 +96,14 @@ def test_node_5_counts_tasks_that_ran_and_that_succeeded(start):
     assert (sim.world.nodes.ran[0], sim.world.nodes.succeeded(0)) == (2, 1)
 
 
+def test_node_5_a_task_that_went_back_to_the_queue_has_neither_failed_nor_succeeded(start):
+    sim = start(a_job(tasks=[a_task("t1", 600)]))
+    run_to(sim, minutes=5)
+    do(sim, "rebootNode", **ON_NODE, nodeRebootOption="requeue")
+    nodes = sim.world.nodes
+    assert (nodes.ran[0], nodes.succeeded(0), nodes.failed[0], nodes.interrupted[0]) == (1, 0, 0, 1)
+
+
 def test_node_10_boot_time_moves_and_the_counts_survive_a_reboot(start):
     sim = start(a_job())
     run_to(sim, minutes=5)

@@ -477,7 +477,7 @@ def test_a_job_that_has_ended_waits_for_nothing():
     assert (job.state, job.phases.tasks.active) == (JobState.COMPLETED, 1)
     assert job.phases.tasks.oldest_wait_ms is None
     rail = " ".join(plain(each) for each in phase_rail.rail(session, 120, 6))
-    assert "1 never ran" in rail
+    assert "1 never completed" in rail
     assert "waiting" not in rail
     assert len(explain(sim, "job", "j")) == 1
 

@@ -169,6 +169,17 @@ def test_a_rate_counts_what_has_just_been_completed():
     assert not contains(text, "0 a minute")
 
 
+def test_at_the_end_completed_tasks_are_counted_instead_of_a_rate_of_some_stretch():
+    simulation = Simulation(load_scenario("nightly-schedule-overruns"))
+    simulation.run_until(simulation.end_ms)
+    simulation.finish()
+    session = Session(simulation)
+    charts = charts_of(session, session.pool_id, session.job_id, Window.ALL, 40)
+    readings = next(chart.readings for chart in charts if chart.title == "Completed tasks")
+    done = session.job(session.job_id).phases.tasks.succeeded
+    assert (readings[0].text, readings[0].name) == (str(done), "succeeded")
+
+
 def test_at_the_start_of_a_run_the_plots_say_why_they_are_empty():
     text = text_of(model_at("job-prep-release-sample", 0), 120, 20)
     assert contains(text, "no time has gone by yet")

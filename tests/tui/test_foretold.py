@@ -191,7 +191,9 @@ def test_an_expectation_that_only_the_end_decides_is_broken_at_the_end():
     sim = simulation(a_job(tasks=1), expect=[{"jobId": "j", "state": "completed"}])
     session = played_ahead(sim)
     run_to(sim, seconds=READY_S)
-    assert seen_in(session)[0].concerns[0].text == "expectation 1 will be broken: job j"
+    foreseen = seen_in(session)[0].concerns[0]
+    assert foreseen.text == "expectation 1 will be broken: job j"
+    assert (foreseen.since_ms, foreseen.is_coming) == (session.ahead.end_ms, True)
     sim.run_until(session.ahead.end_ms)
     model, _ = seen_in(session)
     assert model.concerns[0].text == "expectation 1 is broken: job j"

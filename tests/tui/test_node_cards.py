@@ -66,6 +66,14 @@ def test_the_bar_of_a_task_grows_with_its_time(working):
     assert 0 < before < done(working)
 
 
+def test_a_task_that_was_requeued_has_not_failed(working):
+    do(working, "rebootNode", poolId="p", nodeId=working.world.nodes[0].id, nodeRebootOption="requeue")
+    model = model_of(working)
+    assert "3 tasks run, 2 interrupted" in card(model, 0)[1]
+    model.look_through(Lens.FAILURES)
+    assert model.glyph(0).name == "no failure"
+
+
 @pytest.mark.parametrize(
     ("option", "words"),
     [

@@ -137,3 +137,12 @@ def test_before_the_first_job_the_strip_says_when_it_is_added(session_at):
     while session.ahead.advance(10_000):
         pass
     assert session.none_yet("job")[0] == "There is no job yet. The next one is added at 08:04:45."
+
+
+def test_where_no_job_is_ever_added_it_says_so_once_that_is_known(session_at):
+    session = session_at(5, "quota-keeps-the-pool-small")
+    assert session.none_yet("job")[0] == "There is no job yet."
+    while session.ahead.advance(10_000):
+        pass
+    assert session.none_yet("job")[0] == "There is no job, and none is added in the rest of the run."
+    assert session.none_yet("pool")[0] == "There is no pool yet."

@@ -33,6 +33,12 @@ def test_job_7_all_tasks_are_completed_and_the_job_goes_on():
     ]
 
 
+def test_job_9_a_time_limit_is_named_only_if_there_is_one():
+    sim = simulation(a_job())
+    run_to(sim, minutes=3)
+    assert "Only a user ends it. [JOB-7]" in why_job_says(sim)
+
+
 @pytest.mark.parametrize("kills", [True, False])
 def test_jm_4_the_end_of_a_job_manager_task_may_end_the_job(kills):
     manager = {"id": "manager", "killJobOnCompletion": kills} | a_line(600)
@@ -40,7 +46,7 @@ def test_jm_4_the_end_of_a_job_manager_task_may_end_the_job(kills):
     run_to(sim, minutes=3)
     said = why_job_says(sim)
     assert ("Its job manager task ends it when it completes. [JM-4]" in said) is kills
-    assert ("Only a user or its time limit ends it. [JOB-7]" in said) is not kills
+    assert ("Only a user ends it. [JOB-7]" in said) is not kills
 
 
 def test_prep_11_barred_everywhere():

@@ -202,6 +202,17 @@ def test_prep_16_not_again_if_the_job_says_so():
     ]
 
 
+def test_prep_23_a_preparation_that_the_end_of_its_job_stopped_says_so():
+    sim = Simulation(load_scenario("job-ends-while-preparing"))
+    sim.run_until(sim.end_ms)
+    assert why_preparation(sim.world, sim.world.jobs.find("what-if"), node_row(sim, 1, "shared")).lines() == [
+        "Why did preparation of job what-if fail on n1?",
+        "✗ preparation  failed with exit code -1073741510 at 08:05:00, TaskEnded [PREP-5]",
+        "The job's first task on the node was assigned. [PREP-3]",
+        "It was stopped: the job was ended at 08:05:00. [PREP-23]",
+    ]
+
+
 def test_prep_13_a_failure_without_influence():
     sim = simulation(a_job(prep=a_line(10, exit_code=1, waitForSuccess=False)))
     run_to(sim, seconds=55)

@@ -274,8 +274,11 @@ def _end_primary(world: World, task: int, profile: TaskProfile) -> None:
         world.emit(PrimaryEnded(task))
 
 
-def leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well: bool) -> None:
-    """Remove the process of a task from the node; the caller gives back its slots."""
+def leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well: bool | None) -> None:
+    """Remove the process of a task from the node; the caller gives back its slots.
+
+    ``well`` is None for a task that has not ended: it goes back to the queue.
+    """
     if profile.process is None:
         acts.end_task(world, task, profile.instances)
     world.nodes.end_task(task, node, well=well)

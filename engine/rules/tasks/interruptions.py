@@ -142,14 +142,14 @@ def task_displaced(world: World, displaced: TaskDisplaced) -> None:
 
 
 def _queue_again(world: World, task: int, extra: TaskExtra, rule: str) -> None:
-    left = _take_off_nodes(world, task)
+    left = _take_off_nodes(world, task, well=None)
     attempts.back_to_queue(world, task, extra, rule)
     _free_slots(world, task, left)
 
 
 def terminate_task(world: World, task: int, rule: str, why: FailureInfo = _BY_USER) -> None:
     """Stop a running task for good (RETRY-8)."""
-    left = _take_off_nodes(world, task)
+    left = _take_off_nodes(world, task, well=False)
     attempts.complete_failed(world, task, world.tasks.profile_of(task), STOPPED_EXIT_CODE, why, rule)
     _free_slots(world, task, left)
 
@@ -158,20 +158,23 @@ def refuse_task(world: World, task: int, rule: str, why: FailureInfo) -> None:
     """Complete a task that prepares on a node, or waits in the queue, without having run it (JOB-15, TASK-13)."""
     profile = world.tasks.profile_of(task)
     prepares = world.tasks.state[task] == PREPARING
-    left = _take_off_nodes(world, task) if prepares else ()
+    left = _take_off_nodes(world, task, well=False) if prepares else ()
     if not prepares:
         world.scheduler.remove_from_queue(task, profile)
     attempts.complete_failed(world, task, profile, None, why, rule)
     _free_slots(world, task, left)
 
 
-def _take_off_nodes(world: World, task: int) -> tuple[int, ...]:
-    """Remove a running or preparing task from its nodes before its state changes; the caller frees its slots there."""
+def _take_off_nodes(world: World, task: int, *, well: bool | None) -> tuple[int, ...]:
+    """Remove a running or preparing task from its nodes before its state changes; the caller frees its slots there.
+
+    ``well`` is as in ``attempts.leave_node``.
+    """
     left = world.nodes_of(task)
     profile = world.tasks.profile_of(task)
     for node in left:
         if world.tasks.state[task] == RUNNING:
-            attempts.leave_node(world, task, node, profile, well=False)
+            attempts.leave_node(world, task, node, profile, well=well)
             continue
         world.nodes.stop_preparing(task, node)
         if profile.exclusive:

@@ -79,7 +79,7 @@ def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Concer
         effects.append(_EFFECTS[reason])
     left = sum(job.counts[ACTIVE] for job in jobs)
     if left:
-        effects.append(f"{some(left, 'task')} never ran")
+        effects.append(f"{some(left, 'task')} never completed")
     return Concern(
         "job",
         Severity.FAILURE if reason else Severity.SHORTAGE,

@@ -100,7 +100,8 @@ def _what_ends(job: Job) -> Note:
     """Say what ends a job that does not end with its tasks."""
     if ends_with_manager(job):
         return Note("Its job manager task ends it when it completes.", "JM-4")
-    return Note("Only a user or its time limit ends it.", "JOB-7")
+    limit = " or its time limit" if job.max_wall_clock_ms is not None else ""
+    return Note(f"Only a user{limit} ends it.", "JOB-7")
 
 
 def _room(world: World, agenda: Agenda, job: Job) -> Fit | None:

@@ -8,6 +8,7 @@ from engine.base.failures import FAILURE_EXIT_CODE
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.rules.decisions.preparation import PrepVerdict, prep_verdict, start_rule
+from engine.rules.preparation import STOPPED_BY_JOB
 from engine.rules.processes.setup import setup_of
 from engine.state.instances import PrepFlag
 from engine.state.jobs import UNBOUND
@@ -101,7 +102,8 @@ def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
         return f"Why {'was' if job.state in _OVER else 'is'} {where} ineligible for job {job.id}?"
     again = " again" if view.runs - view.retry_count > 1 else ""
     is_running = view.state is InstanceState.RUNNING
-    auxiliary, verb = ("is", "running") if is_running else ("did", "run")
+    has_failed = not is_running and view.result is TaskResult.FAILURE
+    auxiliary, verb = ("is", "running") if is_running else ("did", "fail" if has_failed else "run")
     return f"Why {auxiliary} preparation of job {job.id} {verb}{again} on {where}?"
 
 
@@ -152,6 +154,8 @@ def _state_notes(
         if not prep.wait_for_success:
             return [Note("Tasks do not wait for it.", "PREP-13")]
         return [Note(f"{some(waiting, 'task')} of the job {'wait' if waiting > 1 else 'waits'} for it here.", "PREP-6")]
+    if view.failure == STOPPED_BY_JOB and view.end_ms is not None:
+        return [Note(f"It was stopped: the job was ended at {moment(world, view.end_ms)}.", "PREP-23")]
     if view.result is TaskResult.FAILURE and not prep.wait_for_success:
         return [Note("The failure has no effect: the job does not wait for success.", "PREP-13")]
     if flags & PrepFlag.VALID and not prep.rerun_on_node_reboot_after_success:

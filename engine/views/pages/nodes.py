@@ -78,6 +78,7 @@ class NodeRow(NamedTuple):
     preparing_tasks: int
     total_run: int
     total_succeeded: int
+    total_interrupted: int  # that went back to the queue before they ended
     is_dedicated: bool
     allocation_ms: int
     boot_ms: int | None
@@ -226,6 +227,7 @@ class NodePage:
             preparing_tasks=len(world.nodes.preparing.get(node, ())),
             total_run=world.nodes.ran[node],
             total_succeeded=world.nodes.succeeded(node),
+            total_interrupted=world.nodes.interrupted[node],
             is_dedicated=record.dedicated,
             allocation_ms=record.allocation_ms,
             boot_ms=record.boot_ms,

@@ -183,7 +183,10 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
         waiting_layers.append(Layer("preparing", Role.PREPARING, values.preparing))
         waiting_now.append(Reading(f"{preparing:,}", "preparing", 1))
     rate = session.series.succeeded_in_a_minute(job_id)
-    done = [Reading(compact(round(rate, 1)), "a minute", 0)]
+    if job.is_live and not session.is_over:
+        done = [Reading(compact(round(rate, 1)), "a minute", 0)]
+    else:  # a rate would be that of some stretch before the end
+        rate, done = 0.0, [Reading(f"{tasks.succeeded:,}", "succeeded", 0)]
     if len(rates) > 1:
         done.append(Reading(f"{tasks.failed:,}", "failed", 1))
     found = [

@@ -12,6 +12,7 @@ from engine.views.rest.lookup import node_settings
 from tui.viewmodels.detail_pages.layout import columns, state_history, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.properties import node as blocks
+from tui.viewmodels.properties.instance import is_over
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.properties.rest_fields import block
 from tui.viewmodels.text import format as fmt
@@ -117,7 +118,8 @@ class NodeDetailModel(DetailModel):
         return tabular(("Job", "Preparation", "Tasks started", "Release", "Ineligible"), rows, cells)
 
     def _job_row(self, job_id: str, job: JobOnNode | None, started: int) -> Sequence[Span]:
-        glyphs, again = self.session.glyphs, eligible_again(self.session.options)
+        glyphs = self.session.glyphs
+        until = "until job end" if is_over(self.session, job_id) else eligible_again(self.session.options).short
         prep = PREPARATION[job.prep if job else HookStatus.NOT_NEEDED]
         release = RELEASE[job.release if job else HookStatus.NOT_NEEDED]
         return (
@@ -125,7 +127,7 @@ class NodeDetailModel(DetailModel):
             Span(f"{glyphs.of(prep)} {prep.name}", prep.role),
             Span(f"{started:,}"),
             Span(f"{glyphs.of(release)} {release.name}", release.role),
-            Span(again.short, Role.FAILED) if job and job.is_ineligible else Span("no"),
+            Span(until, Role.FAILED) if job and job.is_ineligible else Span("no"),
         )
 
     def _recent_tasks(self, cells: int) -> Sequence[Line]:

@@ -194,7 +194,9 @@ class InstancesModel(RowsModel):
         if record.retry_count:
             words.append(f"{record.retry_count + 1:,} attempts")
         if record.is_ineligible:
-            words.append(f"ineligible for this job until {eligible_again(self.session.options).until}")
+            has_ended = blocks.is_over(self.session, self.session.job_id)
+            until = "it ended" if has_ended else eligible_again(self.session.options).until
+            words.append(f"{'was ' if has_ended else ''}ineligible for this job until {until}")
         if record.gone_ms is not None:
             words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
         return line(Span(", ".join(words), Role.DERIVED))
@@ -272,10 +274,12 @@ class PreparationModel(InstancesModel):
     def _more(self, record: InstanceRow) -> tuple[Span, ...]:
         session = self.session
         task = self._trigger(record.node) if self.shows("Triggered by") else None
+        has_ended = blocks.is_over(session, session.job_id)
+        until = "until job end" if has_ended else eligible_again(session.options).short
         return (
             Span(session.clock(record.last_retry_ms)),
             Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
-            Span(eligible_again(session.options).short if record.is_ineligible else "", Role.FAILED),
+            Span(until if record.is_ineligible else "", Role.FAILED),
         )
 
     def _trigger(self, node: int) -> int | None:

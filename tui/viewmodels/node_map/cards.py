@@ -128,16 +128,18 @@ class Cards:
     def _rest(self, row: NodeRow, cells: int) -> Line:
         """Return for how long a node without tasks has been in its state, and what it has run, as far as it fits."""
         session = self._model.session
-        failed = row.total_run - row.total_succeeded
+        interrupted = row.total_interrupted
+        failed = row.total_run - row.total_succeeded - interrupted
         lasted = Span(f"for {fmt.short_span(session.now_ms - row.since_ms)}", Role.DIM)
         since = Span(f", since {session.clock(row.since_ms)}", Role.DIM)
         work: Line = ()
         if row.errors:
             work = (Span(f"  {row.errors[0][0]}", Role.FAILED),)
         elif row.total_run:
-            work = (
+            work = line(
                 Span(f"  {fmt.counted(row.total_run, 'task')} run", Role.DIM),
                 Span(f", {failed:,} failed" if failed else "", Role.FAILED),
+                *([Span(f", {interrupted:,} interrupted", Role.TRANSITION)] if interrupted else []),
             )
         forms: list[Line] = [(lasted, since, *work), (lasted, *work)]
         forms += [] if row.errors else [(lasted, since)]

@@ -70,6 +70,12 @@ def awaited(session: Session, release: InstancePage) -> str:
     return "awaited" if until_ms is None else f"awaited, at most until {session.clock(until_ms)}"
 
 
+def is_over(session: Session, job_id: str) -> bool:
+    """Return whether the job has ended or is ending, so that no node is ineligible for it any more."""
+    job = session.job(job_id)
+    return job is None or not job.is_live
+
+
 def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: str) -> list[Block]:
     """Return the effect on the node, and the tasks that were requeued; nothing if there is none."""
     glyphs = session.glyphs
@@ -77,14 +83,17 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
     if record.gone_ms is not None:
         said.append(Span("The record is kept, the files are deleted.", Role.DERIVED))
     elif record.is_ineligible:
-        again = eligible_again(session.options)
-        text = f"{glyphs.bad} ineligible for this job until {again.until} ({again.rule})"
-        said.append(Span(text, Role.FAILED))
-        said.append(Span(f"{glyphs.good} still eligible for other jobs", Role.OK))
+        if is_over(session, job_id):
+            said.append(Span(f"{glyphs.bad} was ineligible for this job until it ended (PREP-9)", Role.FAILED))
+        else:
+            again = eligible_again(session.options)
+            text = f"{glyphs.bad} ineligible for this job until {again.until} ({again.rule})"
+            said.append(Span(text, Role.FAILED))
+            said.append(Span(f"{glyphs.good} still eligible for other jobs", Role.OK))
         tasks = session.tasks(job_id)
         for task in dict.fromkeys(history.requeued(job_id)):
             if tasks.state_of(task) is not None:
-                said.append(link(f"{tasks.id_of(task)} is active again (PREP-8)", ItemRef("task", task)))
+                said.append(link(f"{tasks.id_of(task)} went back to the queue (PREP-8)", ItemRef("task", task)))
     elif record.status is HookStatus.SUPERSEDED:
         said.append(
             Span("would run again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.option_words import eligible_again
+from tui.viewmodels.properties.instance import is_over
 from tui.viewmodels.properties.machine import hardware
 from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE
@@ -93,7 +94,8 @@ def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
         said = f"{session.glyphs.of(PREPARATION[job.prep])} {PREPARATION[job.prep].name}"
         if job.has_released:
             said += f", {session.glyphs.of(RELEASE[job.release])} {RELEASE[job.release].name}"
-        until = eligible_again(session.options).until
+        has_ended = is_over(session, job.job_id)
+        until = "the job ended" if has_ended else eligible_again(session.options).until
         said += f", ineligible until {until}" if job.is_ineligible else ""
         rows.append((job.job_id, Span(said, PREPARATION[job.prep].role)))
     return block_of("Jobs on this node", rows)

@@ -365,7 +365,9 @@ class Session:
         """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""
         now, generation = self.attention.concerns(), self.ahead.generation
         if self._concerns[0] is not now or self._concerns[1] != generation:
-            expected = foreseen(self.simulation, self.ahead.expectations, is_over=self.is_over)
+            expected = foreseen(
+                self.simulation, self.ahead.expectations, end_ms=self.ahead.end_ms, is_over=self.is_over
+            )
             coming = [*expected, *self._foretold.concerns()]
             every = sorted([*now, *coming], key=lambda concern: concern.order) if coming else now
             self._concerns = now, generation, every
@@ -404,6 +406,8 @@ class Session:
         next_ms = None if future is None or noun != "job" else next_job_ms(future, self.now_ms)
         if next_ms is not None:
             said += f" The next one is added at {self.clock(next_ms)}."
+        elif future is not None and noun == "job":
+            said = f"{said.removesuffix(' yet.').removesuffix('.')}, and none is added in the rest of the run."
         return said, "space runs and pauses, . goes on by one event."
 
     def no_pool(self) -> tuple[str, str]:

@@ -183,7 +183,7 @@ def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool, *, is_live
     ]
     if counts.active:
         waits = f"{'wait' if is_narrow else 'waiting'} {counts.active:,}"
-        spans.append(Span(waits if is_live else f"{counts.active:,} never ran", active.role))
+        spans.append(Span(waits if is_live else f"{counts.active:,} never completed", active.role))
     return tuple(spans)
 
 
