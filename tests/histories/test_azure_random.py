@@ -16,7 +16,7 @@ from tests.histories.dialects import DIALECTS, state_of, written
 from tests.histories.replays import differences, import_text
 from tests.properties.scenarios import scenarios
 
-_FEW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+_FEW = settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 _TIMES = st.sampled_from([5, 20, 61.5, 300, {"lognormal": ["PT2M", 0.6]}, {"uniform": [10, 400]}, {"exponential": 90}])
 _STEPS = st.sampled_from([10, 45, {"normal": [45, 15]}, {"triangular": [5, 30, 200]}])
 

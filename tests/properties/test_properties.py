@@ -11,7 +11,7 @@ from tests.properties.properties import PROPERTIES
 from tests.properties.runs import as_yaml, from_document
 from tests.properties.search import search
 
-RUNS = 12
+RUNS = 8
 AT_ONCE = 4
 KEPT = sorted((Path(__file__).parent / "once_broken").glob("*.yaml"))
 
