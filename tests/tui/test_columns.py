@@ -174,7 +174,7 @@ def test_the_details_of_a_preparation_have_effect_runs_and_files(session_at):
     titles = ["Preparation task", "Runs", "Effect", "Release task", "Node"]
     assert [each for each in shown if each in titles] == titles
     assert "✗ ineligible for this job until its disk is new (PREP-9)" in shown
-    assert any(each.endswith("went back to the queue (PREP-8)") for each in shown)
+    assert any(each.endswith("returned to active (PREP-8)") for each in shown)
     at = shown.index("Runs")
     assert shown[at + 1].startswith("1 first, 08:0")
     assert shown[at + 2].startswith("2 retry, 08:0")
@@ -186,7 +186,7 @@ def test_a_preparation_of_a_job_that_has_ended_is_told_in_the_past(session_at):
     model = PreparationModel(session_at(3_600, "preparation-fails-on-one-node"))
     shown = details(model, only(model, "Ineligible").index("until job end"))
     assert "✗ was ineligible for this job until it ended (PREP-9)" in shown
-    assert "sample-2 went back to the queue (PREP-8)" in shown
+    assert "sample-2 returned to active (PREP-8)" in shown
     assert not any("active again" in each or "new disk" in each for each in shown)
     assert "was ineligible for this job until it ended" in plain(model.sentence(1))
 

@@ -93,7 +93,7 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
         tasks = session.tasks(job_id)
         for task in dict.fromkeys(history.requeued(job_id)):
             if tasks.state_of(task) is not None:
-                said.append(link(f"{tasks.id_of(task)} went back to the queue (PREP-8)", ItemRef("task", task)))
+                said.append(link(f"{tasks.id_of(task)} returned to active (PREP-8)", ItemRef("task", task)))
     elif record.status is HookStatus.SUPERSEDED:
         said.append(
             Span("would run again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION)
