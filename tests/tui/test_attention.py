@@ -149,7 +149,7 @@ def test_a_failed_preparation_is_listed_until_its_job_is_completed_and_its_node_
     assert listed(sim)[1][0].startswith("! preparation task failed on n0: exit code 3")
     do(sim, "removeNodes", poolId="p", nodeList=[0])
     run_to_end(sim)
-    assert listed(sim)[1] == ["✓ Nothing needs attention."]
+    assert not any("preparation" in each for each in listed(sim)[1])
 
 
 def test_a_pool_that_no_job_uses_yet_is_listed_by_its_name():
@@ -368,6 +368,22 @@ def test_a_job_that_stays_active_without_its_release_is_listed_once_the_run_is_o
     _, lines = listed(sim)
     assert lines[0].startswith("! job j stays active: its release task never runs")
     assert lines[1] == "  1 node of pool p costs money until it shrinks or is deleted"
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_pool_that_no_job_uses_at_the_end_costs_money(is_deleted):
+    timeline = [{"at": READY_S + 300, "deletePool": {"poolId": "p"}}] if is_deleted else []
+    sim = simulation(a_job(onAllTasksComplete="terminatejob"), timeline=timeline)
+    run_to_end(sim)
+    sim.finish()
+    told = [
+        "  1 node costs money until it shrinks or is deleted",
+        "  a resize it to 0 nodes, or delete it",
+    ]
+    model, lines = listed(sim)
+    assert lines[1:] == ([] if is_deleted else told)
+    assert lines[0].startswith("✓ Nothing needs attention." if is_deleted else "! no job uses pool p")
+    assert is_deleted or model.concerns[0].severity is Severity.NOTICE
 
 
 def test_a_job_that_stays_active_without_a_release_is_told_as_advice():

@@ -9,7 +9,13 @@ from engine.base.terms import CertificateState
 from engine.views.attention.concern import Concern, Severity, listed, some
 from engine.views.attention.expectations import broken_expectations
 from engine.views.attention.hooks import hook_concerns
-from engine.views.attention.jobs import ended_concerns, left_open, left_open_concerns, stalled_concerns
+from engine.views.attention.jobs import (
+    ended_concerns,
+    idle_pool_concerns,
+    left_open,
+    left_open_concerns,
+    stalled_concerns,
+)
 from engine.views.attention.pools import node_concerns, pool_concerns
 from engine.views.attention.retries import PreparationRetries, TaskRetries
 from engine.views.attention.schedules import ScheduleConcerns
@@ -79,6 +85,7 @@ class Attention:
         return [
             *ended_concerns(simulation),
             *(left_open_concerns(world, left_open(simulation)) if simulation.finished else ()),
+            *(idle_pool_concerns(simulation) if simulation.finished else ()),
             *_merged(stalled, self._nodes(names_jobs=names_jobs, names_pools=names_pools)),
             *self._tasks.concerns(names_jobs=names_jobs),
             *self._task_retries.concerns(names_jobs=names_jobs),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_states import COMING_UP, NODE_STATES, UNBILLED
-from engine.base.terms import AllocationState, JobState, NodeState, PoolState
+from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState
 from engine.rules.decisions import network
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.state.nodes import GONE
@@ -140,12 +140,41 @@ def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool) -> 
 def _cost_of_open(world: World, jobs: Sequence[Job]) -> Iterator[str]:
     """Yield what goes on costing money: an auto pool lives as long as its job, other pools until a user acts."""
     pools = [world.pools[row] for row in dict.fromkeys(job.pool for job in jobs if job.pool >= 0)]
-    billed = [world.nodes.state[node] not in (GONE, *UNBILLED) for pool in pools for node in pool.nodes].count(True)
+    billed = _billed(world, pools)
     if billed:
         of = f"pool {pools[0].id}" if len(pools) == 1 else some(len(pools), "pool")
         until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
         until = until if len(pools) == 1 else "these shrink or are deleted"
         yield f"{some(billed, 'node')} of {of} cost{'s' if billed == 1 else ''} money until {until}"
+
+
+def _billed(world: World, pools: Iterable[Pool]) -> int:
+    return sum(world.nodes.state[node] not in (GONE, *UNBILLED) for pool in pools for node in pool.nodes)
+
+
+def idle_pool_concerns(simulation: Simulation) -> list[Concern]:
+    """Return the pools that cost money once the run is over although no job uses them.
+
+    Those of jobs left open are told with their jobs. An active job schedule may use any pool again.
+    """
+    world = simulation.world
+    if any(one.state is JobScheduleState.ACTIVE for one in world.job_schedules):
+        return []
+    used = {job.pool for job in world.jobs.present()}
+    idle = [(pool, _billed(world, [pool])) for pool in world.pools.present() if pool.row not in used]
+    return [
+        Concern(
+            "pool",
+            Severity.NOTICE,
+            f"no job uses pool {pool.id}",
+            simulation.now_ms,
+            f"{some(billed, 'node')} cost{'s' if billed == 1 else ''} money until it shrinks or is deleted",
+            "resize it to 0 nodes, or delete it" if pool.scaling is None else "delete it, or change its formula",
+            pools=(pool.id,),
+        )
+        for pool, billed in idle
+        if billed
+    ]
 
 
 # -- stalled ---------------------------------------------------------------------------------------------------------
