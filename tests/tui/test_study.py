@@ -30,6 +30,8 @@ from tui.viewmodels.study.request import StudyRequest, parse_request, plan
 from tui.viewmodels.study.scatter import Dot, scatter_lines
 from tui.viewmodels.text.glyphs import VARIANT_GLYPHS, VARIANT_KEEPS, VARIANT_PARETO, GlyphSet
 from tui.viewmodels.text.styled import plain, width
+from tui.widgets.lines import LinesView
+from tui.widgets.messages import StudyNews
 from tui.widgets.table import Table
 from tui.workers.background import StudyState
 
@@ -219,6 +221,21 @@ def test_a_wide_table_stands_above_the_plot_with_whole_heads_and_the_cursor_on_t
     assert not contains(lines, "USD")
     plot = next(at for at, each in enumerate(lines) if "End against cost" in each)
     assert plot == len(summary.variants) + 5
+
+
+def test_news_that_come_while_the_application_ends_are_not_shown(night, monkeypatch):
+    app, lines, told = night(), LinesView._message_loop_exit, []
+
+    async def end(view):
+        """Take the news once this part of the screen is gone, as they come from other processes at any moment."""
+        await lines(view)
+        if view.id == "study-progress":
+            app.on_study_news(StudyNews())
+            told.append(view.id)
+
+    monkeypatch.setattr(LinesView, "_message_loop_exit", end)
+    drive(app, "V")
+    assert told
 
 
 def test_on_a_small_screen_the_recommendation_is_whole_and_the_axis_has_marks():

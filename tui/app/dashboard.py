@@ -295,8 +295,8 @@ class Dashboard(App[None]):
             say(self.main_screen, about_scenario, "warning")
 
     def on_study_news(self, _: StudyNews) -> None:
-        """Show what a study has brought."""
-        if self.main_screen.is_running:
+        """Show what a study has brought, unless the application ends: its screens lose their parts one by one."""
+        if self.is_running and self.main_screen.is_running:
             self.main_screen.take_study_news()
 
     # -- settings ------------------------------------------------------------------------------------------------
