@@ -478,14 +478,12 @@ def _status(arguments: Sequence[str] | None) -> int:
         error.show(message)
         click.echo(with_short_words(message.getvalue()), err=True, nl=False)
         return error.exit_code
-    except click.Abort:
-        click.echo("Interrupted.", err=True)
-        return INTERRUPTED
     except TargetError as error:
         click.echo(f"Error: {with_short_words(str(error))}", err=True)
         return WRONG if error.before_run else FAILED
     except Exception as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 has wrapped it, as it made a class
+        # click wraps an interrupt, and so does Python 3.11 while it makes a class.
+        if isinstance(error, click.Abort) or isinstance(error.__cause__, KeyboardInterrupt):
             click.echo("Interrupted.", err=True)
             return INTERRUPTED
         error.add_note(f"This is a defect of batchdeck. To reproduce it: {shlex.join(sys.argv)}")
