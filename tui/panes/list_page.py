@@ -125,11 +125,14 @@ class ListPage(ResizeFilter, View):
         if at is not None:
             self.table.move_to(at)
 
-    def _divide(self) -> None:
-        """Divide the room: few rows have their details below them; else the details take what the list leaves."""
+    def _divide(self, footing: int) -> None:
+        """Divide the room: few rows have their details below them; else the details take what the list leaves.
+
+        ``footing`` is the number of lines that stand below them where there are details.
+        """
         body, count = self.query_one(".body").size, self.model.count
         # Counted together, as one takes what the other leaves: what is decided here must not change what it rests on.
-        room = body.height + self.query_one(".footing").size.height - len(self._footing(has_details=True))
+        room = body.height + self.query_one(".footing").size.height - footing
         lines = max(count, _LEAST_ROWS) + _FRAME_AND_HEAD
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
         is_few = (
@@ -167,7 +170,8 @@ class ListPage(ResizeFilter, View):
 
     def _update_row(self) -> None:
         table = self.table
-        self._divide()
+        with_details = self._footing(has_details=True)
+        self._divide(len(with_details))
         shown = f" {self.model.count:,}" if self.model.count or self.model.hidden else ""
         if self.model.hidden:
             shown += f" of {self.model.count + self.model.hidden:,}"
@@ -187,7 +191,8 @@ class ListPage(ResizeFilter, View):
             self._share_with_curves(len(page) + _FRAME)
             details.show_page(page, is_new=key != self._detailed)
             self._detailed = key
-        footing, lines = self.query_one(".footing", LinesView), self._footing(has_details=details.display)
+        footing = self.query_one(".footing", LinesView)
+        lines = with_details if details.display else self._footing(has_details=False)
         footing.styles.height = len(lines)
         footing.show(lines)
 
