@@ -119,8 +119,9 @@ def run(server: Server, listener: socket.socket) -> int | None:
 
     The signals are SIGINT, SIGTERM and SIGHUP, but those that are ignored, as ``nohup`` has it, stay so.
     """
-    ending = [one for one in (signal.SIGINT, signal.SIGTERM, HANG_UP) if one]
+    numbers = (signal.SIGINT, signal.SIGTERM, HANG_UP)
+    ending = [one for one in numbers if one and signal.getsignal(one) is not signal.SIG_IGN]
     allow_connections(_MOST_OPEN)
-    with handled({one: server.on_signal for one in ending if signal.getsignal(one) is not signal.SIG_IGN}):
+    with handled(dict.fromkeys(ending, server.on_signal)):
         asyncio.run(server.serve([listener]))
     return server.caught
