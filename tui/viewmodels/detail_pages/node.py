@@ -12,7 +12,7 @@ from engine.views.rest.lookup import node_settings
 from tui.viewmodels.detail_pages.layout import columns, state_history, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.properties import node as blocks
-from tui.viewmodels.properties.instance import is_over
+from tui.viewmodels.properties.instance import short_until
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.properties.rest_fields import block
 from tui.viewmodels.text import format as fmt
@@ -119,7 +119,6 @@ class NodeDetailModel(DetailModel):
 
     def _job_row(self, job_id: str, job: JobOnNode | None, started: int) -> Sequence[Span]:
         glyphs = self.session.glyphs
-        until = "until job end" if is_over(self.session, job_id) else eligible_again(self.session.options).short
         prep = PREPARATION[job.prep if job else HookStatus.NOT_NEEDED]
         release = RELEASE[job.release if job else HookStatus.NOT_NEEDED]
         return (
@@ -127,7 +126,7 @@ class NodeDetailModel(DetailModel):
             Span(f"{glyphs.of(prep)} {prep.name}", prep.role),
             Span(f"{started:,}"),
             Span(f"{glyphs.of(release)} {release.name}", release.role),
-            Span(until, Role.FAILED) if job and job.is_ineligible else Span("no"),
+            Span(short_until(self.session, job_id), Role.FAILED) if job and job.is_ineligible else Span("no"),
         )
 
     def _recent_tasks(self, cells: int) -> Sequence[Line]:

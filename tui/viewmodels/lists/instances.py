@@ -274,12 +274,10 @@ class PreparationModel(InstancesModel):
     def _more(self, record: InstanceRow) -> tuple[Span, ...]:
         session = self.session
         task = self._trigger(record.node) if self.shows("Triggered by") else None
-        has_ended = blocks.is_over(session, session.job_id)
-        until = "until job end" if has_ended else eligible_again(session.options).short
         return (
             Span(session.clock(record.last_retry_ms)),
             Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
-            Span(until if record.is_ineligible else "", Role.FAILED),
+            Span(blocks.short_until(session, session.job_id) if record.is_ineligible else "", Role.FAILED),
         )
 
     def _trigger(self, node: int) -> int | None:

@@ -76,6 +76,11 @@ def is_over(session: Session, job_id: str) -> bool:
     return job is None or not job.is_live
 
 
+def short_until(session: Session, job_id: str) -> str:
+    """Return until when a node is ineligible for a job, for a column."""
+    return "until job end" if is_over(session, job_id) else eligible_again(session.options).short
+
+
 def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: str) -> list[Block]:
     """Return the effect on the node, and the tasks that were requeued; nothing if there is none."""
     glyphs = session.glyphs
