@@ -7,17 +7,19 @@ Lines are made for a thousand entries at a time, so that ids of tasks are looked
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import chain, compress
+from itertools import chain, compress, count
 from typing import TYPE_CHECKING, Protocol
 
 from engine.base.units import SECOND_MS
 from engine.events.log import LogSubject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from engine.events.log import EventLog
 
+_OF_TASKS = (LogSubject.TASK, LogSubject.TASKS_ADDED)
 _TOGETHER = 1024  # entries, or tasks of an entry: their lines stay in the processor's cache until they are written
 
 
@@ -39,48 +41,82 @@ def json_lines(log: EventLog, names: SubjectIds, start: int = 0, stop: int | Non
 
 def _blocks(log: EventLog, names: SubjectIds, start: int, stop: int) -> Iterator[list[str]]:
     """Yield the lines in blocks of a thousand: a list costs less than a generator that is resumed for each line."""
-    shapes, clock = log.shapes, _Clock(log)
-    nodes = {-1: ""}  # the ids of tasks' nodes
+    lines = _Lines(log, names)
     for first in range(start, stop, _TOGETHER):
         last = min(first + _TOGETHER, stop)
+        begin = first
+        for entry in log.blocks(first, last):
+            if log.row_b[entry] != 1:
+                yield lines.of_entries(begin, entry)
+                yield from lines.of_added_tasks(entry)
+                begin = entry + 1
+        yield lines.of_entries(begin, last)
+
+
+class _Lines:
+    """The lines of a log; the ids of a node are looked up once."""
+
+    def __init__(self, log: EventLog, names: SubjectIds) -> None:
+        self._log, self._names, self._clock = log, names, _Clock(log.start)
+        self._nodes = {-1: ""}  # the ids of tasks' nodes
+
+    def of_entries(self, first: int, last: int) -> list[str]:
+        """Return the lines of these entries, each of one event."""
+        log, nodes = self._log, self._nodes
         numbers, rows_a, rows_b = log.shape_of[first:last], log.row_a[first:last], log.row_b[first:last]
-        known = {number: (shapes[number].subject, shapes[number].head, shapes[number].tail) for number in set(numbers)}
-        of_tasks = [known[number][0] is LogSubject.TASK for number in numbers]
-        tasks = iter(names.tasks_ids(list(compress(rows_a, of_tasks))))
-        nodes.update((node, names.node_ids(node)) for node in set(compress(rows_b, of_tasks)) - nodes.keys())
-        seq, stamped_ms, stamp = log.seq_of(first), -1, ""
-        lines: list[str] = []
-        for when_ms, number, row_a, row_b in zip(log.when[first:last], numbers, rows_a, rows_b, strict=True):
-            if when_ms != stamped_ms:
-                stamped_ms, stamp = when_ms, clock.stamp(when_ms)
-            subject, head, tail = known[number]
-            if subject is LogSubject.TASK:
-                ids = nodes[row_b] + next(tasks)
-            elif subject is LogSubject.TASKS_ADDED:
-                for begin in range(row_a, row_a + row_b, _TOGETHER):
-                    added = names.tasks_ids(range(begin, min(begin + _TOGETHER, row_a + row_b)))
-                    lines += [f'{{"seq":{at},{stamp},{head}{ids}{tail}}}' for at, ids in enumerate(added, seq)]
-                    seq += len(added)
-                    yield lines
-                    lines = []
-                continue
-            else:
-                ids = _ids(names, subject, row_a, row_b)
-            lines.append(f'{{"seq":{seq},{stamp},{head}{ids}{tail}}}')
-            seq += 1
-        yield lines
+        shapes = {number: log.shapes[number] for number in set(numbers)}
+        of_tasks = [shapes[number].subject in _OF_TASKS for number in numbers]
+        for entry in log.blocks(first, last):
+            rows_b[entry - first] = -1  # the number of tasks, of which none is on a node
+        tasks = iter(self._names.tasks_ids(list(compress(rows_a, of_tasks))))
+        nodes.update((node, self._names.node_ids(node)) for node in set(compress(rows_b, of_tasks)) - nodes.keys())
+        ids = [
+            nodes[row_b] + next(tasks) if of_task else _ids(self._names, shapes[number].subject, row_a, row_b)
+            for of_task, number, row_a, row_b in zip(of_tasks, numbers, rows_a, rows_b, strict=True)
+        ]
+        texts = {number: (shape.head, shape.tail) for number, shape in shapes.items()}
+        return [
+            f'{{"seq":{seq},{stamp},{head}{of_subject}{tail}}}'
+            for seq, stamp, (head, tail), of_subject in zip(
+                count(log.seq_of(first)),
+                self._clock.stamps(log.when[first:last]),
+                map(texts.__getitem__, numbers),
+                ids,
+            )
+        ]
+
+    def of_added_tasks(self, entry: int) -> Iterator[list[str]]:
+        """Yield the lines of the tasks that this entry adds together."""
+        log = self._log
+        shape, first, seq = log.shapes[log.shape_of[entry]], log.row_a[entry], log.seq_of(entry)
+        (stamp,) = self._clock.stamps([log.when[entry]])
+        last = first + log.row_b[entry]
+        for begin in range(first, last, _TOGETHER):
+            ids = self._names.tasks_ids(range(begin, min(begin + _TOGETHER, last)))
+            yield [
+                f'{{"seq":{at},{stamp},{shape.head}{of_task}{shape.tail}}}'
+                for at, of_task in enumerate(ids, seq + begin - first)
+            ]
 
 
 class _Clock:
     """The times of a log's entries as JSON members; the date of a second is formatted once."""
 
-    def __init__(self, log: EventLog) -> None:
-        self._start = log.start
+    def __init__(self, start: datetime) -> None:
+        self._start = start
         self._second, self._date = -1, ""
         self._fractions = ["", *(f".{ms:03d}".rstrip("0") for ms in range(1, SECOND_MS))]
 
-    def stamp(self, when_ms: int) -> str:
-        """Return the time since the start, in seconds, and the time of day."""
+    def stamps(self, times_ms: Iterable[int]) -> list[str]:
+        """Return for each time the seconds since the start, and the time of day."""
+        stamps, stamped_ms, stamp = [], -1, ""
+        for when_ms in times_ms:
+            if when_ms != stamped_ms:
+                stamped_ms, stamp = when_ms, self._stamp(when_ms)
+            stamps.append(stamp)
+        return stamps
+
+    def _stamp(self, when_ms: int) -> str:
         second, ms = divmod(when_ms, SECOND_MS)
         if second != self._second:
             self._second = second

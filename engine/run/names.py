@@ -11,6 +11,7 @@ from engine.state.blobs import NO_TASK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.state.task_records import TaskBlock
     from engine.world.world import World
 
 
@@ -45,18 +46,25 @@ class RowNames:
 
     def tasks_ids(self, tasks: Sequence[int]) -> list[str]:
         """Return the ids of each of these tasks and its job."""
-        table, rows = self._world.tasks, sorted(set(tasks))
+        if not tasks:
+            return []
+        block = self._world.tasks.block_of(min(tasks))
+        if max(tasks) < block.first + block.source.count:
+            return self._of_block(block, tasks)
+        rows = sorted(set(tasks))  # mostly all were added together, and need not be in order
         found: dict[int, str] = {}
         at = 0
         while at < len(rows):
-            block = table.block_of(rows[at])
+            block = self._world.tasks.block_of(rows[at])
             after = bisect_left(rows, block.first + block.source.count, at)
-            of_block = rows[at:after]
-            head = f'{self.job_ids(block.job)},"taskId":'
-            ids = block.source.task_ids([row - block.first for row in of_block])
-            found.update(zip(of_block, [head + _quoted(task_id) for task_id in ids], strict=True))
+            found.update(zip(rows[at:after], self._of_block(block, rows[at:after]), strict=True))
             at = after
         return list(map(found.__getitem__, tasks))
+
+    def _of_block(self, block: TaskBlock, tasks: Sequence[int]) -> list[str]:
+        """Return the ids of tasks that were added together."""
+        head, first = f'{self.job_ids(block.job)},"taskId":', block.first
+        return [head + _quoted(task_id) for task_id in block.source.task_ids([task - first for task in tasks])]
 
     def schedule_ids(self, schedule: int) -> str:
         """Return the id of a job schedule."""
