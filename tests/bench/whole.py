@@ -129,8 +129,9 @@ def logged(jobs: int) -> dict[str, object]:
 def commands(tasks: int, directory: str) -> list[Command]:
     """Return the commands, on a scenario of so many tasks that is written into the directory."""
     nodes = max(1, tasks // 100)
-    scenario = Workload("whole", tasks, nodes, SLOTS, prepared=True).scenario()
-    Path(directory, "whole.json").write_text(scenario, encoding="utf-8")
+    for name, is_retried in (("whole", False), ("retried", True)):
+        workload = Workload(name, tasks, nodes, SLOTS, prepared=True, retried=is_retried)
+        Path(directory, f"{name}.json").write_text(workload.scenario(), encoding="utf-8")
     Path(directory, "log.json").write_text(json.dumps(logged(tasks // 10)), encoding="utf-8")
     plain, of_log = (
         Bare("plain SimPy program", ["-m", "tests.bench.slots", str(each), str(max(1, each // 100)), str(SLOTS)])
@@ -142,6 +143,7 @@ def commands(tasks: int, directory: str) -> list[Command]:
     Path(directory, "listed.json").write_text(json.dumps(listed(tasks // 10)), encoding="utf-8")
     return [
         Command("run --quiet", run, plain, 1.8),
+        Command("run --quiet, one attempt in twenty fails", ["-m", "tui", "run", "retried.json", "--quiet"], plain),
         Command("run --quiet --events FILE", [*run, "--events", "events.jsonl"], plain, 3.0),
         Command("run --quiet --events FILE.parquet", [*run, "--events", "events.parquet"], plain),
         Command("run --quiet --events FILE.arrow", [*run, "--events", "events.arrow"], plain),

@@ -16,8 +16,9 @@ PRIORITIES = range(-1000, 1001)
 
 @dataclass(frozen=True)
 class Workload:
-    """``tasks`` in ``jobs`` equal jobs on ``nodes`` × ``slots``; ``prepared`` adds all that makes a job expensive.
+    """``tasks`` in ``jobs`` equal jobs on ``nodes`` × ``slots``.
 
+    ``prepared`` adds preparation and release, ``retried`` attempts of which one in twenty fails and is made again.
     With ``uploads`` every task leaves a file and uploads it, each under a name of its own. ``beside`` is the workload
     with which the cost of such tasks is compared.
     """
@@ -28,6 +29,7 @@ class Workload:
     slots: int
     jobs: int = 1
     prepared: bool = False
+    retried: bool = False
     priorities: bool = False
     managed: bool = False  # a job manager adds the tasks and waits for them
     uploads: bool = False
@@ -69,9 +71,10 @@ class Workload:
         }
         if self.priorities:
             job["priority"] = PRIORITIES[number * 37 % len(PRIORITIES)]
-        if self.prepared:
+        if self.retried:
             simulate["exitCode"] = {0: 0.95, 1: 0.05}
             job["constraints"] = {"maxTaskRetryCount": 2}
+        if self.prepared:
             job["jobPreparationTask"] = {
                 "commandLine": "fetch",
                 "simulate": {"duration": PREP_MS / 1000},
@@ -101,8 +104,8 @@ WORKLOADS = {
     for workload in (
         Workload("plain-100k", 100_000, 1_000, 4, goal=2.8),
         Workload("plain-1m", 1_000_000, 10_000, 4, goal=2.2),
-        Workload("full-100k", 100_000, 1_000, 4, jobs=20, prepared=True, goal=4.0),
-        Workload("full-1m", 1_000_000, 10_000, 4, jobs=20, prepared=True, goal=4.0),
+        Workload("full-100k", 100_000, 1_000, 4, jobs=20, prepared=True, retried=True, goal=4.0),
+        Workload("full-1m", 1_000_000, 10_000, 4, jobs=20, prepared=True, retried=True, goal=4.0),
         Workload("uploads-100k", 100_000, 1_000, 4, uploads=True, beside="plain-100k"),
         Workload("managed-100k", 100_000, 1_000, 4, managed=True, beside="plain-100k"),
         Workload("priorities-100k", 100_000, 1_000, 4, jobs=1_000, priorities=True, goal=3.5),
@@ -112,9 +115,11 @@ WORKLOADS = {
 
 def dashboard_scenario(nodes: int, tasks: int) -> str:
     """Return a scenario of a short job that is over while the long one runs; preparation fails on 1 % of the nodes."""
-    long = Workload("dashboard", tasks, nodes, 4, jobs=1, prepared=True)
+    long = Workload("dashboard", tasks, nodes, 4, jobs=1, prepared=True, retried=True)
     body = json.loads(long.scenario())
-    short = json.loads(Workload("short", nodes * 4, nodes, 4, jobs=1, prepared=True).scenario())["jobs"][0]
+    short = json.loads(Workload("short", nodes * 4, nodes, 4, jobs=1, prepared=True, retried=True).scenario())["jobs"][
+        0
+    ]
     body["jobs"].append({**short, "id": "short", "priority": 100})
     for job in body["jobs"]:
         job["jobPreparationTask"]["simulate"]["exitCode"] = {0: 0.99, 1: 0.01}

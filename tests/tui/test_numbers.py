@@ -22,7 +22,7 @@ UNSEPARATED = re.compile(r"(?<![\w.,:/#-])\d{5,}(?![\w-])")
 @pytest.fixture(scope="module")
 def run():
     """A run of ten thousand nodes in the middle of its tasks."""
-    text = Workload("many", 20_000, 10_000, 4, jobs=1, prepared=True).scenario()
+    text = Workload("many", 20_000, 10_000, 4, jobs=1, prepared=True, retried=True).scenario()
     simulation = Simulation(load_scenario("many", text=text))
     while simulation.advance(simulation.end_ms, 4096):
         if simulation.world.jobs.rows and simulation.world.jobs.rows[0].counts[3] > 10_000:
