@@ -1,7 +1,7 @@
 """The pacer, which lets simulated time advance in slices on the loop that also reads keys or requests.
 
-A slice is a few milliseconds of wall time, followed by a real sleep, see ``engine.pacing.yielding``. There is no task
-and no timer while the simulation is paused.
+A slice is a few milliseconds of wall time, followed by a pause, see ``engine.pacing.yielding``. There is no task and no
+timer while the simulation is paused.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from engine.pacing.speeds import CROSSING_S, LONGEST_QUIET_S, SPEEDS
-from engine.pacing.yielding import Yielder
+from engine.pacing.yielding import DRAWING_S, Yielder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 FASTEST = 1_000_000.0
 
-SLICE_S = 0.01  # a pause after half of it would cost a sixth of the speed
+_SLICE_S = 0.01
 _BEGIN_SEEK_S = 0.1  # most steps back are over then, and so are drawn once
 _SEEK_SLICE_S = 0.02  # only the progress is drawn during a seek
 _IDLE_SLEEP_S = 0.02
 _EVENTS_BETWEEN_CLOCK_READS = 48
-_FRAME_S = 0.1
+FRAME_S = 0.1
 _SLOW_FRAME_S = 0.25
 _SLOW_DRAWING_S = 0.03
 _STEPS = [speed for speed in SPEEDS if speed is not None]
@@ -141,8 +141,8 @@ class Pacer:
                 if now_s >= next_frame_s:
                     self._on_frame()
                     drawn_s = self._wall_s() - now_s
-                    next_frame_s = now_s + (_SLOW_FRAME_S if drawn_s > _SLOW_DRAWING_S else _FRAME_S)
-                    await self.yielder.pause()
+                    next_frame_s = now_s + (_SLOW_FRAME_S if drawn_s > _SLOW_DRAWING_S else FRAME_S)
+                    await self.yielder.pause(DRAWING_S)
             if self.is_over:
                 self._simulation.finish()
         finally:
@@ -170,7 +170,7 @@ class Pacer:
                     return True
                 if self._wall_s() >= next_frame_s:
                     self._on_frame()
-                    next_frame_s = self._wall_s() + _FRAME_S
+                    next_frame_s = self._wall_s() + FRAME_S
                 await self.yielder.pause()
             return False
         finally:
@@ -190,7 +190,7 @@ class Pacer:
         simulation = self._simulation
         self._cross_quiet()
         until_ms = self._target_ms()
-        stop_s = self._wall_s() + SLICE_S
+        stop_s = self._wall_s() + _SLICE_S
         while simulation.advance(until_ms, _EVENTS_BETWEEN_CLOCK_READS):
             if self._wall_s() >= stop_s:
                 self._drop_backlog(until_ms)

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 _KEY_S = 0.05  # nearly all key presses are handled and drawn within this time
 _SLICE_S = 0.004  # of requests, between two pauses
-PAUSE_S = 0.001  # a sleep of zero would keep the loop from reading keys
+# Rounds of the event loop in a pause. A key passes from task to task in each until it is known that one was pressed.
+_ROUNDS = 8
+_ROUND_S = 0.0  # no sleep: a millisecond after each slice would be a tenth of the speed
+DRAWING_S = 0.001  # a pause in which a frame is drawn as a whole
 
 
 class Yielder:
@@ -32,9 +35,16 @@ class Yielder:
         """Hold off the next slice until the key has been handled and its effect drawn."""
         self._until_s = self._wall_s() + _KEY_S
 
-    async def pause(self, seconds: float = PAUSE_S) -> None:
-        """Sleep, and once more after a key press. Keys in quick succession do not stop the work."""
-        await self._sleep(seconds)
+    async def pause(self, seconds: float | None = None) -> None:
+        """Let the event loop do what is ready, or sleep, and once more after a key press.
+
+        Keys in quick succession do not stop the work.
+        """
+        if seconds is None:
+            for _ in range(_ROUNDS):
+                await self._sleep(_ROUND_S)
+        else:
+            await self._sleep(seconds)
         remaining_s = self._until_s - self._wall_s()
         if remaining_s > 0:
             await self._sleep(remaining_s)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from itertools import cycle
+from itertools import cycle, repeat
 from statistics import median
 from typing import TYPE_CHECKING
 
-from engine.pacing.pacer import SLICE_S
-from engine.pacing.yielding import PAUSE_S
+from engine.pacing.pacer import FRAME_S
+from engine.pacing.yielding import DRAWING_S
 from tests.bench.stage import is_quiet, percentile
 from tui.panes.list_page import ListPage
 from tui.panes.watch import Watch
@@ -18,7 +18,7 @@ from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
 
     from tests.bench.stage import Stage
 
@@ -46,31 +46,33 @@ class Keys:
             await stage.settle()
             view = screen.view
             if isinstance(view, ListPage):
-                keys = ("down", "up") if view.model.count > 1 else ("o",)
-                await self._press(f"in {tab.title}", keys, self._cursor_of_table)
+                if view.model.count > 1:
+                    await self._press(f"in {tab.title}", self._there_and_back(), self._cursor_of_table)
+                else:
+                    await self._press(f"in {tab.title}", repeat("o"), self._order_of_table)
             elif isinstance(view, Watch):
                 screen.query_one(NodeMap).focus()
-                await self._press(f"in {tab.title}", ("right", "left"), self._cursor_of_map)
+                await self._press(f"in {tab.title}", cycle(("right", "left")), self._cursor_of_map)
             if tab.name in ("watch", "nodes", "tasks", "preparation"):
-                await self._press(f"w in {tab.title}", ("w",), self._sheet_opened)
+                await self._press(f"w in {tab.title}", repeat("w"), self._sheet_opened)
         self._job_id = "job-0"
         stage.go_to(stage.middle_ms)
         screen.show_view("watch")
         await stage.settle()
-        await self._press("to another view", [tab.key for tab in TABS[1:]], self._view_opened)
+        await self._press("to another view", cycle([tab.key for tab in TABS[1:]]), self._view_opened)
 
-    async def _press(self, what: str, keys: Sequence[str], shows: Callable[[], Callable[[], str | None]]) -> None:
+    async def _press(self, what: str, keys: Iterator[str], shows: Callable[[], Callable[[], str | None]]) -> None:
         """Press keys in turn, and measure how long each takes to show."""
         stage = self._stage
         repaint_ms = median([await stage.bare_repaint_s() for _ in range(3)]) * 1000
         seen = []
         with stage.playing():
             await asyncio.sleep(0.3)
-            for _, key in zip(range(stage.keys), cycle(keys), strict=False):
+            for _ in range(stage.keys):
                 if stage.simulation.now_ms > self._last_ms:
                     stage.go_to(stage.middle_ms, self._job_id)
                     stage.screen.playback.play()
-                seen.append(await stage.terminal.press(key, shows(), stage.random.uniform(0.03, 0.15)))
+                seen.append(await stage.terminal.press(next(keys), shows(), stage.random.uniform(0.03, 0.15)))
                 if stage.app.screen is not self._screen:
                     await asyncio.sleep(0.1)
                     stage.app.pop_screen()
@@ -80,6 +82,13 @@ class Keys:
         remark = f"median {median(clock_ms):.0f}, processor {percentile(cpu_ms, 95):.0f}, clock {max(clock_ms):.0f} ms"
         goal_ms = max(_KEY_MS, _KEY_REPAINTS * repaint_ms)
         stage.add(f"key to screen at top speed, {what}", goal_ms, [late_ms], "ms", remark=remark)
+
+    def _there_and_back(self) -> Iterator[str]:
+        """Yield keys that move the cursor of a list, wherever another moment has put it."""
+        view = self._screen.view
+        assert isinstance(view, ListPage)
+        while True:
+            yield "up" if view.table.cursor_row else "down"
 
     def _cursor_of_map(self) -> Callable[[], str | None]:
         """Return the name of the node that the cursor has come to."""
@@ -98,9 +107,17 @@ class Keys:
         view = self._screen.view
         assert isinstance(view, ListPage)
         table = view.table
-        before = table.key, table.model.sort_column
+        before = table.key
         cursor = self._stage.app.session.glyphs.cursor
-        return lambda: None if (table.key, table.model.sort_column) == before else cursor
+        return lambda: None if table.key == before else cursor
+
+    def _order_of_table(self) -> Callable[[], str | None]:
+        """Return how the list is sorted, once that has changed."""
+        view = self._screen.view
+        assert isinstance(view, ListPage)
+        model = view.model
+        before = model.arrangement()[0].text
+        return lambda: None if model.arrangement()[0].text == before else model.arrangement()[0].text
 
     def _sheet_opened(self) -> Callable[[], str | None]:
         """Return the beginning of the text of a sheet that has opened."""
@@ -126,8 +143,8 @@ async def keys(stage: Stage) -> None:
 async def speed(stage: Stage) -> None:
     """Measure how fast time goes by with a view open, in turns with the engine alone.
 
-    The time is that of the processor, and of the pauses after slices of it: whatever else runs on the machine
-    stretches the clock's.
+    The time is that of the processor, and of the pauses after frames: whatever else runs on the machine stretches the
+    clock's.
     """
     simulation = stage.simulation
     stage.go_to(stage.middle_ms)
@@ -168,7 +185,7 @@ async def _rate_of_playback(stage: Stage, wanted: int) -> float:
             await asyncio.sleep(0.02)
         busy_s, entries = time.process_time() - began_s, len(log) - began
     await stage.settle()
-    return entries / (busy_s * (1 + PAUSE_S / SLICE_S))
+    return entries / (busy_s * (1 + DRAWING_S / FRAME_S))
 
 
 def _rate_alone(stage: Stage, wanted: int) -> float:

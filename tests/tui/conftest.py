@@ -12,6 +12,7 @@ import textual.pilot
 from textual.css.stylesheet import Stylesheet
 
 from engine import Simulation, load_scenario
+from engine.pacing import yielding
 from tui.app.dashboard import Dashboard
 from tui.settings.values import Settings, Source
 from tui.viewmodels.session.session import Session
@@ -67,6 +68,13 @@ def _settles_without_sleeping(monkeypatch):
     monkeypatch.setattr(textual.pilot.Pilot, "_wait_for_screen", no_wait)
     monkeypatch.setattr(textual.pilot, "wait_for_idle", settle)
     monkeypatch.setattr(textual.app, "wait_for_idle", settle)
+
+
+@pytest.fixture(autouse=True)
+def _pauses_are_timers(monkeypatch):
+    """Where time goes by there is always a timer, so that ``settle`` does not take it for work that is to be done."""
+    monkeypatch.setattr(yielding, "_ROUNDS", 1)
+    monkeypatch.setattr(yielding, "_ROUND_S", 0.001)
 
 
 _PARSED = {}  # the rules of a style sheet, by its text and its variables

@@ -96,10 +96,12 @@ def test_a_slice_ends_after_a_few_milliseconds_so_that_keys_are_read():
 def test_what_a_key_does_and_shows_comes_before_the_next_slice():
     wall = Wall()
     machine = Machine(wall, cost_s=0.0001)
-    slices = []
+    slices, happened = [], 0
 
     async def sleep(seconds):
-        if seconds < 0.005:
+        nonlocal happened
+        if machine.happened > happened:
+            happened = machine.happened
             slices.append(wall.now_s)
             pacer.yielder.key_pressed()  # a key after every slice, faster than anybody can press one
         wall.now_s += seconds

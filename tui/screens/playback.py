@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from engine.pacing.pacer import Pacer
+from engine.pacing.yielding import DRAWING_S
 from tui.dialogs.sheet import Sheet
 from tui.panes.timeline import Timeline
 from tui.playback.pace import speed_for
@@ -328,7 +329,7 @@ class Playback:
     async def _look_ahead(self, patience: Timer) -> None:
         try:
             while self._look_ahead_for(_AHEAD_SLICE_S):
-                await self.pacer.yielder.pause()
+                await self.pacer.yielder.pause(DRAWING_S)
                 while self.pacer.is_seeking or self._is_searching or (self.pacer.playing and self.pacer.speed is None):
                     await self.pacer.yielder.pause(_AHEAD_WAIT_S)
         finally:

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 
+from engine.pacing.yielding import DRAWING_S
 from tui.playback.yielding import yielder_of
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text.styled import Role, Span, wrapped
@@ -137,7 +138,9 @@ class Table(ResizeFilter, RowsView):
                 next_progress_s, drawn = time.perf_counter() + _PROGRESS_S, self.model.count
                 self._show_rows()
                 self.post_message(self.Moved())
-            await yielder_of(self).pause()
+                await yielder_of(self).pause(DRAWING_S)
+            else:
+                await yielder_of(self).pause()
         self._show_rows()
         self.post_message(self.Moved())
 
