@@ -18,8 +18,8 @@ from tests.builders import (
     run_to,
     run_to_end,
 )
+from tests.rules.nodes import ON_NODE
 
-ON_NODE = {"poolId": "p", "node": 0}
 ACCOUNT = {"certificates": [{"thumbprint": "AB12", "certificateFormat": "pfx", "data": "AAAA", "password": "s"}]}
 REFERENCE = {"thumbprint": "ab12"}
 OTHER = {"thumbprint": "cd34", "certificateFormat": "cer"}

@@ -20,8 +20,8 @@ from tests.builders import (
     run_to_end,
     task_state,
 )
+from tests.rules.nodes import ON_NODE
 
-ON_NODE = {"poolId": "p", "node": 0}
 JOB = "workitems/j/job-1"
 START = a_shell("echo started > here.txt")
 WINDOWS = {

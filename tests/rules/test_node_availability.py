@@ -27,25 +27,9 @@ from tests.builders import (
     task_state,
     times,
 )
+from tests.rules.nodes import ON_NODE, SPOT, busy, idle
 
-ON_NODE = {"poolId": "p", "node": 0}
 WHEN_DONE = {"nodeDisableSchedulingOption": "taskcompletion"}
-SPOT = a_pool(targetDedicatedNodes=0, targetLowPriorityNodes=1)
-
-
-def idle(start, *jobs, **scenario):
-    """An idle node, and nothing to do."""
-    sim = start(*jobs, **scenario)
-    run_to(sim, seconds=READY_S)
-    return sim
-
-
-def busy(start, *more, seconds=600, **scenario):
-    """A node that has been running a task for ten seconds."""
-    sim = start(a_job(tasks=[a_task(seconds=seconds)]), *more, **scenario)
-    run_to(sim, seconds=READY_S + 10)
-    assert (node_state(sim), task_state(sim)) == ("running", "running")
-    return sim
 
 
 def operate(sim, operation, **more):

@@ -36,8 +36,8 @@ from tests.builders import (
     times,
     wait_for,
 )
+from tests.rules.nodes import ON_NODE, busy, idle
 
-ON_NODE = {"poolId": "p", "node": 0}
 OPTIONS = {
     "rebootNode": "nodeRebootOption",
     "reimageNode": "nodeReimageOption",
@@ -45,21 +45,6 @@ OPTIONS = {
     "disableNodeScheduling": "nodeDisableSchedulingOption",
 }
 GOING = {"rebootNode": "rebooting", "reimageNode": "reimaging", "deallocateNode": "deallocating"}
-
-
-def idle(start, *jobs, **scenario):
-    """An idle node, and nothing to do."""
-    sim = start(*jobs, **scenario)
-    run_to(sim, seconds=READY_S)
-    return sim
-
-
-def busy(start, *more, seconds=600, **scenario):
-    """A node that has been running a task for ten seconds."""
-    sim = start(a_job(tasks=[a_task(seconds=seconds)]), *more, **scenario)
-    run_to(sim, seconds=READY_S + 10)
-    assert (node_state(sim), task_state(sim)) == ("running", "running")
-    return sim
 
 
 def operate(sim, operation, option=None):

@@ -31,17 +31,9 @@ from tests.builders import (
     task_state,
     times,
 )
+from tests.rules.nodes import ON_NODE, SPOT, idle
 
-ON_NODE = {"poolId": "p", "node": 0}
-SPOT = a_pool(targetDedicatedNodes=0, targetLowPriorityNodes=1)
 N = NodeState
-
-
-def idle(start, *jobs, **scenario):
-    """Idle nodes, and nothing to do."""
-    sim = start(*jobs, **scenario)
-    run_to(sim, seconds=READY_S)
-    return sim
 
 
 # -- identity --------------------------------------------------------------------------------------------------------

@@ -31,8 +31,8 @@ from tests.builders import (
     task_state,
     times,
 )
+from tests.rules.nodes import ON_NODE
 
-ON_NODE = {"poolId": "p", "node": 0}
 ACCOUNT = {
     "applications": [
         {"id": "Pricer", "versions": ["1.1", "1.2"], "defaultVersion": "1.2", "size": "1 GB"},

@@ -35,11 +35,10 @@ from tests.builders import (
     task_state,
     wait_for,
 )
+from tests.rules.nodes import ON_NODE, SPOT
 
 RUNNING, COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
-ON_NODE = {"poolId": "p", "node": 0}
 PREP_S = 11
-SPOT = a_pool(targetDedicatedNodes=0, targetLowPriorityNodes=1)
 
 
 def a_prep(seconds=10, exit_code=0, **more):

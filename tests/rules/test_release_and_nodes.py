@@ -27,10 +27,9 @@ from tests.builders import (
     task_state,
     times,
 )
+from tests.rules.nodes import ON_NODE, SPOT
 
 RUNNING, COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
-ON_NODE = {"poolId": "p", "node": 0}
-SPOT = a_pool(targetDedicatedNodes=0, targetLowPriorityNodes=1)
 NOW_S = 300
 
 

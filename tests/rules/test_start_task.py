@@ -28,8 +28,8 @@ from tests.builders import (
     task_state,
     times,
 )
+from tests.rules.nodes import ON_NODE
 
-ON_NODE = {"poolId": "p", "node": 0}
 SECONDS = 21  # twenty, and one to start
 
 

@@ -34,8 +34,8 @@ from tests.builders import (
     task_state,
     times,
 )
+from tests.rules.nodes import ON_NODE
 
-ON_NODE = {"poolId": "p", "node": 0}
 GIB = 1024**3
 DISK = 16 * GIB  # of a standard_d2s_v3
 JOB = "workitems/j/job-1"

@@ -28,8 +28,8 @@ from tests.builders import (
     task_state,
     times,
 )
+from tests.rules.nodes import ON_NODE
 
-ON_NODE = {"poolId": "p", "node": 0}
 JOB = "workitems/j/job-1"
 WINDOWS = {
     "imageReference": {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},
