@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class Header(Vertical):
     """The present view and moment, and the views to choose from."""
 
+    BLANK = True  # its children cover it
+
     def __init__(self, session: Session, tabs: Sequence[Tab]) -> None:
         super().__init__(id="header")
         self._session = session

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 class View(Container):
     """A view. It is updated whenever it is shown, because only then its panes have a size."""
 
+    BLANK = True  # panes cover it: Textual need not draw lines of its own
     columns: Sequence[Column] = ()
 
     @property

@@ -48,8 +48,14 @@ _DIGITS = "123456789"
 _WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned, JobStrip)
 
 
+class _Views(ContentSwitcher):
+    BLANK = True  # the view that is shown covers it
+
+
 class ViewScreen(Screen[None]):
     """The views over one session. Subclasses add keys, each with its bindings and ``action_*`` methods."""
+
+    BLANK = True  # its children cover it
 
     def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
         super().__init__()
@@ -77,7 +83,7 @@ class ViewScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Header(self.session, self._tabs())
         yield LinesView(id="too-small")
-        with ContentSwitcher(initial="watch", id="views"):
+        with _Views(initial="watch", id="views"):
             yield from (view for view in self._views if view.id not in self._list_pages)
             yield DetailPage(self.session)
         yield Prompt()

@@ -45,6 +45,8 @@ class _PromptInput(TextField):
 class Prompt(Vertical):
     """Shows key hints until a text is asked for; an extra line above the input offers completions."""
 
+    BLANK = True  # its children cover it
+
     def __init__(self) -> None:
         super().__init__(id="prompt")
         self.is_asking = False

@@ -31,6 +31,8 @@ class _AtRegions(Layout):
 class Regions(Container):
     """Children with ids, each in the region of its id; hidden without one."""
 
+    BLANK = True  # its children cover it
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         """All children are hidden until ``place``."""
         super().__init__(id=id)
