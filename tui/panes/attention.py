@@ -8,10 +8,12 @@ from tui.viewmodels.watch.arrangement import Wish
 from tui.viewmodels.watch.attention import AttentionModel
 from tui.widgets.choices import Choices
 from tui.widgets.messages import GoToTime, ShowSheet, ShowView
-from tui.widgets.redraw import set_title
+from tui.widgets.redraw import ResizeFilter, set_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from textual import events
 
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
@@ -21,7 +23,7 @@ _TITLE_CELLS = 28
 _LEAST_LINES, _BEST_LINES = 5, 14
 
 
-class Attention(Choices):
+class Attention(ResizeFilter, Choices):
     """Groups of problems. Keys open, explain, mark and act on a whole group."""
 
     def __init__(self, session: Session) -> None:
@@ -53,9 +55,10 @@ class Attention(Choices):
         rows = self.outer_size.height - self.gutter.height
         self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS), rows))
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """Break the lines anew: the first ones are drawn before the pane has its size."""
-        self.update()
+        if self.has_new_size(event):
+            self.update()
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for all problems; at least the first one is shown."""

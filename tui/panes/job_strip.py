@@ -13,7 +13,7 @@ from tui.viewmodels.watch.strip import JobStripModel
 from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import OpenSubject
-from tui.widgets.redraw import refresh_changes, set_line_count, set_title
+from tui.widgets.redraw import ResizeFilter, refresh_changes, set_line_count, set_title
 
 if TYPE_CHECKING:
     from textual import events
@@ -27,7 +27,7 @@ _PHASES = 3  # of a job: preparation, tasks and release
 _TITLE_CELLS = 8  # of the frame beside its title
 
 
-class JobStrip(RowsView):
+class JobStrip(ResizeFilter, RowsView):
     """A line for each job; the one under the cursor is in focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,9 +77,10 @@ class JobStrip(RowsView):
         set_title(self, self.model.title(height, room), self.model.subtitle(room))
         self._draw()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """Draw anew for the size that the pane has now."""
-        self.update()
+        if self.has_new_size(event):
+            self.update()
 
     def _draw(self) -> None:
         cells = self.size.width - _POINTER_CELLS

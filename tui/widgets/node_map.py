@@ -127,7 +127,8 @@ class NodeMap(ResizeFilter, CursorView):
 
     def redraw_cursor(self) -> None:
         """Draw the lines on which the cursor was and is."""
-        self._draw()
+        if self.size.height:  # while another view hides the map, another line count would lay out the screen
+            self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
         if self.has_new_size(event):
