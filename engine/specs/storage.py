@@ -10,11 +10,11 @@ from typing import Annotated, NamedTuple, Self
 from urllib.parse import unquote
 
 from pydantic import (
+    AfterValidator,
     GetJsonSchemaHandler,
     PlainSerializer,
     PlainValidator,
     WithJsonSchema,
-    field_validator,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -69,12 +69,15 @@ Until = Annotated[
 ]
 
 
-def _checked_text(text: str | None) -> str | None:
+def _checked_text(text: str) -> str:
     try:
-        (text or "").encode()
+        text.encode()
     except UnicodeEncodeError:
         raise ValueError("must be text that UTF-8 can hold; half of a surrogate pair is none") from None
     return text
+
+
+BlobText = Annotated[Text, AfterValidator(_checked_text)]
 
 
 def _check_size(size: int | None, text: str | None) -> None:
@@ -86,7 +89,7 @@ class SimulateBlob(Spec):
     """A blob in a container: its size in bytes, or its text, of which the size follows."""
 
     size: Size | None = None
-    text: Text | None = None
+    text: BlobText | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -94,11 +97,6 @@ class SimulateBlob(Spec):
         if given is None or isinstance(given, list | bool | float):
             raise ValueError(f"must be a size such as 4 GB, or {{size: 4 GB}} or {{text: ...}}, not {quoted(given)}")
         return given if isinstance(given, dict | SimulateBlob) else {"size": given}
-
-    @field_validator("text")
-    @classmethod
-    def _is_text(cls, text: str | None) -> str | None:
-        return _checked_text(text)
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
@@ -119,14 +117,9 @@ class SimulateStorage(Occasional):
 
     size: Size | None = None
     missing: Bool = False
-    text: Text | None = None
+    text: BlobText | None = None
     blobs: dict[Text, SimulateBlob] | None = None
     until: Until | None = None
-
-    @field_validator("text")
-    @classmethod
-    def _is_text(cls, text: str | None) -> str | None:
-        return _checked_text(text)
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

@@ -84,6 +84,10 @@ def _creation(
     )
 
 
+_APPLICATION = Field(
+    "applicationId", "Application", "of the account", _first_application, options=_applications, is_required=True
+)
+
 CREATE_POOL = _creation(
     "pool",
     "createPool",
@@ -179,14 +183,7 @@ ACCOUNT: tuple[ActionType[AccountTarget], ...] = (
         "Change an application",
         "updateApplication",
         fields=(
-            Field(
-                "applicationId",
-                "Application",
-                "of the account",
-                _first_application,
-                options=_applications,
-                is_required=True,
-            ),
+            _APPLICATION,
             Field("displayName", "Display name", "unchanged if empty"),
             Field("defaultVersion", "Default version", "taken where none is named; unchanged if empty"),
             Field(
@@ -205,14 +202,7 @@ ACCOUNT: tuple[ActionType[AccountTarget], ...] = (
         "Delete an application package",
         "deleteApplicationPackage",
         fields=(
-            Field(
-                "applicationId",
-                "Application",
-                "of the account",
-                _first_application,
-                options=_applications,
-                is_required=True,
-            ),
+            _APPLICATION,
             Field("version", "Version", "of that application", _first_version, is_required=True),
         ),
         effects=lambda account: ("what is installed stays on the nodes (APP-9)", *_versions(account)),
