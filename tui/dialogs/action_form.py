@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.content import Content
 
 from engine.specs.command import Command
 from tui.dialogs.form_fields import FieldRow
@@ -29,6 +28,7 @@ from tui.viewmodels.actions.trial import reason
 from tui.viewmodels.text.styled import Line, Role, Span, clip, line
 from tui.widgets.buttons import Buttons
 from tui.widgets.lines import LinesView
+from tui.widgets.redraw import set_subtitle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +123,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         keys = ["tab next", f"{confirm} do it", f"esc {self._back}"]
         if self._action.document is not None:
             keys[1:1] = ["ctrl+t the form" if self._inputs.shows_body else "ctrl+t as a body"]
-        self.query_one("#actions").border_subtitle = Content("  ".join(keys))
+        set_subtitle(self.query_one("#actions"), "  ".join(keys))
 
     def on_resize(self) -> None:
         self._fit()

@@ -13,6 +13,7 @@ from tui.dialogs.modal import Modal
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.format import counted
 from tui.widgets.lines import LinesView
+from tui.widgets.redraw import set_subtitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,7 +115,7 @@ class Sheet(Modal[None]):
         text = self.query_one(SheetText)
         more = len(text.lines) - round(text.scroll_target_y) - text.size.height
         below = f"{counted(more, 'line')} below: space  " if more > 0 else ""
-        text.border_subtitle = f"{below}{self._keys}"
+        set_subtitle(text, f"{below}{self._keys}")
 
     def on_sheet_text_moved(self) -> None:
         """Count again what follows."""

@@ -24,7 +24,7 @@ from tui.viewmodels.text.blocks import block_lines
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
-from tui.widgets.redraw import set_title
+from tui.widgets.redraw import set_subtitle, set_title
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class StudyScreen(Modal[None]):
         hidden = table.hidden_columns if self._model.count else 0
         more = f"{hidden} more column{'s' * (hidden > 1)}, {self._keymap.shown('study.details')}" if hidden else ""
         set_title(table, f"Variants {self._model.count:,}", more)
-        self.query_one("#study").border_subtitle = Content(size_text(study.study))
+        set_subtitle(self.query_one("#study"), size_text(study.study))
         self.query_one(Plot).update()
         view = self.query_one("#study-said", LinesView)
         most = _MOST_SAID - self.has_class("-short") - 2 * self.has_class("-low")

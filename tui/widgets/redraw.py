@@ -37,8 +37,15 @@ def set_title(widget: Widget, title: str | Content, subtitle: str | None = None)
     content = Content(title) if isinstance(title, str) else title
     if widget.border_title != content.markup:
         widget.border_title = content
-    if subtitle is not None and widget.border_subtitle != Content(subtitle).markup:
-        widget.border_subtitle = Content(subtitle)
+    if subtitle is not None:
+        set_subtitle(widget, subtitle)
+
+
+def set_subtitle(widget: Widget, subtitle: str) -> None:
+    """Set the subtitle in a widget's border, without markup, unless it stands there already."""
+    content = Content(subtitle)
+    if widget.border_subtitle != content.markup:
+        widget.border_subtitle = content
 
 
 def set_line_count(widget: ScrollView, lines: int) -> None:
