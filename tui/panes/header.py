@@ -31,24 +31,27 @@ class Header(Vertical):
         super().__init__(id="header")
         self._session = session
         self._tabs = tabs
+        self._breadcrumb, self._scrubber = LinesView(id="breadcrumb"), LinesView(id="scrubber")
+        self._tab_line = LinesView(id="tabs")
+        self._tabs_drawn: tuple[str, int] | None = None  # the view and the width
 
     def compose(self) -> ComposeResult:
         """Lay out three lines. The style sheet hides the scrubber on a low screen."""
-        for name in ("breadcrumb", "scrubber", "tabs"):
-            yield LinesView(id=name)
+        yield from (self._breadcrumb, self._scrubber, self._tab_line)
 
     def set_tabs(self, tabs: Sequence[Tab]) -> None:
         """Use these tabs and keys from the next ``show`` on."""
-        self._tabs = tabs
+        self._tabs, self._tabs_drawn = tabs, None
 
     def show(self, view: str, title: str, transport: Transport) -> None:
         """Bring the lines up to date."""
         cells = self.size.width
-        self.query_one("#breadcrumb", LinesView).show([breadcrumb(self._session, title, transport, cells)])
-        strip = self.query_one("#scrubber", LinesView)
-        if strip.display:
-            strip.show([scrubber(self._session, cells)])
-        self.query_one("#tabs", LinesView).show([tab_line(self._tabs, view, cells)])
+        self._breadcrumb.show([breadcrumb(self._session, title, transport, cells)])
+        if self._scrubber.display:
+            self._scrubber.show([scrubber(self._session, cells)])
+        if self._tabs_drawn != (view, cells):
+            self._tabs_drawn = view, cells
+            self._tab_line.show([tab_line(self._tabs, view, cells)])
 
     async def on_click(self, event: events.Click) -> None:
         """Go to the view or the moment that was clicked."""

@@ -24,12 +24,13 @@ _WITH_CURVES = ("pool", "node", "job", "task")
 _FEW_SHARE = 0.4  # of the height that few rows take at most where details have room beside them
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from textual import events
     from textual.widgets import ContentSwitcher
 
     from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.text.blocks import Block
 
 
 class ListPage(ResizeFilter, View):
@@ -50,6 +51,8 @@ class ListPage(ResizeFilter, View):
         self._details = PageView(model.session.glyphs.cursor, classes="details")
         self._curves = Curves(model.session, id=f"{id}-curves")
         self._detailed: int | None = None  # the row whose details are shown
+        self._blocks: tuple[Sequence[Block], int] = ((), 0)  # the details, and the cells in which they are laid out
+        self._details_page: list[Line] = []
         self._details_cells = _DETAILS_CELLS - _FRAME_AND_SCROLLBAR
         self._room_below = 0  # lines that few rows leave
         self._divided: dict[str, int | None] = {}  # what was set last: setting it again would lay out the screen
@@ -187,9 +190,10 @@ class ListPage(ResizeFilter, View):
             blocks = [] if key is None else self.model.details(key)
             cells = max(10, self._details_cells - PageView.MARGIN - 1)
             details.subject = table.subject
-            page = block_columns(blocks, cells)
-            self._share_with_curves(len(page) + _FRAME)
-            details.show_page(page, is_new=key != self._detailed)
+            if self._blocks != (blocks, cells):
+                self._blocks, self._details_page = (blocks, cells), block_columns(blocks, cells)
+            self._share_with_curves(len(self._details_page) + _FRAME)
+            details.show_page(self._details_page, is_new=key != self._detailed)
             self._detailed = key
         footing = self.query_one(".footing", LinesView)
         lines = with_details if details.display else self._footing(has_details=False)

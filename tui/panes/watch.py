@@ -131,7 +131,7 @@ class Watch(View):
         """The keys that are useful in the pane with the focus."""
         focused = self.screen.focused
         here = _HINTS.get(focused.id or "" if focused else "", ())
-        if isinstance(focused, NodeMap) and focused.subject is None:
+        if isinstance(focused, NodeMap) and not focused.model.nodes:
             here = tuple(each for each in here if each[0] != "map.open")
         if focused is self._lists and self._lists.name_shown in _OPENS:
             here = (*here, ("table.open", _OPENS[self._lists.name_shown]))

@@ -65,6 +65,9 @@ class ViewScreen(Screen[None]):
         self._holds = 0  # reasons not to draw
         self.settings = settings
         self.keymap = Keymap(settings.keys)
+        self._header, self._prompt = Header(session, self._tabs()), Prompt()
+        self._too_small = LinesView(id="too-small")
+        self.switcher = _Views(initial="watch", id="views")
         self.playback = Playback(
             self,
             session,
@@ -81,12 +84,12 @@ class ViewScreen(Screen[None]):
             view.recall(settings.of(view.id or ""))
 
     def compose(self) -> ComposeResult:
-        yield Header(self.session, self._tabs())
-        yield LinesView(id="too-small")
-        with _Views(initial="watch", id="views"):
+        yield self._header
+        yield self._too_small
+        with self.switcher:
             yield from (view for view in self._views if view.id not in self._list_pages)
             yield DetailPage(self.session)
-        yield Prompt()
+        yield self._prompt
 
     def _tabs(self) -> list[Tab]:
         """Return the tabs with the keys that open them."""
@@ -95,14 +98,12 @@ class ViewScreen(Screen[None]):
     def use_keymap(self, keymap: Keymap) -> None:
         """Show these keys in hints and tabs."""
         self.keymap = keymap
-        self.query_one(Header).set_tabs(self._tabs())
+        self._header.set_tabs(self._tabs())
         self.update_header()
 
     def introduce(self) -> None:
         """Show the first keys to a new user."""
-        self.mount(
-            Introduction(self.keymap, self.session.simulation.scenario.description), before=self.query_one(Prompt)
-        )
+        self.mount(Introduction(self.keymap, self.session.simulation.scenario.description), before=self._prompt)
 
     def end_introduction(self) -> None:
         """Remove the introduction, if it is shown."""
@@ -120,7 +121,7 @@ class ViewScreen(Screen[None]):
     @property
     def view(self) -> View:
         """The view that is shown."""
-        shown = self.query_one(ContentSwitcher).visible_content
+        shown = self.switcher.visible_content
         assert isinstance(shown, View)
         return shown
 
@@ -207,10 +208,10 @@ class ViewScreen(Screen[None]):
         if self.is_left:
             return
         view = self.view
-        self.query_one(Header).show(view.tab, view.title, self.playback.transport)
+        self._header.show(view.tab, view.title, self.playback.transport)
         said = [(self.keymap.shown(identities), does) for identities, does in self.hints()]
-        self.query_one(Prompt).show_hints(said, LAST_HINTS)
-        self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
+        self._prompt.show_hints(said, LAST_HINTS)
+        self._too_small.show(too_small(self.size.width, self.size.height))
 
     def hints(self) -> list[tuple[str, str]]:
         """Return the ids of the bindings that are useful now, each with what it does in a word."""
@@ -247,7 +248,7 @@ class ViewScreen(Screen[None]):
                 on_cancel()
             self.update()
 
-        self.query_one(Prompt).ask(label, answered, text=text, on_typed=on_typed, on_cancel=cancelled)
+        self._prompt.ask(label, answered, text=text, on_typed=on_typed, on_cancel=cancelled)
 
     def pick(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.widgets import ContentSwitcher
 
 from engine.views.pages.jobs import job_ids, pool_ids
 from tui.dialogs.jump import Jump, JumpTarget
@@ -128,10 +127,10 @@ class NavigationKeys(StudyKeys):
             self.minimize()
         jumps = self.session.simulation.jumps
         self._jumps_when_left[self.view.id or ""] = jumps
-        switcher, page = self.query_one(ContentSwitcher), self._list_pages.get(name)
+        page = self._list_pages.get(name)
         if page is not None:
-            page.build(switcher)
-        switcher.current = name
+            page.build(self.switcher)
+        self.switcher.current = name
         self.draw_once_updated()
         if self._jumps_when_left.get(name) != jumps:
             self.view.update()  # it is drawn before it is shown, and its rows may not exist any more

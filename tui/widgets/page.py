@@ -73,6 +73,8 @@ class PageView(LinesView):
 
     def show_page(self, page: Sequence[Line], *, is_new: bool) -> None:
         """Show these lines. The pointer stays at its link unless the page ``is_new``."""
+        if page == self._page and not is_new:
+            return
         target = None if is_new else self.link
         self._page = page
         self._links = [

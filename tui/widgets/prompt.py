@@ -55,21 +55,25 @@ class Prompt(Vertical):
         self._on_typed: Callable[[str], None] | None = None
         self._on_cancel: Callable[[], None] | None = None
         self._offered: Sequence[str] = ()
+        self._left = LinesView(id="hints")  # the hints, or the label of the input
+        self._hinted: tuple[Sequence[tuple[str, str]], int, int] | None = None  # what was shown, and how wide
 
     def compose(self) -> ComposeResult:
         offer = LinesView(id="offer")
         offer.display = False
         yield offer
         with Horizontal(id="question"):
-            yield LinesView(id="hints")
+            yield self._left
             entry = _PromptInput(id="entry")
             entry.display = False
             yield entry
 
     def show_hints(self, pairs: Sequence[tuple[str, str]], last: int = 2) -> None:
         """Show keys and what they do, always the ``last`` ones, unless a text is being typed."""
-        if not self.is_asking:
-            self.query_one("#hints", LinesView).show([hints(pairs, self.size.width, last)])
+        cells = self.size.width
+        if not self.is_asking and self._hinted != (pairs, last, cells):
+            self._hinted = pairs, last, cells
+            self._left.show([hints(pairs, cells, last)])
 
     def ask(
         self,
@@ -94,9 +98,9 @@ class Prompt(Vertical):
         self._label = label
         self._on_answer, self._on_typed, self._on_cancel = on_answer, on_typed, on_cancel
         label_span = (Span(f" {label} ", Role.KEY, is_fill=True), Span(" "))
-        lines = self.query_one("#hints", LinesView)
-        lines.styles.width = width(label_span)
-        lines.show([label_span])
+        self._left.styles.width = width(label_span)
+        self._left.show([label_span])
+        self._hinted = None
         entry = self.query_one(Input)
         entry.value = text
         entry.cursor_position = len(text)
@@ -127,7 +131,7 @@ class Prompt(Vertical):
     def _close(self) -> None:
         self.is_asking = False
         self._on_answer = self._on_typed = self._on_cancel = None
-        self.query_one("#hints", LinesView).styles.width = "1fr"
+        self._left.styles.width = "1fr"
         self.offer(())
         self.query_one(Input).display = False
 
