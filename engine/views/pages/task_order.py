@@ -66,7 +66,7 @@ class RunningTasks(LazyRows):
         from_ms = log.when[-entries]
         named = sorted(set(log.row_a[log.index_at(from_ms - 1) :]))  # also rows of pools and jobs
         started, state = tasks.started, tasks.state
-        found = [task for task in _within(self._ranges, named) if state[task] == RUNNING and started[task] >= from_ms]
+        found = [task for task in within(self._ranges, named) if state[task] == RUNNING and started[task] >= from_ms]
         found.sort(key=started.__getitem__, reverse=True)
         return found
 
@@ -77,7 +77,7 @@ class RunningTasks(LazyRows):
         return found
 
 
-def _within(ranges: Sequence[range], tasks: Sequence[int]) -> Iterator[int]:
+def within(ranges: Sequence[range], tasks: Sequence[int]) -> Iterator[int]:
     """Yield those of some tasks, which are in ascending order, that lie in one of the ranges."""
     for rows in ranges:
         yield from tasks[bisect_left(tasks, rows.start) : bisect_left(tasks, rows.stop)]

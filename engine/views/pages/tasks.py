@@ -14,10 +14,10 @@ from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUN
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import rows_in_state
 from engine.views.pages.task_groups import TaskGroups
-from engine.views.pages.task_order import RunningTasks, TasksInOrder
+from engine.views.pages.task_order import RunningTasks, TasksInOrder, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from engine import Simulation
     from engine.base.failures import FailureInfo
@@ -111,6 +111,16 @@ class TaskPage:
         preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
         return TasksInOrder((self.failed(), running, preparing), ranges, without=self._deleted(ranges))
 
+    def place(self, task: int) -> tuple[int, ...]:
+        """Return what puts a task in its place in ``order``, as a value to sort by."""
+        tasks = self._simulation.world.tasks
+        state = tasks.state[task]
+        if state == RUNNING:
+            return 1, -tasks.started[task], task
+        if state == COMPLETED and tasks.result(task) is TaskResult.FAILURE:
+            return 0, task
+        return 2 if state == PREPARING else 3, task
+
     def as_added(self) -> Sequence[int]:
         """Return all tasks in the order in which they were added."""
         ranges = self.ranges()
@@ -128,13 +138,22 @@ class TaskPage:
         blocks = [self._simulation.world.tasks.blocks[number] for number in job.blocks]
         return [range(block.first, block.first + block.source.count) for block in blocks]
 
+    def among(self, tasks: Collection[int]) -> list[int]:
+        """Return those of some tasks that the job has, in the order in which they were added."""
+        state = self._simulation.world.tasks.state
+        return [task for task in within(self.ranges(), sorted(tasks)) if state[task] != GONE]
+
+    def running(self) -> list[int]:
+        """Return the job's running tasks, as they were added."""
+        return self._in_state(self.ranges(), RUNNING)
+
     def _in_state(self, ranges: Sequence[range], state: int) -> list[int]:
         return rows_in_state(self._simulation.world.tasks.state, ranges, state)
 
     def planned_end_ms(self) -> int | None:
         """Return the last planned end of the tasks that run, in ms since the start; None where none is known."""
         world = self._simulation.world
-        ends = list(map(world.tasks.ended.__getitem__, self._in_state(self.ranges(), RUNNING)))
+        ends = list(map(world.tasks.ended.__getitem__, self.running()))
         last_ms = max(ends, default=None)
         if last_ms is None or world.is_known(last_ms):
             return last_ms

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tui.viewmodels.files.locations import files_of
+from tui.viewmodels.lists.amending import amended, place_by
 from tui.viewmodels.lists.columns import ColumnsModel
 from tui.viewmodels.lists.filters import column_of, field_name, parse_filter
 from tui.viewmodels.lists.matching import Filter, Judged, sort_value
@@ -18,10 +18,11 @@ from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Hashable, Mapping, Sequence
 
     from engine import Simulation
     from tui.viewmodels.files.locations import FileLocation
+    from tui.viewmodels.lists.amending import ChangedRows
     from tui.viewmodels.lists.sorting import SortValues
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import Kind
@@ -126,7 +127,7 @@ class RowsModel(ColumnsModel, ABC):
         keep = self._filter()
         session = self.session
         wanted = (
-            (self.filter_text, self.only_failed, self.with_all),
+            (self.filter_text, self.only_failed, self.with_all, session.time_format),
             (session.job_id, session.pool_id, session.simulation.jumps),
         )
         if keep is None and self.sort_column is None:
@@ -135,8 +136,49 @@ class RowsModel(ColumnsModel, ABC):
         order = self.sort_column, self.is_descending
         values = None if self.sort_column is None else self.sort_values(self.sort_column)
         is_descending = self.is_descending and values is not None
-        start = partial(SlicedSort, rows, keep, values, is_descending=is_descending)
-        self._shown.sort_rows(wanted, order, self.moment(), start, AT_ONCE, may_rest=session.is_playing)
+
+        def start() -> SlicedSort:
+            self.begin_reading()
+            return SlicedSort(rows, keep, values, is_descending=is_descending)
+
+        def amend(shown: Sequence[int]) -> Sequence[int] | None:
+            changed = self.changed_rows(self._columns_in_use())
+            if changed is None or not changed.are_few(len(rows)):
+                return None
+            place = self.place if values is None else place_by(values, self.place, is_descending=is_descending)
+            return amended(shown, changed, keep, place)
+
+        self._shown.sort_rows(
+            wanted,
+            order,
+            self.moment(),
+            start,
+            AT_ONCE,
+            may_rest=session.is_playing,
+            amend=amend,
+            total=len(rows),
+        )
+
+    def begin_reading(self) -> None:
+        """Note that all rows are read from now on, for ``changed_rows``."""
+
+    def changed_rows(self, columns: Collection[str]) -> ChangedRows | None:  # noqa: ARG002  # short lists
+        """Return the rows that may have changed since the last call or since all were read.
+
+        None if all rows must be read. The answer depends on the columns by which the list is filtered and sorted.
+        """
+        return None
+
+    def place(self, key: int) -> tuple[int, ...]:
+        """Return what puts a row in its place in the list's own order. Only lists with ``changed_rows`` have it."""
+        raise NotImplementedError
+
+    def _columns_in_use(self) -> set[str]:
+        """Return the columns by which the list is filtered and sorted."""
+        names = self.column_names
+        filtered = (column_of(term.field, names) for term in parse_filter(self.filter_text) if term.field)
+        found = {names[column] for column in filtered if column is not None}
+        return found if self.sort_column is None else found | {self.sort_column}
 
     def moment(self) -> object:
         """Return a value that is another one when the rows may have changed."""

@@ -121,6 +121,8 @@ class ShownRows:
         at_once: int,
         *,
         may_rest: bool = False,
+        amend: Callable[[Sequence[int]], Sequence[int] | None] = lambda _: None,
+        total: int = 0,
     ) -> None:
         """Start to sort, unless the same is under way or done for this moment. Up to ``at_once`` rows finish here.
 
@@ -131,17 +133,27 @@ class ShownRows:
             start: Starts to filter and sort.
             at_once: The number of rows up to which all is done at once.
             may_rest: Read the rows of another moment only nine times as long after the last ones as those took.
+            amend: Returns the rows of this moment, made from those that are shown; None if all must be read.
+            total: The number of rows without a filter.
         """
         is_other = wanted != self._wanted
-        may_rest &= time.perf_counter() < self._rests_until_s
-        if not is_other and order == self._order and (self.is_sorting or moment == self._moment or may_rest):
-            return
+        began_s = time.perf_counter()
+        may_rest &= began_s < self._rests_until_s
+        if not is_other and order == self._order:
+            if self.is_sorting or moment == self._moment or may_rest:
+                return
+            rows = amend(self.rows)
+            if rows is not None:
+                self.rows, self.hidden, self._moment = rows, total - len(rows), moment
+                self._rest_after(time.perf_counter() - began_s)
+                return
         self._order, self._spent_s = order, 0.0
         self._wanted, self._moment, self._work = wanted, moment, start()
         if is_other:
             self.rows, self.hidden = self._work.early, 0  # the previous rows do not match, or are gone
-        while self._work.total <= at_once and self.go_on():
-            pass
+        if self._work.total <= at_once:
+            while self.go_on():
+                pass
 
     @property
     def is_sorting(self) -> bool:
@@ -159,14 +171,18 @@ class ShownRows:
             return False
         began_s = time.perf_counter()
         has_more = self._work.go_on()
-        ended_s = time.perf_counter()
-        self._spent_s += ended_s - began_s
+        self._spent_s += time.perf_counter() - began_s
         if has_more:
             return True
-        self._rests_until_s = ended_s + _IDLE_SHARE * self._spent_s
+        self._rest_after(self._spent_s)
         self.rows = self._work.found or ()
         self.hidden = self._work.total - len(self.rows)
+        self._work = None
         return False
+
+    def _rest_after(self, spent_s: float) -> None:
+        """Let the engine have nine times as long as rows were looked at."""
+        self._rests_until_s = time.perf_counter() + _IDLE_SHARE * spent_s
 
     def index_of(self, row: int) -> int | None:
         """Return the index of a row, or None if it is not shown."""

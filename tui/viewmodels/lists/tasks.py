@@ -6,6 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.views.explain.waits_for import task_waits_for
+from engine.views.log.changed_tasks import ChangedTasks
+from tui.viewmodels.lists.amending import ChangedRows
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties import task as blocks
@@ -17,10 +19,15 @@ from tui.viewmodels.text.glyphs import TASK_GLYPHS, glyph_of_task
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Sequence
+    from collections.abc import Collection, Container, Hashable, Sequence
 
     from tui.viewmodels.lists.sorting import SortValues
     from tui.viewmodels.session.session import Session
+
+_OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
+_OF_TIMES = frozenset(("Created", "Start time", "End time"))
+_MOST_ENTRIES = 65_536  # of the log, between two moments
+_MOST_CHANGED = 20_000  # rows that are judged at once, for some 20 ms
 
 
 class TasksModel(RowsModel):
@@ -72,11 +79,29 @@ class TasksModel(RowsModel):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._page = session.tasks(session.job_id)
+        self._changed = ChangedTasks(session.simulation)
 
     def order(self) -> Sequence[int]:
         """Return the tasks of the job in focus, or only its failed ones."""
         self._page = self.session.tasks(self.session.job_id)
         return self._page.failed() if self.only_failed else self._page.order()
+
+    def begin_reading(self) -> None:
+        self._changed.skip()
+
+    def changed_rows(self, columns: Collection[str]) -> ChangedRows | None:
+        """Return the tasks that the log names, and running ones if a column in use changes while they run."""
+        changed = self._changed.take(_MOST_ENTRIES)
+        has_moved_on = self.session.time_format == "relative" and not _OF_TIMES.isdisjoint(columns)
+        if changed is None or self.only_failed or has_moved_on or "Waiting for" in columns:
+            return None
+        if not _OF_RUNNING.isdisjoint(columns):
+            changed.update(self._page.running())
+        there = self._page.among(changed)
+        return ChangedRows(changed, there) if len(there) <= _MOST_CHANGED else None
+
+    def place(self, key: int) -> tuple[int, ...]:
+        return self._page.place(key)
 
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` returns failed tasks only
         return True

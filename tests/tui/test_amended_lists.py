@@ -1,0 +1,111 @@
+"""Lists that look again only at what has changed show the same as lists that are read anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.specs import commands as c
+from tui.viewmodels.lists import amending
+from tui.viewmodels.lists.amending import ChangedRows, amended
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.session.session import Session
+
+EVENTS_BETWEEN_LOOKS = 7
+CHOICES = [
+    ("state:running", None, False),
+    ("state:active", "Start time", True),
+    ("duration:>1s", None, False),
+    ("", "Duration", True),
+    ("", "Task", True),
+    ("result:success", "Node", False),
+    ("retries:<9", "Exit code", True),
+    ("1", "End time", False),
+    ("", "State", False),
+]
+
+
+@pytest.fixture(autouse=True)
+def _few_rows_are_amended(monkeypatch):
+    monkeypatch.setattr(amending, "_LEAST_SHARE", 0)
+
+
+def model_of(session, choice):
+    model = TasksModel(session)
+    model.filter_text, model.sort_column, model.is_descending = choice
+    return model
+
+
+def rows_of(model):
+    model.update()
+    return [model.key(at) for at in range(model.count)], model.hidden
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """How often a list was read as a whole."""
+    seen = []
+    monkeypatch.setattr(TasksModel, "begin_reading", lambda self: (seen.append(self), self._changed.skip()))
+    return seen
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "retries-and-exit-conditions",
+        "nodes-fail-and-recover",
+        "priorities-and-fairness",
+        "mpi-in-trouble",
+        "job-manager-adds-tasks",
+    ],
+)
+def test_a_list_that_is_kept_shows_the_same_as_a_new_one(name, reads):
+    simulation = Simulation(load_scenario(name))
+    session = Session(simulation)
+    simulation.advance(simulation.end_ms, 40)
+    session.focus_job(session.job_id)
+    kept = [(model_of(session, choice), choice) for choice in CHOICES]
+    for number in range(60):
+        session.update()
+        for model, choice in kept:
+            assert rows_of(model) == rows_of(model_of(session, choice)), (choice, simulation.now_ms)
+        if number == 40:
+            simulation.seek(simulation.now_ms // 2)
+            simulation.branch()
+        if not simulation.advance(simulation.end_ms, EVENTS_BETWEEN_LOOKS):
+            break
+    assert all(sum(each is model for each in reads) <= 2 for model, _ in kept)  # at first, and after a step back
+
+
+def test_added_deleted_and_reactivated_tasks_are_put_in_their_places(reads):
+    simulation = Simulation(load_scenario("retries-and-exit-conditions"))
+    session = Session(simulation)
+    simulation.run_until(simulation.end_ms // 1000)
+    job_id = next(job.id for job in simulation.world.jobs.rows if session.tasks(job.id).failed())
+    session.focus_job(job_id)
+    session.update()
+    kept = [(model_of(session, choice), choice) for choice in CHOICES]
+    for model, _ in kept:
+        rows_of(model)
+    failed = session.tasks(job_id).failed()[0]
+    ids = [session.tasks(job_id).id_of(task) for task in (failed, *(set(session.tasks(job_id).as_added()) - {failed}))]
+    for command in (
+        c.ReactivateTask.from_wire({"jobId": job_id, "taskId": ids[0]}),
+        c.DeleteTask.from_wire({"jobId": job_id, "taskId": ids[1]}),
+        c.AddTasks.from_wire({"jobId": job_id, "tasks": [{"id": f"more-{n}", "commandLine": "x"} for n in range(3)]}),
+    ):
+        simulation.submit(command)
+        session.update()
+        for model, choice in kept:
+            assert rows_of(model) == rows_of(model_of(session, choice)), (choice, command)
+    assert all(sum(each is model for each in reads) == 1 for model, _ in kept)
+
+
+def test_few_changed_rows_are_put_between_the_others():
+    places = {row: (row * 7919 % 1000,) for row in range(1000)}
+    shown = sorted(range(1000), key=places.get)
+    places |= {3: (2000,), 8: (0.5,), 1000: (500.5,)}
+    changed = ChangedRows([3, 5, 8, 13, 1000], [3, 8, 13, 1000])
+    found = amended(shown, changed, lambda rows: [row for row in rows if row != 13], places.get)
+    there = [row for row in range(1001) if row not in (5, 13)]
+    assert found == sorted(there, key=places.get)
