@@ -14,6 +14,7 @@ from tui.app.dashboard import Dashboard
 from tui.panes.list_page import ListPage
 from tui.screens import playback
 from tui.viewmodels.curves import curves
+from tui.widgets.table import Table
 
 
 def test_a_list_is_mounted_when_it_is_first_shown(dashboard_at):
@@ -50,6 +51,27 @@ def test_a_chart_is_drawn_again_only_when_it_has_changed(session_at, monkeypatch
     session.update()
     model.lines(70, 20)
     assert len(drawn) > count
+
+
+def test_rows_that_have_moved_are_not_laid_out_again(dashboard_at, monkeypatch):
+    app, laid_out, shown = dashboard_at(330), [], []
+    row = Table._row
+    monkeypatch.setattr(Table, "_row", lambda self, key, *of: laid_out.append(key) or row(self, key, *of))
+
+    async def run():
+        async with app.run_test(size=(120, 60)) as pilot:
+            for key in ("5", "o", "O"):
+                laid_out.clear()
+                await pilot.press(key)
+                await pilot.pause()
+                table = app.screen.list_page.table
+                shown.append(([table.model.key(at) for at in range(table.row_count)], list(laid_out)))
+
+    asyncio.run(run())
+    (keys, made), _, (turned, made_again) = shown
+    assert turned != keys
+    assert set(made) == set(turned) == set(keys)
+    assert not made_again
 
 
 class FirstFrame(Terminal):

@@ -79,7 +79,8 @@ class Table(ResizeFilter, RowsView):
         self._was_moved = False  # or its row was opened, by the user
         self.follows = False
         self._shown: dict[int, Line] = {}  # by row number, as they were drawn last
-        self._cells: Mapping[int, Sequence[Span]] = {}  # likewise
+        self._cells: Mapping[int, Sequence[Span]] = {}  # by key: a row that has moved is not laid out again
+        self._lines: Mapping[int, Line] = {}  # likewise
         self._drawn_with: tuple[list[tuple[int, int]], set[ItemRef]] = ([], set())  # columns and marks
         self._cursor_drawn = 0
         self._needs: tuple[object, list[int]] = (None, [])  # for which list and width, and cells by column
@@ -90,6 +91,7 @@ class Table(ResizeFilter, RowsView):
         self.model = model
         self._key, self._at, self.follows, self._was_moved = None, 0, False, False
         self._shown.clear()
+        self._lines = {}
         self.scroll_to(y=0, animate=False, immediate=True)
         self.refresh()
 
@@ -187,21 +189,21 @@ class Table(ResizeFilter, RowsView):
 
     def _draw_changes(self) -> None:
         places = self._visible_places()
-        rows = {place: self.model.cells(self.model.key(place)) for place in places if 0 <= place < self.model.count}
-        same = {place for place, cells in rows.items() if self._cells.get(place) == cells}
+        keys = {place: self.model.key(place) for place in places if 0 <= place < self.model.count}
+        rows = {key: self.model.cells(key) for key in keys.values()}
+        same = {key for key, cells in rows.items() if self._cells.get(key) == cells}
         self._cells = rows
-        if not self._measure(cells for place, cells in rows.items() if place not in same):
+        if not self._measure(cells for key, cells in rows.items() if key not in same):
             self._measure(rows.values())
         columns, marks = self._columns, set(self.model.session.marks)
         if (columns, marks) != self._drawn_with:
             self._drawn_with = columns, marks
             same.clear()
-        shown = {
-            place: self._shown[place]
-            if place in same and place in self._shown
-            else self._line(place, columns, rows.get(place))
-            for place in places
+        self._lines = {
+            key: self._lines[key] if key in same and key in self._lines else self._row(key, columns, cells)
+            for key, cells in rows.items()
         }
+        shown = {place: self._lines[keys[place]] if place in keys else self._line(place, columns) for place in places}
         changed = [place for place in places if self._shown.get(place) != shown[place]]
         self._shown = shown
         if len(changed) * 2 > len(places):
@@ -285,14 +287,17 @@ class Table(ResizeFilter, RowsView):
         needs = self._needs[1]
         return self.model.layout(self.size.width - _MARGIN, needs if any(needs) else None, self.model.same_columns)
 
-    def _line(self, place: int, columns: list[tuple[int, int]], cells: Sequence[Span] | None = None) -> Line:
-        """Return the header or a row with these cells, without the pointer of the cursor."""
+    def _line(self, place: int, columns: list[tuple[int, int]]) -> Line:
+        """Return the header, a row, or what stands below the rows, without the pointer of the cursor."""
         if place == _HEADER:
             return (Span(" "), *self._header(columns))
         if place >= self.model.count:
             return self._nothing(place - 1) if not self.model.count else ()
         key = self.model.key(place)
-        cells = self.model.cells(key) if cells is None else cells
+        return self._row(key, columns, self.model.cells(key))
+
+    def _row(self, key: int, columns: list[tuple[int, int]], cells: Sequence[Span]) -> Line:
+        """Return the row with these cells."""
         session = self.model.session
         is_marked = bool(session.marks) and self.model.subject_of(key) in session.marks
         spans = [Span("*" if is_marked else " ", Role.STRONG)]
