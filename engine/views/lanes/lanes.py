@@ -106,7 +106,7 @@ class Lanes:
         self._tracks: dict[int, TaskTracks] = {}
         self._jobs: dict[int, array[int]] = {}  # job -> numbers of its entries
         # By preparation or release (see ``_hook_row``) and node.
-        self._hooks: dict[tuple[int, int], array[int]] = {}  # numbers of its entries
+        self._hooks: dict[int, dict[int, array[int]]] = {}  # numbers of its entries
         self._running_hooks: dict[int, dict[int, None]] = {}  # node -> those that run there
         self._hook_extents: dict[int, HookExtent] = {}  # over all nodes
         self._ineligible_for: dict[int, list[int]] = {}  # job -> nodes
@@ -211,22 +211,23 @@ class Lanes:
             self._note_hook(number, when_ms, meaning, row, node)
 
     def _note_hook(self, number: int, when_ms: int, meaning: Meaning, job: int, node: int) -> None:
-        running = self._running_hooks.setdefault(node, {})
         if meaning.hook is None:
-            for stopped in running:
-                self._hooks[stopped, node].append(number)
+            for stopped in self._running_hooks.pop(node, ()):
+                self._hooks[stopped][node].append(number)
                 self._hook_extents[stopped].end(when_ms)
-            running.clear()
             return
-        row = _hook_row(meaning.hook, job)
+        row, running = _hook_row(meaning.hook, job), self._running_hooks.get(node, {})
         if meaning.is_begin:
             if row not in running:
                 self._hook_extents.setdefault(row, HookExtent(when_ms)).running += 1
             running[row] = None
+            self._running_hooks[node] = running
         elif row in running:
             del running[row]
+            if not running:
+                del self._running_hooks[node]
             self._hook_extents[row].end(when_ms)
-        self._hooks.setdefault((row, node), array("I")).append(number)
+        self._hooks.setdefault(row, {}).setdefault(node, array("I")).append(number)
 
     # -- queries -------------------------------------------------------------------------------------------------
 
@@ -278,7 +279,7 @@ class Lanes:
         """Return the runs of preparation or release of a job on a node, retries one by one."""
         job = self._simulation.world.jobs.find(job_id)
         found: list[InstanceSpan] = []
-        entries = () if job is None else self._hooks.get((_hook_row(hook, job.row), node), ())
+        entries = () if job is None else self._hooks.get(_hook_row(hook, job.row), {}).get(node, ())
         for when_ms, meaning, _ in self._noted(entries):
             is_open = bool(found) and found[-1].end_ms is None
             if is_open:

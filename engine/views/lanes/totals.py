@@ -164,6 +164,7 @@ class LaneTotals:
         else:
             jobs.pop(job, None)
         if not jobs:
+            del self._preparing[node]
             self.of_pool[self._pools[node]][2].add(when_ms, -1)
 
     # -- queries -------------------------------------------------------------------------------------------------
