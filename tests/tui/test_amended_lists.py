@@ -108,4 +108,4 @@ def test_few_changed_rows_are_put_between_the_others():
     changed = ChangedRows([3, 5, 8, 13, 1000], [3, 8, 13, 1000])
     found = amended(shown, changed, lambda rows: [row for row in rows if row != 13], places.get)
     there = [row for row in range(1001) if row not in (5, 13)]
-    assert found == sorted(there, key=places.get)
+    assert list(found) == sorted(there, key=places.get)

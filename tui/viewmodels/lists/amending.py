@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,7 +53,7 @@ def amended(
     changed: ChangedRows,
     keep: Callable[[Sequence[int]], Sequence[int]] | None,
     place_of: PlaceOf,
-) -> list[int]:
+) -> array[int]:
     """Return the rows that a list shows now.
 
     Args:
@@ -61,11 +62,11 @@ def amended(
         keep: Keeps the rows that pass the filter.
         place_of: Tells the place of a row.
     """
-    staying = list(filterfalse(set(changed.touched).__contains__, shown))
+    staying = array("q", filterfalse(set(changed.touched).__contains__, shown))
     found = changed.there if keep is None else keep(changed.there)
     if len(found) * _SORTED_SHARE > len(staying):
-        return sorted([*staying, *found], key=place_of)
-    rows: list[int] = []
+        return array("q", sorted([*staying, *found], key=place_of))  # a list would take four times the memory
+    rows = array("q")
     before = 0
     for row in sorted(found, key=place_of):
         at = bisect_left(staying, place_of(row), before, key=place_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from array import array
 from bisect import bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _PIECE = 1000  # rows that are looked at together, for less than a millisecond
 _SAMPLES = 500  # sampled values that divide the rows into parts
 _MOST_PLACES = 10_000  # values whose part is remembered
-_IDLE_SHARE = 9  # while time goes by, a tenth of it is filtering and sorting at most
+_IDLE_SHARE = 19  # while time goes by, a twentieth of it is filtering and sorting at most
 
 
 class SlicedSort:
@@ -35,9 +36,8 @@ class SlicedSort:
         """Filter ``rows`` with ``keep`` and sort them by their ``values``; either may be None."""
         self.total = len(rows)
         self.progress = 0.0  # 0 to 1
-        self.found: list[int] | None = None
-        self.early: list[int] = []
-        self._kept = self.early if values is None and not is_descending else []
+        self.found: list[int] | array[int] | None = None
+        self.early = array("q")  # takes a quarter of the memory of a list, which is sorted faster
         self._steps = self._work(rows, keep, values, is_descending=is_descending)
 
     def go_on(self) -> bool:
@@ -53,10 +53,10 @@ class SlicedSort:
         *,
         is_descending: bool,
     ) -> Iterator[float]:
-        left, kept = iter(rows), self._kept
-        looked_at = 0
+        kept: list[int] | array[int] = self.early if values is None and not is_descending else []
+        left, looked_at = iter(rows), 0
         while piece := list(islice(left, _PIECE)):
-            kept += piece if keep is None else keep(piece)
+            kept.extend(piece if keep is None else keep(piece))
             looked_at += len(piece)
             yield 0.5 * looked_at / self.total
         if values is not None:
@@ -73,7 +73,9 @@ class SlicedSort:
             kept.reverse()
         self.found = kept
 
-    def _parts(self, rows: list[int], values: SortValues) -> Generator[float, None, list[tuple[list[int], list[Any]]]]:
+    def _parts(
+        self, rows: Sequence[int], values: SortValues
+    ) -> Generator[float, None, list[tuple[list[int], list[Any]]]]:
         """Return rows and values in parts of rising values. A value can cost as much as drawing a row."""
         bounds = sorted(set(values(rows[:: len(rows) // _SAMPLES + 1])))
         parts: list[tuple[list[int], list[Any]]] = [([], []) for _ in range(len(bounds) + 1)]
