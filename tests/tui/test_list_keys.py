@@ -75,8 +75,7 @@ def test_a_cursor_that_was_not_moved_stays_at_the_top_of_the_list(dashboard_at):
 
 
 def test_a_long_list_is_filtered_in_between_and_shown_when_it_is_done(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.lists.rows.AT_ONCE", 5)
-    monkeypatch.setattr("tui.viewmodels.lists.sorting._PIECE", 3)
+    monkeypatch.setattr("tui.viewmodels.lists.tasks.TasksModel.at_once", 5)
     app = dashboard_at(LATER_S)
 
     async def run():

@@ -328,6 +328,18 @@ def test_ascii_means_ascii(session_at):
     assert phase_rail.title(session, 116).isascii()
 
 
+def test_an_id_is_found_at_once_in_a_list_that_is_filtered_in_slices(session_at, monkeypatch):
+    monkeypatch.setattr(NodesModel, "at_once", 1)
+    model = NodesModel(session_at(LATER_S))
+    model.update()
+    last = model.key(model.count - 1)
+    assert model.find(model.identity_of(last)) == last
+    model.clear_filter()
+    model.filter_text = "state:idle"
+    model.update()
+    assert model.is_sorting
+
+
 @pytest.mark.parametrize(
     ("filter_text", "sort"), [("deal", None), ("", "Start time"), ("!deal-1", "Duration"), ("7", "Task")]
 )
@@ -339,8 +351,8 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
     at_once = TasksModel(session)
     at_once.filter_text, at_once.sort_column, at_once.is_descending = filter_text, sort, is_descending
     at_once.update()
-    monkeypatch.setattr("tui.viewmodels.lists.rows.AT_ONCE", 5)
-    monkeypatch.setattr("tui.viewmodels.lists.sorting._PIECE", 7)
+    monkeypatch.setattr(TasksModel, "at_once", 14)
+    monkeypatch.setattr("tui.viewmodels.lists.rows._PIECES", 2)
     monkeypatch.setattr("tui.viewmodels.lists.sorting._SAMPLES", 4)
     pieces = TasksModel(session)
     pieces.filter_text, pieces.sort_column, pieces.is_descending = filter_text, sort, is_descending

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import Kind
 
-# Lists with more rows are filtered and sorted in slices.
-AT_ONCE = 10_000
+AT_ONCE = 10_000  # rows that are looked at in a few milliseconds if many are judged together
+_PIECES = 10  # in which as many rows are looked at as otherwise at once
 _MOST_SEARCHED = 1000
 _MOST_COMPARED = 40  # rows that are compared to find columns with the same text
 
@@ -42,6 +42,7 @@ class RowsModel(ColumnsModel, ABC):
     help_text: str = ""
     kind: ClassVar[Kind | None] = None  # the kind of item in a row
     own_order: ClassVar[str] = "failures first"  # in words
+    at_once: ClassVar[int] = 500  # more rows are filtered and sorted in slices, since the cells of each are made
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -139,7 +140,7 @@ class RowsModel(ColumnsModel, ABC):
 
         def start() -> SlicedSort:
             self.begin_reading()
-            return SlicedSort(rows, keep, values, is_descending=is_descending)
+            return SlicedSort(rows, keep, values, is_descending=is_descending, piece=max(1, self.at_once // _PIECES))
 
         def amend(shown: Sequence[int]) -> Sequence[int] | None:
             changed = self.changed_rows(self._columns_in_use())
@@ -153,7 +154,7 @@ class RowsModel(ColumnsModel, ABC):
             order,
             self.moment(),
             start,
-            AT_ONCE,
+            self.at_once,
             may_rest=session.is_playing,
             amend=amend,
             total=len(rows),
@@ -266,6 +267,8 @@ class RowsModel(ColumnsModel, ABC):
         """Return the row with this id, else the first whose id contains it; None if there is none."""
         self.filter_text = identity
         self.update()
+        while len(self.order()) <= AT_ONCE and self.sort_some():
+            pass
         looked_at = map(self.key, range(min(self.count, _MOST_SEARCHED)))
         exact = (key for key in looked_at if self.identity_of(key).lower() == identity.lower())
         return next(exact, self.key(0) if self.count else None)

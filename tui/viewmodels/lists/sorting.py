@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     SortValues = Callable[[Sequence[int]], Iterable[Any]]
 
-_PIECE = 1000  # rows that are looked at together, for less than a millisecond
+_PIECE = 1000  # rows that are looked at together, for less than a millisecond if many are judged together
 _SAMPLES = 500  # sampled values that divide the rows into parts
 _MOST_PLACES = 10_000  # values whose part is remembered
 _IDLE_SHARE = 19  # while time goes by, a twentieth of it is filtering and sorting at most
@@ -32,9 +32,14 @@ class SlicedSort:
         values: SortValues | None,
         *,
         is_descending: bool,
+        piece: int = _PIECE,
     ) -> None:
-        """Filter ``rows`` with ``keep`` and sort them by their ``values``; either may be None."""
+        """Filter ``rows`` with ``keep`` and sort them by their ``values``; either may be None.
+
+        ``piece`` rows are looked at together.
+        """
         self.total = len(rows)
+        self._piece = piece
         self.progress = 0.0  # 0 to 1
         self.found: list[int] | array[int] | None = None
         self.early = array("q")  # takes a quarter of the memory of a list, which is sorted faster
@@ -55,7 +60,7 @@ class SlicedSort:
     ) -> Iterator[float]:
         kept: list[int] | array[int] = self.early if values is None and not is_descending else []
         left, looked_at = iter(rows), 0
-        while piece := list(islice(left, _PIECE)):
+        while piece := list(islice(left, self._piece)):
             kept.extend(piece if keep is None else keep(piece))
             looked_at += len(piece)
             yield 0.5 * looked_at / self.total
@@ -80,8 +85,8 @@ class SlicedSort:
         bounds = sorted(set(values(rows[:: len(rows) // _SAMPLES + 1])))
         parts: list[tuple[list[int], list[Any]]] = [([], []) for _ in range(len(bounds) + 1)]
         places: dict[Any, int] = {}  # of equal values: a column has few
-        for first in range(0, len(rows), _PIECE):
-            piece = rows[first : first + _PIECE]
+        for first in range(0, len(rows), self._piece):
+            piece = rows[first : first + self._piece]
             for row, one in zip(piece, values(piece), strict=True):
                 place = places.get(one)
                 if place is None:

@@ -9,7 +9,7 @@ from engine.views.explain.waits_for import task_waits_for
 from engine.views.log.changed_tasks import ChangedTasks
 from tui.viewmodels.lists.amending import ChangedRows
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
 from tui.viewmodels.properties import task as blocks
 from tui.viewmodels.properties.resources import task_blocks
 from tui.viewmodels.properties.storage import task_transfers
@@ -35,6 +35,7 @@ class TasksModel(RowsModel):
 
     title = "Tasks"
     kind = "task"
+    at_once = AT_ONCE
     columns = (
         Column("", 1),
         Column("Task", 14, "the task's id", stretch=True, is_id=True),
