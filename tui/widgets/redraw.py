@@ -51,19 +51,25 @@ def set_subtitle(widget: Widget, subtitle: str) -> None:
 def set_line_count(widget: ScrollView, lines: int) -> None:
     """Set the number of lines that a widget scrolls over.
 
-    The screen is laid out again only if the scrollbar appears or disappears.
+    The screen is laid out again only if the scrollbar appears or disappears, and then once. Textual itself would
+    notice that while it lays out the screen, and lay it out again; and again for a horizontal scrollbar, if what is
+    scrolled over were as wide as the widget with its vertical one.
     """
-    size = Size(widget.size.width, lines)
-    if widget.virtual_size == size:
+    styles = widget.styles
+    if styles.auto_dimensions:
+        widget.virtual_size = Size(widget.size.width, lines)
         return
-    has_scrollbar = widget.show_vertical_scrollbar
-    if widget.styles.auto_dimensions or has_scrollbar != (lines > widget.size.height):
+    has_scrollbar, needs_scrollbar = widget.show_vertical_scrollbar, lines > widget.size.height
+    cells = widget.size.width - styles.scrollbar_size_vertical if needs_scrollbar else widget.size.width
+    size = Size(max(0, cells), lines)
+    if has_scrollbar != needs_scrollbar:
+        widget.show_vertical_scrollbar = widget.vertical_scrollbar.display = needs_scrollbar
         widget.virtual_size = size
-        return
-    widget.set_reactive(Widget.virtual_size, size)
-    if has_scrollbar:
-        widget.vertical_scrollbar.window_virtual_size = lines
-        widget.scroll_y = widget.validate_scroll_y(widget.scroll_y)
+    elif widget.virtual_size != size:
+        widget.set_reactive(Widget.virtual_size, size)
+        if has_scrollbar:
+            widget.vertical_scrollbar.window_virtual_size = lines
+            widget.scroll_y = widget.validate_scroll_y(widget.scroll_y)
 
 
 def refresh_changes(widget: ScrollView, before: Sequence[object], now: Sequence[object], top: int = 0) -> None:
