@@ -286,9 +286,11 @@ class TimelineGrid(ResizeFilter, RowsView):
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Go back in time with Shift or Ctrl; without them Textual scrolls the rows."""
         if event.shift or event.ctrl:
+            event.stop()
             self.action_move(-_WHEEL_COLUMNS)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Go forward in time with Shift or Ctrl."""
         if event.shift or event.ctrl:
+            event.stop()
             self.action_move(_WHEEL_COLUMNS)
