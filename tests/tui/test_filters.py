@@ -18,6 +18,7 @@ from tui.viewmodels.lists.filters import (
     parse_filter,
     quantity,
 )
+from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.styled import Role, plain
@@ -159,13 +160,16 @@ def test_a_task_is_found_by_its_very_node(session_at):
     assert "n1" not in nodes("node:!n1")
 
 
-@pytest.mark.parametrize("name", ["one-node-fails", "pipeline-with-dependencies", "retries-and-exit-conditions"])
-@pytest.mark.parametrize("seconds", [20, 150, 400])
+@pytest.mark.parametrize(
+    "name", ["one-node-fails", "pipeline-with-dependencies", "retries-and-exit-conditions", "nodes-fail-and-recover"]
+)
+@pytest.mark.parametrize("seconds", [20, 150, 400, 4000])
 @pytest.mark.parametrize("time_format", ["clock", "relative"])
-def test_tasks_that_are_judged_together_show_the_same_text(session_at, name, seconds, time_format):
+@pytest.mark.parametrize("model_type", [TasksModel, NodesModel])
+def test_rows_that_are_judged_together_show_the_same_text(session_at, name, seconds, time_format, model_type):
     session = session_at(seconds, name)
     session.time_format = time_format
-    model = TasksModel(session)
+    model = model_type(session)
     model.is_written_out = True
     model.update()
     keys = [model.key(at) for at in range(model.count)]
@@ -175,7 +179,7 @@ def test_tasks_that_are_judged_together_show_the_same_text(session_at, name, sec
         shown = [model.cells(key)[column].text for key in keys]
         texts = model.texts_of(keys, column)
         assert list(texts) == shown or of.name == "Node"
-        groups = model.groups_of(keys, column)
+        groups = model.groups_of(keys, column) if keys else None
         if groups is not None:
             assert len(set(zip(groups, texts, strict=True))) == len(set(groups)), of.name
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import AllocationState, SchedulingState
 from engine.views.pages.instances import HookStatus
+from engine.views.pages.node_groups import node_groups
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties import node as blocks
@@ -16,7 +17,7 @@ from tui.viewmodels.text.glyphs import NODE, PREPARATION, phase_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from engine.views.pages.nodes import NodeRow
     from tui.viewmodels.session.session import Session
@@ -117,11 +118,22 @@ class NodesModel(RowsModel):
             Span(", ".join(code for code, *_ in node.errors), Role.FAILED),
         )
 
+    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
+        """Return for each node what decides on its text in a column."""
+        session = self.session
+        from_ms = session.now_ms if session.time_format == "relative" else 0
+        group_of = node_groups(session.simulation, self._page, self.column_names[column], from_ms)
+        return None if group_of is None else list(map(group_of, keys))
+
     def text_of(self, key: int, column: int) -> str:
         """Return the text by which a column is filtered: that of the node has its id as well."""
-        if self.columns[column].name == "Node":
-            return f"n{self._page.position_of(key)} {self._page.id_of(key)}"
-        return super().text_of(key, column)
+        match self.column_names[column]:
+            case "Node":
+                return f"n{self._page.position_of(key)} {self._page.id_of(key)}"
+            case "Node ID":
+                return self._page.id_of(key)
+            case _:
+                return super().text_of(key, column)
 
     def summary(self) -> Line:
         counts = self._page.counts()
