@@ -18,6 +18,7 @@ from tui.viewmodels.lists.filters import (
     parse_filter,
     quantity,
 )
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.lists.tasks import TasksModel
@@ -165,7 +166,7 @@ def test_a_task_is_found_by_its_very_node(session_at):
 )
 @pytest.mark.parametrize("seconds", [20, 150, 400, 4000])
 @pytest.mark.parametrize("time_format", ["clock", "relative"])
-@pytest.mark.parametrize("model_type", [TasksModel, NodesModel])
+@pytest.mark.parametrize("model_type", [TasksModel, NodesModel, PreparationModel, ReleaseModel])
 def test_rows_that_are_judged_together_show_the_same_text(session_at, name, seconds, time_format, model_type):
     session = session_at(seconds, name)
     session.time_format = time_format

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.base.failures import FailureInfo
     from engine.specs.job import JobReleaseTask
-    from engine.state.instances import InstanceTable
+    from engine.state.instances import InstanceTable, InstanceView
     from engine.state.jobs import Job
     from engine.world.world import World
 
@@ -411,16 +411,29 @@ class InstancePage:
         """Return the node's index in its pool, over all nodes that the pool ever had."""
         return self._simulation.world.nodes[node].position
 
+    def id_of(self, node: int) -> str:
+        """Return the node's id."""
+        return self._simulation.world.nodes[node].id
+
+    def view_of(self, node: int) -> InstanceView | None:
+        """Return the record of the task on a node; None where it has never run."""
+        instances, row = self._simulation.world.instances, self._row_on(node)
+        if row < 0:
+            return None
+        return instances.prep(row) if self.hook is Hook.PREPARATION else instances.release(row)
+
+    def is_ineligible(self, node: int) -> bool:
+        """Return whether the node is in the pool and gets no task of the job (PREP-9)."""
+        world, row = self._simulation.world, self._row_on(node)
+        if row < 0 or world.nodes[node].gone_ms is not None:
+            return False
+        return bool(world.instances.flags[row] & PrepFlag.INELIGIBLE)
+
     def row(self, node: int) -> InstanceRow:
         """Return one node's row."""
         world = self._simulation.world
         record = world.nodes[node]
-        instances, row = world.instances, self._row_on(node)
-        view = None
-        if row >= 0:
-            view = instances.prep(row) if self.hook is Hook.PREPARATION else instances.release(row)
-        job, task = self._job, self.definition()
-        is_ineligible = row >= 0 and bool(instances.flags[row] & PrepFlag.INELIGIBLE) and record.gone_ms is None
+        view, job, task = self.view_of(node), self._job, self.definition()
         return InstanceRow(
             node=node,
             node_id=record.id,
@@ -440,6 +453,6 @@ class InstancePage:
             max_retries=task.constraints.max_task_retry_count if isinstance(task, JobPreparationTask) else None,
             runs=view.runs if view else 0,
             failure=view.failure if view else None,
-            is_ineligible=is_ineligible,
+            is_ineligible=self.is_ineligible(node),
             root_directory="" if job is None or task is None else task_directory(job.id, task.id),
         )

@@ -9,6 +9,7 @@ from engine.base.terms import JobState
 from engine.specs.job import JobPreparationTask, JobReleaseTask
 from engine.views.estimates.durations import Durations
 from engine.views.log.node_history import NodeHistory, trigger_of
+from engine.views.pages.instance_groups import instance_groups
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from engine.views.pages.option_words import eligible_again, is_released_after_preparation, released_where
 from engine.views.rest.lookup import hook_wire
@@ -24,7 +25,7 @@ from tui.viewmodels.text.glyphs import HOOK_STATUSES, NODE, hook_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from tui.viewmodels.session.session import Session
 
@@ -107,13 +108,27 @@ class InstancesModel(RowsModel):
         return self._page.status_of(key) is HookStatus.FAILED
 
     def identity_of(self, key: int) -> str:
-        return self._page.row(key).node_id
+        return self._page.id_of(key)
+
+    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
+        """Return for each node what decides on its text in a column."""
+        session = self.session
+        from_ms = session.now_ms if session.time_format == "relative" else 0
+        group_of = instance_groups(session.simulation, self._page, self.column_names[column], from_ms)
+        return None if group_of is None else list(map(group_of, keys))
 
     def text_of(self, key: int, column: int) -> str:
         """Return the text by which a column is filtered: that of the node has its id as well."""
-        if self.columns[column].name == "Node":
-            return f"n{self._page.position_of(key)} {self.identity_of(key)}"
-        return super().text_of(key, column)
+        match self.column_names[column]:
+            case "Node":
+                return f"n{self._page.position_of(key)} {self.identity_of(key)}"
+            case "Node ID":
+                return self.identity_of(key)
+            case "Duration":
+                view = self._page.view_of(key)
+                return "" if view is None else self._duration((view.end_ms or self.session.now_ms) - view.start_ms)
+            case _:
+                return super().text_of(key, column)
 
     def cells(self, key: int) -> tuple[Span, ...]:
         record = self._page.row(key)
