@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual._compositor import Compositor
 from textual.app import App
 from textual.geometry import Size
 
@@ -55,3 +56,29 @@ def test_only_visible_lines_that_have_changed_are_drawn_again(before, now, top, 
     widget = Drawn(height)
     refresh_changes(widget, before, now, top)
     assert widget.seen == drawn
+
+
+def test_a_scrollbar_that_comes_or_goes_lays_out_the_screen_once(monkeypatch):
+    laid_out, seen = [], []
+    reflow = Compositor.reflow
+    monkeypatch.setattr(Compositor, "reflow", lambda self, *of: laid_out.append(of) or reflow(self, *of))
+
+    class OneView(App[None]):
+        def compose(self):
+            yield LinesView()
+
+    async def run():
+        app = OneView()
+        async with app.run_test(size=(40, 10)) as pilot:
+            view = app.query_one(LinesView)
+            view.show([line("a")] * 3)
+            await pilot.pause()
+            for count in (30, 31, 3):
+                laid_out.clear()
+                view.show([line("a")] * count)
+                await pilot.pause()
+                await pilot.pause()
+                seen.append((view.show_vertical_scrollbar, view.show_horizontal_scrollbar, len(laid_out)))
+
+    asyncio.run(run())
+    assert seen == [(True, False, 1), (True, False, 0), (False, False, 1)]
