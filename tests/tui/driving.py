@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from itertools import takewhile
+from unittest import mock
+
+import textual.app
+from textual.widgets import Input, TextArea
 
 from tui.dialogs.action_form import ActionForm
+
+WRITTEN = {"space", "minus", "plus", "full_stop", "comma", "colon", "equals_sign", "backspace"}
 
 
 async def arrived(app):
@@ -20,21 +27,42 @@ async def tried_out(app):
         await asyncio.sleep(0.001)
 
 
+def is_written(step):
+    """Whether a step is a key that writes a character into a field, or takes one back."""
+    return isinstance(step, str) and (len(step) == 1 or step in WRITTEN)
+
+
+def next_steps(app, steps):
+    """One step; in a field all characters that follow each other, which come at once, as from a fast typist.
+
+    The field is drawn, and what it says is tried out, once and not after every character.
+    """
+    is_field = isinstance(app.focused, Input | TextArea)
+    return (is_field and list(takewhile(is_written, steps))) or steps[:1]
+
+
+async def no_wait(_min_s=0, _max_s=0):
+    """Return at once: the keyboard holds back a key until the one before it has been handled."""
+
+
 def drive(app, *steps, size=(120, 40)):
     """Press keys, and call or await functions in between."""
 
-    async def run():
+    async def run(steps):
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
-            for step in steps:
-                if callable(step):
+            while steps:
+                together = next_steps(app, steps)
+                steps = steps[len(together) :]
+                if callable(together[0]):
                     await tried_out(app)
-                    result = step(app)
+                    result = together[0](app)
                     if inspect.isawaitable(result):
                         await asyncio.wait_for(result, 20)
                 else:
-                    await pilot.press(step)
+                    with mock.patch.object(textual.app, "wait_for_idle", no_wait):
+                        await pilot.press(*together)
                 await pilot.pause()
                 await arrived(app)
 
-    asyncio.run(run())
+    asyncio.run(run(steps))
