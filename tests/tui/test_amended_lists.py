@@ -6,6 +6,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs import commands as c
+from tui.viewmodels.events import event_list
+from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists import amending
 from tui.viewmodels.lists.amending import ChangedRows, amended
 from tui.viewmodels.lists.tasks import TasksModel
@@ -99,6 +101,35 @@ def test_added_deleted_and_reactivated_tasks_are_put_in_their_places(reads):
         for model, choice in kept:
             assert rows_of(model) == rows_of(model_of(session, choice)), (choice, command)
     assert all(sum(each is model for each in reads) == 1 for model, _ in kept)
+
+
+def test_a_filter_of_events_judges_only_new_ones(monkeypatch):
+    monkeypatch.setattr(event_list, "_FILTERED", 60)
+    simulation = Simulation(load_scenario("nodes-fail-and-recover"))
+    session, judged = Session(simulation), []
+    cells = EventsModel.cells
+    kept = EventsModel(session)
+    kept.filter_text = "kind:node"
+    shown = set()
+    for number in range(80):
+        session.update()
+        fresh = EventsModel(session)
+        fresh.filter_text = kept.filter_text
+        assert rows_of(fresh) == rows_of(kept)
+        shown.add(kept.count)
+        monkeypatch.setattr(EventsModel, "cells", lambda self, key: (judged.append(key), cells(self, key))[1])
+        if number == 50:
+            simulation.seek(simulation.now_ms // 2)
+            simulation.branch()
+        before = len(simulation.log)
+        simulation.advance(simulation.end_ms, EVENTS_BETWEEN_LOOKS)
+        session.update()
+        judged.clear()
+        kept.update()
+        assert number == 50 or set(judged) <= set(range(before, len(simulation.log)))
+        monkeypatch.setattr(EventsModel, "cells", cells)
+    assert len(simulation.log) > 60
+    assert len(shown) > 3
 
 
 def test_few_changed_rows_are_put_between_the_others():

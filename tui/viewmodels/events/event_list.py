@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.shortening import shortened
@@ -15,6 +16,7 @@ from tui.viewmodels.events.event_words import described, refusal_values
 from tui.viewmodels.files.locations import FileLocation, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.lists.sorting import SlicedSort
 from tui.viewmodels.properties.rest_fields import words
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, row
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 # A filter looks at the newest entries only; there may be millions.
 _FILTERED = 20_000
+_PIECE = 50  # entries that are judged together, for half a millisecond
+_MOST_NEW = 2000  # that are judged at once
 
 _KINDS = {
     "PoolStateChanged": "pool",
@@ -130,6 +134,7 @@ class EventsModel(RowsModel):
         self._folds = EventFolds(session.simulation)
         self.is_folded = False
         self.is_by_hand = False
+        self._judged = 0  # so many entries of ``order``
 
     def order(self) -> Sequence[int]:
         """Return the entries up to now: all, those of the user's own commands, failures, or folded ones."""
@@ -145,10 +150,31 @@ class EventsModel(RowsModel):
         return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
 
     def update(self) -> None:
-        """Read the log again."""
+        """Read the log again. A filter judges each entry once."""
         rows, keep = self.order(), self._filter()
-        shown = rows if keep is None else keep(rows[-_FILTERED:])
-        self._shown.show(shown, hidden=len(rows) - len(shown))
+        if keep is None or not self.filter_text:
+            self._shown.show(rows)
+            return
+        session, newest = self.session, rows[-_FILTERED:]
+        has_several = has_had_several_pools(session.simulation)  # then nodes are named with their pools
+        choice = self.filter_text, self.only_failed, self.is_by_hand, session.time_format
+        wanted = choice, session.simulation.jumps, has_several
+
+        def start() -> SlicedSort:
+            self._judged = len(rows)
+            return SlicedSort(newest, keep, None, is_descending=False, piece=_PIECE)
+
+        def amend(shown: Sequence[int]) -> Sequence[int] | None:
+            new = rows[self._judged :]
+            if len(new) > _MOST_NEW or session.time_format == "relative":
+                return None
+            self._judged = len(rows)
+            return array("q", [*shown[bisect_left(shown, newest[0]) :], *keep(new)]) if newest else ()
+
+        playing = session.is_playing
+        self._shown.sort_rows(
+            wanted, None, self.moment(), start, self.at_once, may_rest=playing, amend=amend, total=len(rows)
+        )
 
     def index_of(self, key: int) -> int | None:
         rows = self._shown.rows

@@ -107,6 +107,7 @@ class ShownRows:
         self.rows: Sequence[int] = ()
         self.hidden = 0
         self._work: SlicedSort | None = None
+        self._total = 0  # rows without a filter
         self._wanted: object = None
         self._order: object = None
         self._moment: object = None
@@ -141,7 +142,7 @@ class ShownRows:
             at_once: The number of rows up to which all is done at once.
             may_rest: Read the rows of another moment only nine times as long after the last ones as those took.
             amend: Returns the rows of this moment, made from those that are shown; None if all must be read.
-            total: The number of rows without a filter.
+            total: The number of rows without a filter, if more than those that are looked at.
         """
         is_other = wanted != self._wanted
         began_s = time.perf_counter()
@@ -156,6 +157,7 @@ class ShownRows:
                 return
         self._order, self._spent_s = order, 0.0
         self._wanted, self._moment, self._work = wanted, moment, start()
+        self._total = max(total, self._work.total)
         if is_other:
             self.rows, self.hidden = self._work.early, 0  # the previous rows do not match, or are gone
         if self._work.total <= at_once:
@@ -183,7 +185,7 @@ class ShownRows:
             return True
         self._rest_after(self._spent_s)
         self.rows = self._work.found or ()
-        self.hidden = self._work.total - len(self.rows)
+        self.hidden = self._total - len(self.rows)
         self._work = None
         return False
 
