@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.events.calendar import DueKind
 from engine.state.tasks import RUNNING
@@ -11,6 +11,7 @@ from engine.state.tasks import RUNNING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from engine.state.jobs import Job
     from engine.world.world import World
 
 
@@ -54,6 +55,37 @@ class Agenda:
                     self.release_timeouts[key] = when_ms
                 case DueKind.TASKS_READY:
                     self.tasks_seen[world.tasks.blocks[key].first] = when_ms
+
+
+class Cut(NamedTuple):
+    """The moment at which the processes of a job on a node are stopped, in ms since the start, and by which rule."""
+
+    when_ms: int
+    rule: str  # SPOT-3: the node is preempted; JOB-9: the job's time is over
+
+
+def cut_short(world: World, job: Job, node: int) -> Cut | None:
+    """Return what is already known to stop the tasks and the preparation of a job on a node; None if nothing is.
+
+    Planned ends that lie later are not reached.
+    """
+    evicted_ms = world.nodes[node].evicted_ms
+    cuts = [Cut(evicted_ms, "SPOT-3")] if evicted_ms is not None else []
+    if job.max_wall_clock_ms is not None:
+        cuts.append(Cut(job.created_ms + job.max_wall_clock_ms, "JOB-9"))
+    return min(cuts, default=None)
+
+
+def known_end_ms(world: World, job: Job, node: int, planned_ms: int) -> int:
+    """Return when a task or preparation of a job on a node ends: as planned, or when it is stopped before that."""
+    cut = cut_short(world, job, node)
+    return planned_ms if cut is None else min(planned_ms, cut.when_ms)
+
+
+def task_end_ms(world: World, task: int) -> int:
+    """Return when a running task leaves its node: at its planned end, or when it is stopped before that."""
+    tasks = world.tasks
+    return known_end_ms(world, world.jobs[tasks.block_of(task).job], tasks.node[task], tasks.ended[task])
 
 
 def ends_in_order(world: World) -> Iterator[tuple[int, int]]:

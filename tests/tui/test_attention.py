@@ -422,6 +422,19 @@ def test_a_job_whose_turn_it_is_not_raises_no_alarm():
         assert listed(sim)[1] == ["✓ Nothing needs attention."]
 
 
+def test_nodes_that_are_about_to_be_preempted_are_listed_during_the_notice():
+    sim = Simulation(load_scenario("spot-night-run"))
+    run_to(sim, seconds=20 * 60 + 15)
+    model, lines = listed(sim)
+    assert lines == [
+        f"{'! pool farm: 1 Spot node will be preempted at 19:20:30  n3':<92}19:20:00",
+        "  tasks there will go back to the queue (SPOT-3)",
+    ]
+    assert model.subjects(0) == [ItemRef("node", 3)]
+    sim.seek(19 * 60 * 1000)
+    assert listed(sim)[1] == ["✓ Nothing needs attention."]
+
+
 def test_preempted_nodes_are_listed_at_once_with_what_batch_does_about_them():
     sim = Simulation(load_scenario("spot-night-run"))
     run_to(sim, minutes=62)

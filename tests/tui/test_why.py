@@ -9,7 +9,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.errors import BrokenInvariant
 from engine.views.explain.explanation import Next
-from tests.builders import READY_S, a_job, run_to, simulation
+from tests.builders import READY_S, a_job, run_to, simulation, some_tasks
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
@@ -214,4 +214,8 @@ def test_a_moment_that_the_run_does_not_reach_is_said_to_lie_after_its_end():
     session.update()
     lines = [plain(each) for each in why_lines(session, answers_to(session, "pool", "render", "pools"), 200)]
     assert "Next: Batch tries to allocate Spot nodes at 08:10:05, after the end of the run [SPOT-5]" in lines
-    assert any("at 08:10:05, after the end of the run [SPOT-3]" in each for each in lines)
+    long = simulation(a_job(tasks=some_tasks(2, 600)), until="PT5M")
+    run_to(long, seconds=READY_S)
+    session = Session(long)
+    lines = [plain(each) for each in why_lines(session, answers_to(session, "task", 1, "tasks"), 200)]
+    assert any("soonest n0 at 08:10:51, after the end of the run [SCHED-10]" in each for each in lines)

@@ -109,7 +109,7 @@ def test_spot_5_a_preempted_node_is_sought():
         "✓ pool state        active [POOL-7]",
         "✓ allocation state  steady since 08:00:10 [RSZ-2]",
         "✗ Spot nodes        1 of 2 [RSZ-2]",
-        "     1 Spot node preempted; soonest n0 at 08:06:40 [SPOT-3]",
+        "     1 Spot node preempted [SPOT-3]",
         "1 of 1 Spot node available now. [ACC-8]",
         "Next: Batch tries to allocate Spot nodes at 08:06:40 [SPOT-5]",
     ]

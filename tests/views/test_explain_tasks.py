@@ -4,7 +4,9 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.rules.decisions.placement import choose_node
+from engine.views.estimates.forecast import planned_end_ms, planned_task_end_ms
 from engine.views.explain.tasks import why_task
+from engine.views.pages.node_work import tasks_on
 from tests.builders import (
     a_job,
     a_line,
@@ -19,7 +21,8 @@ from tests.builders import (
     some_tasks,
     task_row,
 )
-from tests.views.explaining import why_job_says, why_task_says
+from tests.views.explaining import why_job_says, why_node_says, why_preparation_says, why_task_says
+from tui.viewmodels.session.session import Session
 
 
 def broken_pool():
@@ -189,6 +192,61 @@ def test_several_slots_come_free_when_enough_tasks_have_ended():
         sim, "huge"
     )
     assert why_task(sim.world, task_row(sim, "huge"), sim.now_ms).next_change is None
+
+
+NOTICE_S = 70
+EVICTED = "Next: n0 is preempted at 08:01:40 [SPOT-3]"
+OVER = "Next: the time limit of job j is over at 08:05:00 [JOB-9]"
+
+
+def evicted_soon(*jobs, **more):
+    """A Spot node with work whose VM is taken back before that ends."""
+    sim = simulation(*jobs, pool=a_pool(nodes=0, targetLowPriorityNodes=1, **more))
+    run_to(sim, seconds=NOTICE_S)
+    do(sim, "evictNode", poolId="p", node=0)
+    return sim
+
+
+def limited_soon(*jobs, **more):
+    """A job whose time is over before its tasks end."""
+    sim = simulation(*jobs, **more)
+    run_to(sim, seconds=NOTICE_S)
+    return sim
+
+
+def test_spot_7_no_end_is_told_that_lies_behind_an_announced_eviction():
+    sim = evicted_soon(a_job(tasks=some_tasks(2, 3000)))
+    assert why_task_says(sim)[-1] == why_node_says(sim)[-1] == why_job_says(sim)[-1] == EVICTED
+    waiting = why_task_says(sim, "t2")
+    assert "     1 node without a free slot [SCHED-10]" in waiting
+    assert not any("soonest" in line or "ends on" in line for line in waiting)
+    assert tasks_on(sim, 0, 1)[0].planned_ms == planned_task_end_ms(sim, 0) == planned_end_ms(sim, 0) == 100_001
+    preparing = evicted_soon(a_job(prep=a_line(3000)))
+    assert (
+        why_task_says(preparing)[-1] == why_preparation_says(preparing)[-1] == why_node_says(preparing)[-1] == EVICTED
+    )
+    brief = evicted_soon(a_job(tasks=some_tasks(2, 40)))
+    assert why_task_says(brief)[-1] == "Next: it ends at 08:01:31 [TASK-7]"
+
+
+def test_job_9_no_end_is_told_that_lies_behind_the_time_limit_of_the_job():
+    limit = {"maxWallClockTime": "PT5M"}
+    sim = limited_soon(a_job(tasks=some_tasks(2, 3000), constraints=limit), a_job("k"))
+    assert why_task_says(sim)[-1] == why_node_says(sim)[-1] == why_job_says(sim)[-1] == OVER
+    for waiting in (why_task_says(sim, "t2"), why_task_says(sim, "t1", "k")):
+        assert waiting[-1] == OVER
+        assert any("soonest n0 at 08:05:00" in line for line in waiting)
+    assert tasks_on(sim, 0, 1)[0].planned_ms == planned_task_end_ms(sim, 0) == planned_end_ms(sim, 0) == 300_000
+    slots = limited_soon(
+        a_job(tasks=some_tasks(3, 3000, requiredSlots=2), constraints=limit), pool=a_pool(taskSlotsPerNode=4)
+    )
+    assert why_task_says(slots, "t3")[-1] == OVER
+    done = limited_soon(
+        a_job(tasks=[*some_tasks(1, 30), a_task("long", 3000)], constraints=limit), pool=a_pool(nodes=2)
+    )
+    run_to(done, seconds=100)
+    assert Session(done).forecast().tasks_ms is None
+    assert Session(done).forecast().job_ms == 300_000
 
 
 def test_no_pool_and_a_job_that_is_not_active():

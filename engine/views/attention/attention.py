@@ -16,7 +16,7 @@ from engine.views.attention.jobs import (
     left_open_concerns,
     stalled_concerns,
 )
-from engine.views.attention.pools import node_concerns, pool_concerns
+from engine.views.attention.pools import Evictions, node_concerns, pool_concerns
 from engine.views.attention.retries import PreparationRetries, TaskRetries
 from engine.views.attention.schedules import ScheduleConcerns
 from engine.views.attention.tasks import TaskFailures
@@ -46,6 +46,7 @@ class Attention:
         self._tasks = TaskFailures(simulation)
         self._retries = PreparationRetries(simulation)
         self._task_retries = TaskRetries(simulation)
+        self._evictions = Evictions(simulation)
         self._schedules = ScheduleConcerns(simulation)
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
         self._of_nodes: tuple[object, list[Concern]] = (None, [])
@@ -90,6 +91,7 @@ class Attention:
             *self._tasks.concerns(names_jobs=names_jobs),
             *self._task_retries.concerns(names_jobs=names_jobs),
             *pool_concerns(simulation),
+            *self._evictions.concerns(),
             *self._schedules.concerns(),
             *broken_expectations(simulation),
             *_rejected(simulation),

@@ -9,11 +9,13 @@ from engine.base.terms import NodeState
 from engine.rules.decisions import network
 from engine.rules.decisions.membership import current_counts, missing_nodes
 from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
+from engine.specs.commands import EvictNode
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.views.attention.concern import MOST_NAMED, Concern, Severity, listed, some
 from engine.views.explain.explanation import moment
 from engine.views.explain.pools import network_remedy
+from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import given_up_ms
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine import Simulation
+    from engine.events.log import Shape
     from engine.state.pools import Pool
     from engine.world.world import World
 
@@ -155,6 +158,38 @@ def _spot(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
     elif has_failed and since_ms is not None and not pool.resize_errors:
         text = f"{some(missing, 'Spot node')} missing since {moment(world, since_ms)}"
         yield _concern(pool, text, since_ms, effect, remedy)
+
+
+class Evictions:
+    """Concerns about Spot nodes whose VM will be taken back, as long as the notice lasts (SPOT-7)."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._notices = LogReader(simulation, of_kind(_announces_eviction))
+
+    def concerns(self) -> Iterator[Concern]:
+        """Yield the nodes of each pool that are about to be preempted; nodes are looked at only after a notice."""
+        simulation, notices = self._simulation, self._notices.entries()
+        world, log = simulation.world, simulation.log
+        if not notices or log.when[notices[-1]] + world.eviction_notice_ms < simulation.now_ms:
+            return
+        for pool in world.pools.present():
+            nodes = [node for node in pool.nodes if world.nodes[node].evicted_ms is not None]
+            moments = sorted(ms for node in nodes if (ms := world.nodes[node].evicted_ms) is not None)
+            if moments:
+                at = "at" if moments[0] == moments[-1] else "from"
+                text = f"{some(len(nodes), 'Spot node')} will be preempted {at} {moment(world, moments[0])}"
+                since_ms = moments[-1] - world.eviction_notice_ms
+                yield _concern(pool, text, since_ms, "tasks there will go back to the queue (SPOT-3)", "")._replace(
+                    kind="node",
+                    names=tuple(f"n{world.nodes[node].position}" for node in nodes[:MOST_NAMED]),
+                    nodes=nodes,
+                )
+
+
+def _announces_eviction(shape: Shape) -> bool:
+    return shape.event == "FaultInjected" and dict(shape.fields).get("command") == EvictNode.NAME
 
 
 def _concern(pool: Pool, text: str, since_ms: int, effect: str, remedy: str) -> Concern:

@@ -13,6 +13,7 @@ from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.log.reader import Cuts, matching
 from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import HookStatus
+from engine.world.agenda import known_end_ms, task_end_ms
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -103,6 +104,7 @@ class Forecaster:
         if job.max_wall_clock_ms is not None and (job_ms is not None or not ends_itself):
             limit_ms = job.created_ms + job.max_wall_clock_ms
             job_ms = limit_ms if job_ms is None else min(job_ms, limit_ms)
+            tasks_ms = tasks_ms if tasks_ms is None or tasks_ms <= limit_ms else None  # it ends with tasks undone
         preparation_ms = self._known(_latest_ms(self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING)))
         more_preparations = self._more_preparations(job)
         return Forecast(
@@ -182,22 +184,24 @@ def _starts(shape: Shape) -> bool:
 
 def planned_task_end_ms(simulation: Simulation, task: int) -> int | None:
     """Return the planned end of a running task, in ms since the start; None while it does not run, or is not known."""
-    tasks = simulation.world.tasks
-    is_known = tasks.state_of(task) is TaskState.RUNNING and simulation.world.is_known(tasks.ended[task])
-    return tasks.ended[task] if is_known else None
+    world = simulation.world
+    if world.tasks.state_of(task) is not TaskState.RUNNING:
+        return None
+    end_ms = task_end_ms(world, task)
+    return end_ms if world.is_known(end_ms) else None
 
 
 def planned_end_ms(simulation: Simulation, node: int) -> int | None:
     """Return the last planned end of what runs on a node, in ms since the start; None where nothing runs.
 
-    A process that is stopped or retried ends at another moment.
+    A process that is retried, or stopped by what is not known yet, ends at another moment.
     """
     world = simulation.world
-    ends = [world.tasks.ended[task] for task in world.nodes.running[node]]
+    ends = [task_end_ms(world, task) for task in world.nodes.running[node]]
     instances = world.instances
     for row in instances.rows_on(node):
         if instances.prep_state[row] == InstanceState.RUNNING:
-            ends.append(instances.prep_end[row])
+            ends.append(known_end_ms(world, world.jobs[instances.job[row]], node, instances.prep_end[row]))
         if instances.release_state[row] == InstanceState.RUNNING:
             ends.append(instances.release_end[row])
     return max(filter(world.is_known, ends), default=None)

@@ -11,12 +11,23 @@ from engine.base.node_states import COMING_UP, NODE_STATES, READY
 from engine.base.terms import InstanceState, NodeState, SchedulingState
 from engine.rules.decisions import network
 from engine.state.nodes import GONE
-from engine.views.explain.explanation import Next, due, earliest, first_of, name_of, plural, reason, some, task_name
+from engine.views.explain.explanation import (
+    Next,
+    due,
+    earliest,
+    first_of,
+    name_of,
+    plural,
+    reason,
+    some,
+    task_name,
+    until_cut,
+)
 from engine.views.pages.option_words import eligible_again
-from engine.world.agenda import ends_in_order
+from engine.world.agenda import ends_in_order, known_end_ms, task_end_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from engine.state.jobs import Job
     from engine.state.pools import Pool
@@ -81,9 +92,10 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     reasons = tuple(reason(world, found, f"{plural(len(found), 'node')} {why[0]}", why[1]) for why, found in ordered)
     firsts = ((why, first_of(found)) for why, found in closed.items())
     changes = {why: _change(world, first, why[1]) for why, first in firsts if first is not None}
-    # The end of a preparation frees no slots; it counts only if nothing else is to happen.
+    # The end of a preparation frees no slots, nor does an eviction; they count only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
-    return Fit(present, fitting, reasons, earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing)
+    following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
+    return Fit(present, fitting, reasons, following or earliest(_evictions(world, [*full, *foreign])))
 
 
 def _is_on(world: World, job: Job, node: int) -> bool:
@@ -116,21 +128,45 @@ def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
         if first is not None and when_ms > first[0]:
             break
         node = world.tasks.node[task]
-        if node in nodes and (first is None or node < first[1]):
+        if node in nodes and (first is None or node < first[1]) and not _is_evicted_by(world, node, when_ms):
             first = when_ms, node
-    return first
+    return min([*([first] if first is not None else []), *_limits(world, nodes)], default=None)
+
+
+def _evictions(world: World, nodes: Iterable[int]) -> Iterator[Next | None]:
+    """Yield the evictions of these nodes that have been announced (SPOT-7)."""
+    for node in nodes:
+        yield due(f"{name_of(world, node)} is preempted", world.nodes[node].evicted_ms, "SPOT-3")
+
+
+def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
+    """Return whether the eviction of a node is announced for this moment or an earlier one (SPOT-7)."""
+    evicted_ms = world.nodes[node].evicted_ms
+    return evicted_ms is not None and evicted_ms <= when_ms
+
+
+def _limits(world: World, nodes: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield when the time of a job is over that has tasks on these nodes, and the first of the nodes (JOB-9)."""
+    for job in world.jobs.present():
+        if job.busy and job.max_wall_clock_ms is not None:
+            limit_ms = job.created_ms + job.max_wall_clock_ms
+            theirs = (node for node in nodes if _is_on(world, job, node) and not _is_evicted_by(world, node, limit_ms))
+            first = min(theirs, default=None)
+            if first is not None:
+                yield limit_ms, first
 
 
 def room_ms(world: World, node: int, slots: int) -> int | None:
-    """Return when enough of the running tasks have ended; None if preparing tasks take up the room."""
-    running, ended = world.nodes.running[node], world.tasks.ended
-    free = world.nodes.free[node]
-    if len(running) == 1 or slots == free + 1:
-        return min([ended[task] for task in running], default=None)
-    for task in sorted(running, key=lambda task: ended[task]):
+    """Return when enough of the running tasks have ended.
+
+    None if preparing tasks take up the room, or the node's VM is taken back before that.
+    """
+    running, free = world.nodes.running[node], world.nodes.free[node]
+    ends = sorted((task_end_ms(world, task), task) for task in running)
+    for when_ms, task in ends:
         free += world.tasks.profile_of(task).required_slots
-        if free >= slots:
-            return ended[task]
+        if free >= slots or len(running) == 1:
+            return None if _is_evicted_by(world, node, when_ms) else when_ms
     return None
 
 
@@ -185,8 +221,9 @@ def _change(world: World, first: tuple[int, int], rule: str) -> Next:
         return Next(f"{where} is no longer {state.wire}", when_ms, rule)
     if rule == "PREP-6":
         return Next(f"preparation ends on {where}", when_ms, "PREP-7")
-    task = min(task for task in world.nodes.running[node] if world.tasks.ended[task] == when_ms)  # of room_ms
-    return Next(f"{task_name(world, task)} ends on {where}", when_ms, "SCHED-15")
+    task = min(task for task in world.nodes.running[node] if task_end_ms(world, task) == when_ms)  # of room_ms
+    ends = Next(f"{task_name(world, task)} ends on {where}", world.tasks.ended[task], "SCHED-15")
+    return until_cut(world, world.jobs[world.tasks.block_of(task).job], node, ends)
 
 
 def _growth(world: World, agenda: Agenda, pool: Pool) -> Next | None:
@@ -197,18 +234,19 @@ def _growth(world: World, agenda: Agenda, pool: Pool) -> Next | None:
 
 
 def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
-    """Return the running task of the job that ends first; None if none runs."""
+    """Return the end of the running task of the job that leaves its node first; None if none runs."""
     tasks = world.tasks
     ends = (
-        (tasks.ended[task], task)
+        (known_end_ms(world, job, node, tasks.ended[task]), task, node)
         for node in nodes
         for task in world.nodes.running[node]
         if tasks.profiles[tasks.profile[task]].job == job.row
     )
-    when_ms, task = min(ends, default=(0, -1))
+    _, task, node = min(ends, default=(0, -1, -1))
     if task < 0:
         return None
-    return Next(f"{task_name(world, task)} ends on {name_of(world, tasks.node[task])}", when_ms, "TASK-7")
+    ends_there = Next(f"{task_name(world, task)} ends on {name_of(world, node)}", tasks.ended[task], "TASK-7")
+    return until_cut(world, job, node, ends_there)
 
 
 def occupancy(world: World, node: int) -> str:

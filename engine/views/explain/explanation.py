@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import format_time
+from engine.world.agenda import cut_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from engine.state.jobs import Job
     from engine.world.world import World
 
 
@@ -107,6 +109,17 @@ def answer(
 def due(text: str, when_ms: int | None, rule: str) -> Next | None:
     """Return an event of the future; None while its moment is not known."""
     return None if when_ms is None else Next(text, when_ms, rule)
+
+
+def until_cut(world: World, job: Job, node: int, planned: Next) -> Next:
+    """Return the planned end of a process of a job on a node, or what is known to stop the process before that."""
+    cut = cut_short(world, job, node)
+    if cut is None or cut.when_ms > planned.when_ms:
+        return planned
+    stops = (
+        f"{name_of(world, node)} is preempted" if cut.rule == "SPOT-3" else f"the time limit of job {job.id} is over"
+    )
+    return Next(stops, cut.when_ms, cut.rule)
 
 
 def first_of(found: Iterable[tuple[int | None, int]]) -> tuple[int, int] | None:

@@ -9,8 +9,8 @@ from engine.base.node_states import NODE_STATES, READY
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.state.instances import PrepFlag
 from engine.views.explain.autoscale import next_evaluation
-from engine.views.explain.candidates import first_end, is_cut_off, occupancy, room_ms, state_passes_ms
-from engine.views.explain.explanation import Check, Next, Note, answer, due, earliest, moment, name_of, some
+from engine.views.explain.candidates import first_end, is_cut_off, occupancy, state_passes_ms
+from engine.views.explain.explanation import Check, Next, Note, answer, due, earliest, moment, name_of, some, until_cut
 from engine.views.explain.pools import network_checks, network_notes
 from engine.views.pages.instances import given_up_ms
 from engine.views.pages.nodes import BY_CHANCE
@@ -173,18 +173,19 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
         when_ms = state_passes_ms(world, Agenda(world), node)
         text, rule = _passing(world, node, state)
         return earliest([due(f"{where} {text}", when_ms, rule), eviction])
-    running = world.nodes.running[node]
-    ends_ms = room_ms(world, node, world.nodes.free[node] + 1) if running else None
-    instances = world.instances
-    hooks = []
+    tasks, instances = world.tasks, world.instances
+    ends = []
+    for task in world.nodes.running[node]:
+        ended = Next(f"a task ends on {where}", tasks.ended[task], "TASK-7")
+        ends.append(until_cut(world, world.jobs[tasks.block_of(task).job], node, ended))
     for row in instances.rows_on(node):
         job = world.jobs[instances.job[row]]
         if instances.prep_state[row] == InstanceState.RUNNING:
-            hooks.append(Next(f"preparation of job {job.id} ends", instances.prep_end[row], "PREP-5"))
+            prepared = Next(f"preparation of job {job.id} ends", instances.prep_end[row], "PREP-5")
+            ends.append(until_cut(world, job, node, prepared))
         if instances.release_state[row] == InstanceState.RUNNING:
-            hooks.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
-    ends = due(f"a task ends on {where}", ends_ms, "TASK-7")
-    return earliest([ends, eviction, *hooks]) or _next_of_jobs(world, node)
+            ends.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
+    return earliest([*ends, eviction]) or _next_of_jobs(world, node)
 
 
 def _passing(world: World, node: int, state: NodeState) -> tuple[str, str]:

@@ -143,7 +143,7 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
         changes.append(Next("Azure answers the request", when_ms, "RSZ-16"))
     if preempted:
         text = f"Spot {plural(len(preempted), 'node')} preempted"
-        reasons.append(Reason(len(preempted), text, pool.refill_at_ms, "SPOT-3", name_of(world, preempted[0])))
+        reasons.append(Reason(len(preempted), text, None, "SPOT-3"))  # the next try may get none of them
     changes.append(due("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5"))
     leaving: list[tuple[int | None, int]] = []
     draining: list[tuple[int | None, int]] = []

@@ -13,7 +13,7 @@ from engine.rules.processes.setup import setup_of
 from engine.state.instances import PrepFlag
 from engine.state.jobs import UNBOUND
 from engine.views.explain.candidates import room_ms, state_passes_ms
-from engine.views.explain.explanation import Check, Next, Note, answer, due, moment, name_of, some
+from engine.views.explain.explanation import Check, Next, Note, answer, due, moment, name_of, some, until_cut
 from engine.views.explain.failures import cause_notes
 from engine.views.log.reader import matching
 from engine.views.pages.provisioning import ready_ms
@@ -78,7 +78,8 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     if job.state not in _OVER:
         comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(world, verdict, flags, view)
         checks.append(Check("next task of the job", comes, _VERDICTS[verdict], rule))
-    ending = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5") if is_running else None
+    planned = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5")
+    ending = until_cut(world, job, node, planned) if is_running else None
     began_by = _rule_of_start(world, job, node, view.start_ms)
     notes = (
         Note(_STARTS[began_by], began_by) if began_by in _STARTS else None,

@@ -24,6 +24,7 @@ from engine.views.explain.explanation import (
     name_of,
     some,
     task_name,
+    until_cut,
 )
 from engine.views.explain.failures import cause_notes
 from engine.views.explain.pools import network_notes
@@ -243,22 +244,23 @@ def _preparing(world: World, task: int, now_ms: int) -> Explanation:
         Check("preparation on the node", False, f"running, attempt {instances.prep_runs[row]}", "PREP-6"),
         _set_up(world, node, task_directory(job.id, prep.id), instances.prep_start[row], now_ms),
     )
-    following = Next(f"preparation ends on {where}", instances.prep_end[row], "PREP-7")
+    ends = Next(f"preparation ends on {where}", instances.prep_end[row], "PREP-7")
+    following = until_cut(world, job, node, ends)
     return answer(world, f"Why is {task_name(world, task)} preparing?", checks, next_change=following)
 
 
 def _running(world: World, task: int, now_ms: int) -> Explanation:
     tasks = world.tasks
     question = f"Why is {task_name(world, task)} running?"
+    job, node, started_ms = world.jobs[tasks.profile_of(task).job], tasks.node[task], tasks.started[task]
     gang = world.gangs.find(task)
     if gang is not None:
         checks = multi_instance.running_checks(world, task, gang)
-        following = multi_instance.next_step(world, gang)
+        following = until_cut(world, job, node, multi_instance.next_step(world, gang))
         return answer(world, question, (*checks, _wait(world, task)), (), following, _acts(world, task))
-    node, started_ms = tasks.node[task], tasks.started[task]
-    directory = task_directory(world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task))
+    directory = task_directory(job.id, tasks.task_id(task))
     when_ms = ready_ms(world, node, directory, started_ms)
-    following = Next("it ends", tasks.ended[task], "TASK-7")
+    following = until_cut(world, job, node, Next("it ends", tasks.ended[task], "TASK-7"))
     if now_ms < when_ms <= following.when_ms:
         following = Next("its command starts", when_ms, "TASK-7")
     on_node = Check("node", True, f"{name_of(world, node)} since {moment(world, started_ms)}", "SCHED-9")

@@ -8,6 +8,7 @@ from engine.base.paths import name_of, parent
 from engine.base.terms import TaskState
 from engine.rules.processes.directories import OUTPUTS
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.world.agenda import task_end_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,7 +56,8 @@ def tasks_on(simulation: Simulation, node: int, most: int) -> list[TaskOnNode]:
         assert state is not None
         is_running, job = state is TaskState.RUNNING, world.jobs[tasks.block_of(task).job]
         start_ms = tasks.started[task] if is_running else None
-        planned_ms = tasks.ended[task] if is_running and world.is_known(tasks.ended[task]) else None
+        end_ms = task_end_ms(world, task) if is_running else None
+        planned_ms = end_ms if end_ms is not None and world.is_known(end_ms) else None
         found.append(TaskOnNode(task, job.id, tasks.task_id(task), state, start_ms, planned_ms))
     return found
 

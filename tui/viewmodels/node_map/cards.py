@@ -80,7 +80,9 @@ class Cards:
         head = line(name, " ", glyphs.span(state), Span(f" {state.name}", state.role))
         more: list[Line] = []
         if row.evicted_ms is not None:
-            more.append(line(Span(f", evicted at {model.session.clock(row.evicted_ms)}", Role.PREEMPTED)))
+            forms = f", evicted at {model.session.clock(row.evicted_ms)}", ", to be evicted"
+            said = next((form for form in forms if width(head) + len(form) <= cells), "")
+            more.append(line(Span(said, Role.PREEMPTED)))
         if words := next_words(row):
             more.append(line(Span(f", {words}", Role.TRANSITION)))
         if not model.page.is_enabled(row.node) and row.state is not NodeState.OFFLINE:
