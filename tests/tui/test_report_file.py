@@ -148,3 +148,10 @@ def test_another_ending_is_refused(dashboard_at, tmp_path, monkeypatch):
     said = write(dashboard_at(LATER_S), "colon", *keys_for("report x.pdf"), "enter")
     assert said == ["The file of a report must end in .html or .md."]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_go_line_asks_for_a_file_and_what_is_typed_goes_there(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = ("colon", *keys_for("report"), "enter")
+    renamed = ("home", "x")
+    assert write(dashboard_at(LATER_S), *asked, *renamed, "enter") == ["wrote the report to xreport.html"]

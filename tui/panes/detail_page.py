@@ -127,5 +127,6 @@ class DetailPage(ResizeFilter, View):
         if self.has_new_size(event):
             self.call_after_refresh(self.update)
 
-    def focus_first(self) -> None:
-        self.query_one(PageView).focus()
+    @property
+    def first_pane(self) -> PageView:
+        return self.query_one(PageView)

@@ -227,8 +227,9 @@ class ListPage(ResizeFilter, View):
         if self.has_new_size(event):
             self.call_after_refresh(self.update)
 
-    def focus_first(self) -> None:
-        self.table.focus()
+    @property
+    def first_pane(self) -> Table:
+        return self.table
 
 
 def _in_lines(spans: Line, cells: int) -> list[Line]:

@@ -55,9 +55,10 @@ class NodeMapPane(Vertical):
         """True while the nodes are on the screen: not before the pane is mounted, nor while its run is being left."""
         return self._node_map.is_attached
 
-    def focus_nodes(self) -> None:
-        """Focus the nodes."""
-        self._node_map.focus()
+    @property
+    def nodes(self) -> NodeMap:
+        """The widget that draws the nodes."""
+        return self._node_map
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices."""
@@ -136,7 +137,7 @@ class NodeMapPane(Vertical):
 
     def on_legend_left(self) -> None:
         """Go back from the first line of the legend to the nodes."""
-        self.focus_nodes()
+        self._node_map.focus()
 
     def on_node_map_lens_wanted(self) -> None:
         """Let the user choose a lens."""

@@ -89,5 +89,6 @@ class Timeline(View):
     def update(self) -> None:
         self.grid.update()
 
-    def focus_first(self) -> None:
-        self.grid.focus()
+    @property
+    def first_pane(self) -> TimelineGrid:
+        return self.grid

@@ -10,6 +10,8 @@ from textual.containers import Container
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from textual.widget import Widget
+
     from tui.viewmodels.lists.columns import Column
 
 
@@ -43,9 +45,10 @@ class View(Container):
     def update(self) -> None:
         """Bring everything that is shown up to date."""
 
+    @property
     @abstractmethod
-    def focus_first(self) -> None:
-        """Focus the pane that has the focus at first."""
+    def first_pane(self) -> Widget:
+        """The pane that has the focus at first."""
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices in this view, for the settings."""

@@ -260,5 +260,6 @@ class Watch(View):
     def clear_filter(self) -> bool:
         return self._map.show_all()
 
-    def focus_first(self) -> None:
-        self._map.focus_nodes()
+    @property
+    def first_pane(self) -> NodeMap:
+        return self._map.nodes

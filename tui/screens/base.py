@@ -235,15 +235,18 @@ class ViewScreen(Screen[None]):
         on_typed: Callable[[str], None] | None = None,
         on_cancel: Callable[[], None] | None = None,
     ) -> None:
-        """Ask for a text in the prompt; the view has the focus again before the answer is reported."""
+        """Ask for a text in the prompt; the view has the focus again before the answer is reported.
+
+        It gets the focus at once: ``Widget.focus`` would take it later, from a question that follows the answer.
+        """
 
         def answered(answer: str) -> None:
-            self.view.focus_first()
+            self.set_focus(self.view.first_pane)
             self.update_header()
             on_answer(answer)
 
         def cancelled() -> None:
-            self.view.focus_first()
+            self.set_focus(self.view.first_pane)
             if on_cancel is not None:
                 on_cancel()
             self.update()

@@ -56,7 +56,7 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
     def on_mount(self) -> None:
         if self._first_view in VIEW_NAMES:
             self.show_view(self._first_view)
-        self.view.focus_first()
+        self.view.first_pane.focus()
         # Before the application has started, Textual calls back without a layout.
         self.app.call_later(self.call_after_refresh, self._begin)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from os.path import commonprefix
 from typing import TYPE_CHECKING, ClassVar
 
@@ -152,5 +151,4 @@ class Prompt(Vertical):
             on_answer(event.value)
         except (AnswerError, TargetError) as error:
             say(self, f"{error}." if isinstance(error, TargetError) else str(error), "error")
-            again = partial(self.ask, label, on_answer, text=event.value, on_typed=on_typed, on_cancel=on_cancel)
-            self.app.call_later(again)  # after the view has got the focus, which comes as late
+            self.ask(label, on_answer, text=event.value, on_typed=on_typed, on_cancel=on_cancel)
