@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 
 import pytest
 from textual import events
@@ -41,20 +42,23 @@ def seen(kept, what):
     return lambda app: kept.append(what(app))
 
 
-@pytest.mark.parametrize(
-    ("keys", "texts"),
-    [
-        (["1", "f"], ["risk/job-1/"]),
-        (["3", "f"], ["risk/job-1/", "shared/"]),
-        (["5", "f"], ["workitems/risk/job-1/t3/stdout.txt", "It is empty: output"]),
-        (["6", "f"], ["n1 ", "unpack: no space left on device", "will be deleted at 08:31:31"]),
-        (["6", "down", "f"], ["n0 ", "1 of 9 parts", "as it was at 08:01:40"]),
-        (["9", "end", "f"], ["Files on node"]),
-    ],
-)
+OPENED = {
+    ("1",): ["risk/job-1/"],
+    ("3",): ["risk/job-1/", "shared/"],
+    ("5",): ["workitems/risk/job-1/t3/stdout.txt", "It is empty: output"],
+    ("6",): ["n1 ", "unpack: no space left on device", "will be deleted at 08:31:31"],
+    ("6", "down"): ["n0 ", "1 of 9 parts", "as it was at 08:01:40"],
+    ("9", "end"): ["Files on node"],
+}
+
+
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-def test_f_opens_the_files_of_what_is_under_the_cursor(dashboard_at, keys, texts, size):
-    assert contains(after(dashboard_at(100, READ), *keys, size=size), *texts)
+def test_f_opens_the_files_of_what_is_under_the_cursor(dashboard_at, size):
+    kept = []
+    look = seen(kept, text_of)
+    drive(dashboard_at(100, READ), *chain.from_iterable((*keys, "f", look, "q") for keys in OPENED), size=size)
+    shown = zip(OPENED.items(), kept, strict=True)
+    assert [keys for (keys, texts), lines in shown if not contains(lines, *texts)] == []
 
 
 def test_where_there_are_no_files_it_is_said(dashboard_at):

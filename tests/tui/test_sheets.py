@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import chain
+
 import pytest
 
 from tests.tui.driving import drive
@@ -13,29 +16,24 @@ LATER_S = 330
 BORDERS, MARGIN = 2, 2
 
 
-def heights(dashboard_at, lines, size):
-    """The height of a sheet with so many lines."""
-    seen = []
-    texts = [line(f"line {number}") for number in range(lines)]
-    drive(
-        dashboard_at(LATER_S),
-        lambda app: app.push_screen(Sheet("Title", lambda _: texts)),
-        lambda app: seen.append(app.screen.query_one(SheetText).region),
-        size=size,
-    )
-    assert seen[0].y + seen[0].height < size[1]
-    return seen[0].height
-
-
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-@pytest.mark.parametrize("lines", [1, 5, 19])
-def test_a_sheet_is_as_high_as_its_text(dashboard_at, size, lines):
-    assert heights(dashboard_at, lines, size) == lines + BORDERS
+def test_a_sheet_is_as_high_as_its_text_and_leaves_a_line_of_the_screen_above_and_below(dashboard_at, size):
+    seen = []
 
+    def show(lines, app):
+        texts = [line(f"line {number}") for number in range(lines)]
+        app.push_screen(Sheet("Title", lambda _: texts))
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_a_long_sheet_leaves_a_line_of_the_screen_above_and_below(dashboard_at, size):
-    assert heights(dashboard_at, 500, size) == size[1] - MARGIN
+    def look(app):
+        region = app.screen.query_one(SheetText).region
+        assert region.y + region.height < size[1]
+        seen.append(region.height)
+
+    counts = 1, 5, 19, 500
+    drive(
+        dashboard_at(LATER_S), *chain.from_iterable((partial(show, each), look, "escape") for each in counts), size=size
+    )
+    assert seen == [*(each + BORDERS for each in counts[:3]), size[1] - MARGIN]
 
 
 @pytest.mark.parametrize(("lines", "has_more"), [(60, True), (5, False)])
