@@ -12,7 +12,7 @@ from textual.geometry import Size
 from tests.tui.screen_text import text_of
 from tui.viewmodels.text.styled import line
 from tui.widgets.lines import LinesView
-from tui.widgets.redraw import refresh_changes
+from tui.widgets.redraw import refresh_changes, set_title
 
 
 def test_control_characters_do_not_reach_the_terminal():
@@ -82,3 +82,34 @@ def test_a_scrollbar_that_comes_or_goes_lays_out_the_screen_once(monkeypatch):
 
     asyncio.run(run())
     assert seen == [(True, False, 1), (True, False, 0), (False, False, 1)]
+
+
+def test_another_title_draws_its_line_of_the_frame_only(monkeypatch):
+    drawn, seen = [], []
+    render_line = LinesView.render_line
+    monkeypatch.setattr(LinesView, "render_line", lambda self, y: drawn.append(y) or render_line(self, y))
+
+    class OneView(App[None]):
+        CSS = "LinesView { border: ascii white; padding: 0 1; }"
+
+        def compose(self):
+            yield LinesView()
+
+    async def run():
+        app = OneView()
+        async with app.run_test(size=(40, 5)) as pilot:
+            view = app.query_one(LinesView)
+            view.show([line("a")] * 3)
+            for title, subtitle in (("first", "one"), ("second", "one"), ("second", "two")):
+                set_title(view, title, subtitle)
+                await pilot.pause()
+                seen.append((text_of(app), list(drawn)))
+                drawn.clear()
+
+    asyncio.run(run())
+    assert [("first" in text[0], "second" in text[0], "two" in text[-1]) for text, _ in seen] == [
+        (True, False, False),
+        (False, True, False),
+        (False, True, True),
+    ]
+    assert [lines for _, lines in seen[1:]] == [[], []]

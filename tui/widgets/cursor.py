@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 from textual.geometry import Offset
-from textual.scroll_view import ScrollView
+
+from tui.widgets.redraw import FramedView
 
 if TYPE_CHECKING:
     from textual import events
 
 
-class CursorView(ScrollView):
+class CursorView(FramedView):
     """Lines with a cursor, which is drawn differently while the widget has the focus."""
 
     can_focus = True

@@ -14,7 +14,7 @@ from tui.viewmodels.text.citations import dim_citations
 from tui.viewmodels.text.glyphs import to_ascii
 from tui.viewmodels.text.styled import Role, cut, plain, width
 from tui.widgets import palette
-from tui.widgets.redraw import refresh_changes, set_line_count
+from tui.widgets.redraw import FramedView, refresh_changes, set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,7 @@ def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Str
     return strip if rest >= 0 else strip.crop(0, cells)
 
 
-class LinesView(ScrollView):
+class LinesView(FramedView):
     """Shows lines, and draws again only those that have changed."""
 
     can_focus = False

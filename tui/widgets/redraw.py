@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
 from tui.viewmodels.text.styled import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import Self
 
     from textual import events
-    from textual.scroll_view import ScrollView
 
     from tui.viewmodels.text.styled import Line
 
@@ -29,14 +31,41 @@ def title_of(spans: Line) -> Content:
     )
 
 
+class FramedView(ScrollView):
+    """Lines in a frame. Another title draws its line of the frame again, not all lines as in Textual itself."""
+
+    line_of_title: Region | None = None  # while a title is assigned
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draw the widget, these regions of its content, or the line of the title that is assigned."""
+        if self.line_of_title is not None:
+            regions = (self.line_of_title,)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+@contextmanager
+def _drawing_line(widget: Widget, y: int) -> Iterator[None]:
+    """Draw only this line of the widget, counted with its frame, if it is asked to draw itself."""
+    if not isinstance(widget, FramedView):
+        yield
+        return
+    left, top = widget.content_offset
+    widget.line_of_title = Region(-left, y - top, widget.outer_size.width, 1)
+    try:
+        yield
+    finally:
+        widget.line_of_title = None
+
+
 def set_title(widget: Widget, title: str | Content, subtitle: str | None = None) -> None:
     """Set the title in a widget's border, without markup, and the subtitle if one is given.
 
-    Assigning a title redraws the whole widget, so an unchanged one is not assigned again.
+    Assigning a title redraws it, so an unchanged one is not assigned again.
     """
     content = Content(title) if isinstance(title, str) else title
     if widget.border_title != content.markup:
-        widget.border_title = content
+        with _drawing_line(widget, 0):
+            widget.border_title = content
     if subtitle is not None:
         set_subtitle(widget, subtitle)
 
@@ -45,7 +74,8 @@ def set_subtitle(widget: Widget, subtitle: str) -> None:
     """Set the subtitle in a widget's border, without markup, unless it stands there already."""
     content = Content(subtitle)
     if widget.border_subtitle != content.markup:
-        widget.border_subtitle = content
+        with _drawing_line(widget, widget.outer_size.height - 1):
+            widget.border_subtitle = content
 
 
 def set_line_count(widget: ScrollView, lines: int) -> None:
