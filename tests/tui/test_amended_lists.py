@@ -137,6 +137,8 @@ def test_few_changed_rows_are_put_between_the_others():
     shown = sorted(range(1000), key=places.get)
     places |= {3: (2000,), 8: (0.5,), 1000: (500.5,)}
     changed = ChangedRows([3, 5, 8, 13, 1000], [3, 8, 13, 1000])
-    found = amended(shown, changed, lambda rows: [row for row in rows if row != 13], places.get)
+    keep = lambda rows: [row for row in rows if row != 13]  # noqa: E731
+    found = amended(shown, changed, keep, places.get, 100)
     there = [row for row in range(1001) if row not in (5, 13)]
     assert list(found) == sorted(there, key=places.get)
+    assert amended(shown, changed, keep, places.get, 20) is None  # so many places would take too long

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tui.viewmodels.files.locations import files_of
-from tui.viewmodels.lists.amending import amended, place_by
+from tui.viewmodels.lists.amending import MOST_PLACES, MOST_PLACES_BY_VALUE, amended, place_by
 from tui.viewmodels.lists.columns import ColumnsModel
 from tui.viewmodels.lists.filters import column_of, field_name, parse_filter
 from tui.viewmodels.lists.matching import Filter, Judged, sort_value
@@ -146,8 +146,10 @@ class RowsModel(ColumnsModel, ABC):
             changed = self.changed_rows(self._columns_in_use())
             if changed is None or not changed.are_few(len(rows)):
                 return None
-            place = self.place if values is None else place_by(values, self.place, is_descending=is_descending)
-            return amended(shown, changed, keep, place)
+            if values is None:
+                return amended(shown, changed, keep, self.place, MOST_PLACES)
+            place = place_by(values, self.place, is_descending=is_descending)
+            return amended(shown, changed, keep, place, MOST_PLACES_BY_VALUE)
 
         self._shown.sort_rows(
             wanted,
