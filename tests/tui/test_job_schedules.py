@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.views.attention.concern import Severity
+from tests.builders import READY_S, a_line, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
 from tests.tui.test_models import rows, texts
@@ -11,6 +13,7 @@ from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.frame.header import tab_line
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.job_schedules import JobSchedulesModel
+from tui.viewmodels.session.session import Session
 from tui.viewmodels.sheets.why import answers_to
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.styled import ItemRef, link_at, plain
@@ -152,3 +155,15 @@ def test_a_schedule_of_which_a_job_failed_has_no_tick_and_names_the_job(session_
     assert (half_hourly[0], half_hourly[7]) == ("✓", "0")
     details = [" ".join(line.split()) for line in texts(block_lines(model.details(0), 60))]
     assert "With failures hourly:job-3" in details
+
+
+@pytest.mark.parametrize(("pool", "sign", "failed"), [("missing", "◉", "0"), ("p", "✗", "1")])
+def test_a_job_that_waits_has_not_failed_but_one_whose_preparation_failed_on_every_node_has(pool, sign, failed):
+    job = {"poolInfo": {"poolId": pool}, "jobPreparationTask": a_line(5, 1), "jobManagerTask": {"id": "m"} | a_line()}
+    schedule = {"id": "s", "schedule": {"recurrenceInterval": "PT1H"}, "jobSpecification": job}
+    sim = simulation(jobSchedules=[schedule])
+    run_to(sim, seconds=READY_S + 300)
+    session = Session(sim)
+    assert session.attention.worst("s:job-1") == Severity.STANDSTILL
+    ((shown_sign, *_, shown_failed, _),) = rows(JobSchedulesModel(session))
+    assert (shown_sign, shown_failed) == (sign, failed)

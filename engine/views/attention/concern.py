@@ -53,6 +53,14 @@ class Concern(NamedTuple):
         """The sort key: the worst first, then the newest; then what is coming, the next first."""
         return self.severity, self.is_coming, self.since_ms if self.is_coming else -self.since_ms
 
+    @property
+    def is_failure(self) -> bool:
+        """True if something has failed for good. A job that merely waits, as for a pool, has not failed.
+
+        Of the jobs at a standstill only those have nodes whose preparation has failed on all of them.
+        """
+        return self.severity is Severity.FAILURE or (self.severity is Severity.STANDSTILL and bool(self.nodes))
+
 
 def apart(items: Sequence[ItemT]) -> list[Sequence[ItemT]]:
     """Return each of a few jobs with the same trouble, or groups of such, by itself; many of them together."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.attention.concern import Severity
 from engine.views.pages.job_schedules import latest_jobs, missed_occurrences, schedule_ids
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
@@ -135,8 +134,8 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
 
     def _failed(self, schedule_id: str) -> list[str]:
         """Return the ids of the schedule's jobs that failed or have failures."""
-        worst = [one for one in self.session.attention.concerns() if one.severity <= Severity.FAILURE]
-        jobs = dict.fromkeys(job_id for one in worst for job_id in one.jobs)
+        failures = [one for one in self.session.attention.concerns() if one.is_failure]
+        jobs = dict.fromkeys(job_id for one in failures for job_id in one.jobs)
         return [job_id for job_id in jobs if job_id.rpartition(":")[0] == schedule_id]
 
     def _latest(self, schedule_id: str) -> list[Block]:
