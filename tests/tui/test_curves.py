@@ -16,6 +16,7 @@ from tui.panes.curves import Curves
 from tui.viewmodels.curves.charts import charts_of, compact
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.curves.plot import Layer, Style, nice_top, plot, stretched
+from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Role, plain, width
@@ -37,6 +38,19 @@ def model_at(name, ms, **more):
     session = Session(simulation, **more)
     session.update()
     return CurvesModel(session)
+
+
+def test_the_pool_under_the_cursor_of_the_list_is_the_one_whose_curves_are_shown():
+    simulation = Simulation(load_scenario("quota-keeps-the-pool-small"))
+    simulation.run_until(4 * MINUTE_MS)
+    session = Session(simulation)
+    pools, curves = PoolsModel(session), CurvesModel(session)
+    pools.update()
+    for row, name in enumerate(("pricing", "risk")):
+        pools.put_in_focus(pools.key(row))
+        assert pools.key_in_focus() == row
+        assert curves.title == f"Curves: {name}"
+        assert text_of(curves, 70, 4)[0].endswith(f"{3 - row} idle  ■ 0 starting  ─ 3 target")
 
 
 def test_an_area_is_drawn_in_eighths_of_a_cell():

@@ -76,12 +76,20 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         "Dedicated and Spot show current and target nodes, without preempted and deallocated ones. "
         "Node counts is derived: the symbol and the number of each state. "
         "Utilisation is the share in use of the slots of ready nodes. Deleted pools keep their cost.\n"
-        "Enter puts a pool in focus and opens its page. 3 lists its nodes.\n"
+        "The pool under the cursor is in focus, also in other views. Enter opens its page, 3 lists its nodes.\n"
         "S shows a pool's autoscale: formula, evaluations, and an editor."
     )
 
     def _find(self, identity: str) -> PoolRow | None:
         return self.session.pool(identity)
+
+    def key_in_focus(self) -> int | None:
+        pool_id = self.session.pool_id
+        return self._ids.index(pool_id) if pool_id in self._ids else None
+
+    def put_in_focus(self, key: int) -> None:
+        if self._ids[key] != self.session.pool_id:
+            self.session.focus_pool(self._ids[key])
 
     def cells(self, key: int) -> tuple[Span, ...]:
         pool = self._row(key)
