@@ -59,7 +59,9 @@ def test_the_cell_under_the_cursor_is_told_and_is_a_moment(session_at):
     model.move(-40)  # the column in which preparation failed on n1
     assert model.cursor_ms == 130_000
     assert model.moment_ms(1) == 132_000
-    assert plain(model.cursor_line(1, CELLS)) == "n1  08:02:12  ineligible since 08:02:12, 00:03:18 so far"
+    assert (
+        plain(model.cursor_line(1, CELLS)) == "n1  08:02:12  ineligible, nothing runs since 08:02:12, 00:03:18 so far"
+    )
     model.move(1_000)
     assert model.moment_ms(1) is None
     assert "is not simulated yet" in plain(model.cursor_line(1, CELLS))
@@ -161,6 +163,21 @@ def test_every_line_fits(session_at, cells):
         assert width(model.cursor_line(0, cells)) <= cells
         assert width(model.legend(cells)) <= cells
         model.next_rows()
+
+
+def test_the_cursor_tells_since_when_a_node_and_the_tasks_on_it_have_been_running_or_nothing_has(session_at):
+    model = model_of(session_at(490, "preparation-fails-on-one-node"))
+    told = [plain(model.cursor_line(1, CELLS))]
+    for columns in (-1, -40):
+        model.move(columns)
+        told += [plain(model.cursor_line(row, CELLS)) for row in (0, 1)]
+    assert told == [
+        "n1  08:08:10  nothing runs since 08:04:02, 00:04:08 so far",  # it became eligible again at 08:08:04
+        "n0  08:08:05  releasing since 08:08:04, 00:00:06",
+        "n1  08:08:05  nothing runs since 08:04:02, 00:04:08 so far",
+        "n0  08:04:45  running since 08:02:01, 00:06:03: sample-2, sample-4 since 08:04:02",
+        "n1  08:04:45  ineligible, nothing runs since 08:04:02, 00:04:08 so far",
+    ]
 
 
 @pytest.mark.parametrize(("name", "is_named"), [("spot-night-run", True), ("one-node-fails", False)])

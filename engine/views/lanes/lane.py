@@ -204,6 +204,18 @@ class Lane:
         number = bisect_right(self.begins, when_ms)
         return self.begins[number] if number < len(self.begins) else None
 
+    def lasting(self, when_ms: int, activities: Collection[Activity]) -> tuple[int, int | None]:
+        """Return begin and end of the stretches around a moment that have these activities without a break.
+
+        The end is None while they last.
+        """
+        first = last = bisect_right(self.begins, when_ms) - 1
+        while first > 0 and self.stretches[first - 1].activity in activities:
+            first -= 1
+        while last < len(self.begins) and self.stretches[last].activity in activities:
+            last += 1
+        return self.begins[first], self.begins[last] if last < len(self.begins) else None
+
     def shown(self, begin_ms: int, end_ms: int) -> Stretch:
         """Return the activity that filled most of a time; a failure or a preparation that began there wins."""
         number = bisect_right(self.begins, begin_ms - 1)

@@ -81,6 +81,11 @@ class TaskTracks:
         """Return the tasks of a time, track by track."""
         return [track.spans(begin_ms, end_ms) for track in self._tracks]
 
+    def running_at(self, when_ms: int) -> list[TaskSpan]:
+        """Return the tasks that ran at a moment, in the order of their starts."""
+        found = (span for spans in self.spans(when_ms, when_ms + 1) for span in spans)
+        return sorted(found, key=lambda span: span.begin_ms)
+
     def number(self, begin_ms: int, end_ms: int) -> int:
         """Return the number of tasks that began in a time."""
         return sum(bisect_left(each.begins, end_ms) - bisect_left(each.begins, begin_ms) for each in self._tracks)

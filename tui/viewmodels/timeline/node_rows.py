@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import NodeState
@@ -56,6 +57,8 @@ _HOOK_OF = {
     Activity.RETRYING: (Hook.PREPARATION, "preparation"),
     Activity.RELEASING: (Hook.RELEASE, "release"),
 }
+# Activities that follow each other as one: a node on which nothing runs may become eligible again meanwhile.
+_LASTING = ((Activity.WORKING,), (Activity.IDLE, Activity.INELIGIBLE))
 _MOST_NAMED = 4
 _LEAST_BAR = 3  # columns that a task has on average, for some to have room for a name
 _MOST_CACHED = 500  # rows
@@ -179,30 +182,42 @@ class NodeRows(RowsByNode):
         """Return what the node did, since when, and for how long: in the past up to the moment that is shown."""
         lane = self.lanes.lane(key)
         stretch = lane.at(when_ms)
+        if stretch.activity is Activity.ABSENT:
+            return line(Span("not in the pool", Role.DIM))
         glyph = _stretch_glyph(stretch)
-        until_ms, now_ms = lane.until_ms(when_ms), self.session.now_ms
+        begin_ms, until_ms = stretch.begin_ms, lane.until_ms(when_ms)
+        for lasting in _LASTING:
+            if stretch.activity in lasting:
+                begin_ms, until_ms = lane.lasting(when_ms, lasting)
+        unread_ms, now_ms, clock = self.unread_from_ms(key), self.session.now_ms, self.session.clock
         if until_ms is not None and when_ms <= now_ms < until_ms:
             until_ms = None  # what was recorded after this moment is yet to come
-        unread_ms, clock = self.unread_from_ms(key), self.session.clock
-        lasted = fmt.span((max(when_ms, now_ms) if until_ms is None else until_ms) - stretch.begin_ms)
+        lasted = fmt.span((max(when_ms, now_ms) if until_ms is None else until_ms) - begin_ms)
         if until_ms is None:
             lasted = f"{lasted} so far" if unread_ms is None else f"read up to {clock(unread_ms)}"
-        since = f" since {clock(stretch.begin_ms)}, {lasted}"
-        words = [] if stretch.activity is Activity.ABSENT else [Span(since)]
+        since = Span(f" since {clock(begin_ms)}, {lasted}")
         if stretch.activity is Activity.WORKING:
-            words.append(Span(f": {self._named(self.lanes.tasks_at(key, when_ms))}", Role.STRONG))
+            running = self.lanes.tracks(key).running_at(when_ms)
+            return line(Span(glyph.name, glyph.role), since, Span(f": {self._named(running, begin_ms)}", Role.STRONG))
         # A node is idle already while preparation or release runs on it: this is not how long its state has lasted.
-        name = "nothing runs" if stretch.activity is Activity.IDLE else glyph.name
-        return line(Span(name or "not in the pool", glyph.role if name else Role.DIM), *words)
+        quiet = {Activity.IDLE: "nothing runs", Activity.INELIGIBLE: f"{glyph.name}, nothing runs"}
+        return line(Span(quiet.get(stretch.activity, glyph.name), glyph.role), since)
 
-    def _named(self, tasks: Sequence[int]) -> str:
-        """Return the first of these tasks by their ids, and the number of the others."""
+    def _named(self, running: Sequence[TaskSpan], since_ms: int) -> str:
+        """Return the first of these tasks by their ids, and the number of the others.
+
+        Those that began later than the node has been running, after other tasks, have the moments of their begins.
+        """
         page = self.session.tasks(self.session.job_id)
-        named = [page.id_of(task) for task in tasks if page.has(task)][:_MOST_NAMED]
-        left = len(tasks) - len(named)
+        named = [each for each in running if page.has(each.task)][:_MOST_NAMED]
+        left = len(running) - len(named)
         if not named:
             return "one task added later" if left == 1 else f"{left:,} tasks added later"
-        return ", ".join(named) + (f" and {left:,} more" if left else "")
+        groups = []
+        for begin_ms, spans in groupby(named, key=lambda each: each.begin_ms):
+            began = f" since {self.session.clock(begin_ms)}" if begin_ms > since_ms else ""
+            groups.append(", ".join(page.id_of(each.task) for each in spans) + began)
+        return ", ".join(groups) + (f" and {left:,} more" if left else "")
 
     def note(self, key: int) -> str:
         """Return the present state of the node."""
