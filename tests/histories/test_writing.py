@@ -6,7 +6,7 @@ import json
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine import ScenarioError, load_scenario
@@ -37,6 +37,7 @@ def with_iterators(document):
 @given(
     st.lists(PLAIN, max_size=3), PLAIN, st.lists(st.fixed_dictionaries({"id": TEXTS, "more": PLAIN})), st.lists(TEXTS)
 )
+@example([], None, [{"id": "\n", "more": None}], [])
 def test_every_document_is_read_as_it_was(items, value, jobs, assumptions):
     document = {
         "scenario": "x",
