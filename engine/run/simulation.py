@@ -195,6 +195,11 @@ class Simulation:
 
     # -- inputs --------------------------------------------------------------------------------------------------
 
+    @property
+    def awaited_entries(self) -> Sequence[TimelineEntry]:
+        """The entries of the timeline whose condition has not held yet."""
+        return self._waiting
+
     def submit(self, command: Command) -> None:
         """Submit a command. It takes effect in the next millisecond, so that it replays exactly.
 

@@ -81,7 +81,10 @@ def test_nodes_that_closed_ports_cut_off_are_a_standstill_however_often_they_boo
     run_to(sim, minutes=minutes)
     concerns = Session(sim).concerns()
     assert concerns[0].text == "2 tasks of curves wait: no node takes tasks"
-    assert concerns[0].effect == "closed ports in the subnet of pool pricing cut its nodes off from Batch (NET-4)"
+    assert concerns[0].effect == (
+        "closed ports in the subnet of pool pricing cut its nodes off from Batch (NET-4); "
+        "the timeline has resizePool at 08:50:00 and 2 more"
+    )
     remedies = {concern.remedy for concern in concerns}
     assert remedies == {"empty the pool, then give it simplified communication"}
 
@@ -92,7 +95,7 @@ def test_tasks_whose_pool_is_being_emptied_wait_in_vain():
     concern = Session(sim).concerns()[0]
     assert (concern.text, concern.effect) == (
         "2 tasks of curves wait: no node takes tasks",
-        "2 nodes leaving the pool",
+        "2 nodes leaving the pool; the timeline has updatePool at 08:52:00 and 1 more",
     )
 
 
@@ -217,7 +220,27 @@ def test_tasks_that_depend_on_a_failed_one_wait_for_good():
     run_to(sim, minutes=5)
     lines = listed(sim)[1]
     assert lines[0].startswith("✗ 1 task of j waits for others that have failed or do not exist")
+    assert lines[0].endswith("08:00:56")  # when first failed
     assert lines[1:3] == ["  second waits for first", "  a reactivate or add these"]
+
+
+def test_a_job_that_stands_still_says_what_the_timeline_has_for_it():
+    depends = a_task("late", dependsOn={"taskIdRanges": [{"start": 1, "end": 1}]})
+    entries = [
+        {"at": 40, "resizePool": {"poolId": "other", "targetDedicatedNodes": 1}},
+        {"at": 400, "deleteTask": {"jobId": "j", "taskId": "late"}},
+        {"at": 500, "resizePool": {"poolId": "p", "targetDedicatedNodes": 0}},
+    ]
+    pools = [a_pool(), a_pool("other", nodes=0)]
+    sim = simulation(
+        a_job(tasks=[a_task("1", 5, 1), depends], usesTaskDependencies=True), pools=pools, timeline=entries
+    )
+    run_to(sim, minutes=2)
+    lines = listed(sim)[1]
+    assert lines[0].endswith("08:00:56")
+    assert (
+        "".join(lines[1:3]).strip() == "the timeline has deleteTask at 08:06:40 and 1 more  a reactivate or add these"
+    )
 
 
 def test_groups_are_listed_by_severity_then_newest_first(session_at):

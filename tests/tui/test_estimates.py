@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine.views.log.reader import matching
-from tests.builders import READY_S, a_job, a_line, a_pool, do, from_yaml, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation
 from tests.tui.screen_text import after, text_of
 from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
 from tui.viewmodels.session.session import Session
@@ -149,6 +149,46 @@ def test_a_run_that_ends_at_its_until_says_what_has_not_ended():
     assert "The run ends here" not in fourth_line(Session(sim))
     run_to(sim, minutes=10)
     assert fourth_line(Session(sim)).startswith("The run ends here, as its until says; the job is still active")
+
+
+def played_ahead(sim):
+    session = Session(sim)
+    while session.ahead.advance(10_000):
+        pass
+    session.update()
+    return session
+
+
+def test_an_end_that_rests_on_a_command_names_it_and_no_task_is_done_that_is_deleted():
+    tasks = [a_task("1", 5, 1), a_task("never", dependsOn={"taskIds": ["1"]})]
+    delete = {"at": "PT10M", "deleteTask": {"jobId": "j", "taskId": "never"}}
+    job = a_job(tasks=tasks, usesTaskDependencies=True, onAllTasksComplete="terminatejob")
+    session = played_ahead(simulation(job, timeline=[delete]))
+    run_to(session.simulation, seconds=READY_S)
+    session.update()
+    line = fourth_line(session)
+    assert "Simulated: no task left 08:10:00 · job completed 08:10:02, after deleteTask at 08:10:00" in line
+    assert "tasks done" not in line
+    narrow = plain(phase_rail.rail(session, 78, 4)[-1])
+    assert "Simulated: no task left 08:10:00 · job 08:10:02, after deleteTask at 08:10:00" in narrow
+
+
+def test_of_many_commands_the_last_is_named_and_those_that_are_over_or_of_others_are_not_counted():
+    def resized(at, pool="p"):
+        return {"at": at, "resizePool": {"poolId": pool, "targetDedicatedNodes": 2}}
+
+    timeline = [resized(60), resized(100), resized(105, "other"), resized(130), resized(1000)]
+    pools = [a_pool(), a_pool("other", nodes=0)]
+    sim = simulation(a_job(tasks=9, onAllTasksComplete="terminatejob"), pools=pools, timeline=timeline)
+    session = played_ahead(sim)
+    run_to(session.simulation, seconds=70)
+    session.update()
+    assert (
+        fourth_line(session).strip().split(", ", 1)[1].startswith("after 2 commands, the last resizePool at 08:02:10")
+    )
+    run_to(session.simulation, seconds=140)
+    session.update()
+    assert "after" not in fourth_line(session)
 
 
 def test_with_too_little_done_nothing_is_estimated_and_that_is_said(session_at):

@@ -205,9 +205,26 @@ def test_what_is_expected_from_the_timeline_is_not_beside_nothing_by_itself():
     answers = answers_to(session, "task", task, "tasks")
     lines = [plain(each) for each in why_lines(session, answers, 100, expected_of(session, "task", task))]
     assert answers[0].nothing
-    assert contains(lines, "Expected: it starts on n0")
+    assert contains(lines, "Expected: it starts on n0", "after enableJob at 08:05:50")
     assert not contains(lines, "nothing by itself")
-    assert contains(list(map(plain, why_lines(session, answers, 100))), "nothing by itself")
+    by_hand = "nothing by itself, a user has to act; the timeline has enableJob at 08:05:50 [JOB-12]"
+    assert contains(list(map(plain, why_lines(session, answers, 120))), by_hand)
+    assert f"Next: {by_hand}" in answers[0].lines()
+    assert "after enableJob at 08:05:50 [" in plain_text(session, answers, expected_of(session, "task", task))
+
+
+def test_a_command_that_waits_for_a_condition_is_planned_too_but_no_refused_one_or_one_about_others():
+    when = {"jobId": "j", "state": "completed"}
+    entries = [
+        {"when": when, "resizePool": {"poolId": "p", "targetDedicatedNodes": 0}},
+        {"at": 400, "refused": "JobNotFound", "enableJob": {"jobId": "j"}},
+        {"at": 500, "terminateJob": {"jobId": "k"}},
+        {"at": 5, "disableJob": {"jobId": "j", "disableTasks": "wait"}},
+    ]
+    sim = simulation(a_job(), a_job("k", tasks=0), timeline=entries)
+    run_to(sim, seconds=READY_S + 60)
+    answers = answers_to(Session(sim), "job", "j", "jobs")
+    assert answers[0].lines()[-1].endswith("the timeline has resizePool when its condition holds [JOB-12]")
 
 
 def test_a_moment_that_the_run_does_not_reach_is_said_to_lie_after_its_end():

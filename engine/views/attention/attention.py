@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.node_states import READY
 from engine.base.terms import CertificateState
+from engine.run.planned import PlannedInputs
 from engine.views.attention.concern import Concern, Severity, listed, some
 from engine.views.attention.expectations import broken_expectations
 from engine.views.attention.hooks import hook_concerns
@@ -14,11 +15,11 @@ from engine.views.attention.jobs import (
     idle_pool_concerns,
     left_open,
     left_open_concerns,
-    stalled_concerns,
 )
 from engine.views.attention.pools import Evictions, node_concerns, pool_concerns
 from engine.views.attention.retries import PreparationRetries, TaskRetries
 from engine.views.attention.schedules import ScheduleConcerns
+from engine.views.attention.stalls import stalled_concerns
 from engine.views.attention.tasks import TaskFailures
 from engine.views.log.reader import LogReader, of_kind
 
@@ -43,6 +44,7 @@ class Attention:
     def __init__(self, simulation: Simulation) -> None:
         """Begin with nothing read."""
         self._simulation = simulation
+        self._planned = PlannedInputs(simulation)
         self._tasks = TaskFailures(simulation)
         self._retries = PreparationRetries(simulation)
         self._task_retries = TaskRetries(simulation)
@@ -80,7 +82,7 @@ class Attention:
 
     def _all(self) -> list[Concern]:
         simulation, world = self._simulation, self._simulation.world
-        stalled = stalled_concerns(simulation)
+        stalled = stalled_concerns(simulation, self._tasks, self._planned)
         names_jobs = sum(1 for _ in world.jobs.present()) > 1
         names_pools = sum(1 for _ in world.pools.present()) > 1
         return [

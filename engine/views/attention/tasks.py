@@ -84,6 +84,13 @@ class TaskFailures:
             for group in groups if not cause.startswith(_STOPPED) else ():
                 yield cause, group.job, group.tasks.entries
 
+    def newest_ms(self, job: Job) -> int:
+        """Return when a task of the job has last failed for good, in ms since the start; 0 where none has."""
+        self._update()
+        log = self._simulation.log
+        over = (entries[: bisect_left(entries, len(log))] for entries in self._groups.get(job.row, {}).values())
+        return max((log.when[entries[-1]] for entries in over if entries), default=0)
+
     def _by_cause(self) -> dict[str, list[_Group]]:
         """Return the failures that last by cause, and for each cause by job."""
         self._update()

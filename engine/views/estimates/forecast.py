@@ -16,8 +16,11 @@ from engine.views.pages.instances import HookStatus
 from engine.world.agenda import known_end_ms, task_end_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine import Simulation
     from engine.events.log import Shape
+    from engine.run.planned import PlannedInput
     from engine.state.jobs import Job
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
@@ -32,7 +35,9 @@ class Forecast(NamedTuple):
     preparation_ms: int | None = None  # the last of those that run now
     more_preparations: bool = False  # other nodes are likely to prepare later
     tasks_ms: int | None = None
+    tasks_are_deleted: bool = False  # some of the last tasks are deleted before they are completed
     job_ms: int | None = None
+    basis: Sequence[PlannedInput] = ()  # the commands and faults to come up to the end, which a simulated one rests on
     stays_active: bool = False  # neither the end of its tasks nor of its job manager ends the job (JOB-7, JM-4)
     is_simulated: bool = False  # exact, from a run that was played ahead
 

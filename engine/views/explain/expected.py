@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.node_states import READY
 from engine.base.terms import AllocationState, TaskState
 from engine.events.log import plain
+from engine.run.planned import PlannedInputs, subjects_of
 from engine.views.explain.explanation import name_of
 from engine.views.log.reader import matching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from engine import Simulation
+    from engine.run.planned import PlannedInput
     from engine.world.world import World
 
 # The most entries of the log that are played.
@@ -23,11 +25,15 @@ _SLICE = 256
 
 
 class Expected(NamedTuple):
-    """A change, when it happens (ms since the start), and by which rule; ``rule`` is empty where nothing happened."""
+    """A change, when it happens (ms since the start), and by which rule; ``rule`` is empty where nothing happened.
+
+    ``basis`` are the commands and faults of the timeline that come before it.
+    """
 
     text: str
     when_ms: int
     rule: str = ""
+    basis: Sequence[PlannedInput] = ()
 
 
 class _Wait(NamedTuple):
@@ -48,6 +54,7 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
     wait = _wait(simulation.world, kind, key)
     if wait is None or simulation.is_past:
         return None
+    now_ms, subjects = simulation.now_ms, subjects_of(simulation.world, kind, key)
     with simulation.trial():
         log = simulation.log
         at, last, has_more = len(log), len(log) + MOST_ENTRIES, True
@@ -55,7 +62,8 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
             has_more = simulation.advance(simulation.end_ms, _SLICE)
             found = _first(simulation, wait, at)
             if found is not None:
-                return found
+                basis = PlannedInputs(simulation).between(subjects, now_ms, found.when_ms)
+                return found._replace(basis=basis)
             at = len(log)
         return Expected("no change until then" if has_more else "no change until the end of the run", log.last_ms)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import format_time
+from engine.run.planned import next_words
 from engine.world.agenda import cut_short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from engine.run.planned import PlannedInput
     from engine.state.jobs import Job
     from engine.world.world import World
 
@@ -65,6 +68,7 @@ class Explanation:
     next_change: Next | None = None
     notes: tuple[Note, ...] = ()
     nothing: str = ""  # the rule by which nothing due changes the answer; empty where something can
+    planned: Sequence[PlannedInput] = ()  # what the timeline has for the subject, where nothing else is due
 
     def lines(self) -> list[str]:
         """Return the answer as plain text, each sentence with its rule."""
@@ -78,8 +82,12 @@ class Explanation:
             text, when_ms, rule = self.next_change
             lines.append(f"Next: {text} at {format_time(self.start, when_ms)} [{rule}]")
         elif self.nothing:
-            lines.append(f"Next: {NOTHING} [{self.nothing}]")
+            lines.append(f"Next: {self.nothing_words(partial(format_time, self.start))} [{self.nothing}]")
         return lines
+
+    def nothing_words(self, clock: Callable[[int], str]) -> str:
+        """Return that a user has to act, and what the timeline has planned."""
+        return "; ".join(filter(None, (NOTHING, next_words(self.planned, clock))))
 
     def _candidate(self, reason: Reason) -> str:
         soonest = ""

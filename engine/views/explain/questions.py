@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from engine.run.planned import PlannedInputs, subjects_of
 from engine.views.explain.attempts import why_again, why_there
 from engine.views.explain.autoscale import why_targets
 from engine.views.explain.job_schedules import why_schedule
@@ -50,7 +52,14 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
             found = (why_schedule(world, schedule, now_ms),)
         case "pool" if (pool := world.pools.latest(str(key))) is not None:
             found = why_pool(world, pool), None if pool.state is None else why_targets(world, pool)
-    return [explanation for explanation in found if explanation is not None]
+    return [_with_plans(simulation, kind, key, explanation) for explanation in found if explanation is not None]
+
+
+def _with_plans(simulation: Simulation, kind: str, key: int | str, explanation: Explanation) -> Explanation:
+    """Add what the timeline has planned to an explanation that says that a user has to act."""
+    if not explanation.nothing:
+        return explanation
+    return replace(explanation, planned=PlannedInputs(simulation).to_come(subjects_of(simulation.world, kind, key)))
 
 
 def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation]:
@@ -64,4 +73,4 @@ def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation
         return []
     waiting = oldest_waiting(world, job)
     found = why_last_waited(simulation, job) if waiting is None else why_task(world, waiting, simulation.now_ms)
-    return [] if found is None else [found]
+    return [] if found is None else [_with_plans(simulation, "job", job_id, found)]

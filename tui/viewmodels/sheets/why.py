@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.run.planned import basis_words
 from engine.views.explain.expected import Expected, expected
-from engine.views.explain.explanation import NOTHING, earliest
+from engine.views.explain.explanation import earliest
 from engine.views.explain.questions import explain, explain_oldest_wait
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
@@ -53,7 +54,9 @@ def plain_text(session: Session, answers: Sequence[Explanation], coming: Expecte
     parts = ["\n".join(answer.lines()) for answer in answers]
     if coming is not None:
         rule = f" [{coming.rule}]" if coming.rule else ""
-        parts.append(f"Expected: {coming.text}, {session.clock(coming.when_ms)}{rule}")
+        basis = basis_words(coming.basis, session.clock)
+        said = ", ".join(filter(None, (coming.text, session.clock(coming.when_ms), basis)))
+        parts.append(f"Expected: {said}{rule}")
     return "\n\n".join(parts)
 
 
@@ -75,9 +78,11 @@ def why_lines(
             text, when_ms, rule = answer.next_change
             lines += _told("Next: ", Span(f"{text} at {_when(session, when_ms)}", Role.KEY), rule, cells)
         elif answer.nothing and not (number == 0 and coming is not None and coming.rule):
-            lines += _told("Next: ", Span(NOTHING, Role.KEY), answer.nothing, cells)
+            lines += _told("Next: ", Span(answer.nothing_words(session.clock), Role.KEY), answer.nothing, cells)
         if number == 0 and coming is not None:
-            lines += _told("Expected: ", Span(f"{coming.text}, {_when(session, coming.when_ms)}"), coming.rule, cells)
+            basis = basis_words(coming.basis, session.clock)
+            said = ", ".join(filter(None, (coming.text, _when(session, coming.when_ms), basis)))
+            lines += _told("Expected: ", Span(said), coming.rule, cells)
     return lines
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
+from engine.run.planned import basis_words
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB, glyph_of_job
 from tui.viewmodels.text.styled import Line, Role, Span, between, line, width
@@ -20,7 +21,8 @@ END_WORDS = ("est. ", "ends ")  # before an end that is estimated, and before on
 _HOW_TO_ASK = ("  (w: why)", "")
 
 HELP = (
-    "Simulated ends are exact: the run has been played ahead. What is done by hand changes them. "
+    "Simulated ends are exact: the run has been played ahead, with the commands and faults of the timeline that are "
+    "named after them. What is done by hand changes them. "
     "In a large run, estimates stand in for them.\n"
     "Preparation is done when the last running one ends as planned. "
     '"Or later" means that more nodes are likely to prepare.\n'
@@ -51,14 +53,19 @@ def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     """Return the ends of all phases, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
     waits = [""] if wait_ms is None else [f"oldest wait {fmt.span(wait_ms)}{hint}" for hint in _HOW_TO_ASK]
-    whole, brief = ends(session, job), ends(session, job, is_brief=True)
-    forms = *((whole, wait) for wait in waits), (brief, waits[-1]), (brief, "")
+    whole, brief = ends(session, job, has_basis=False), ends(session, job, is_brief=True, has_basis=False)
+    with_basis = [ends(session, job), ends(session, job, is_brief=True)] if session.forecast().basis else []
+    forms = [(each, wait) for each in with_basis for wait in (*waits, "")]
+    forms += [*((whole, wait) for wait in waits), (brief, waits[-1]), (brief, "")]
     told, wait = next((form for form in forms if width(form[0]) + 1 + len(form[1]) <= cells), forms[-1])
     return between(told, line(Span(wait, Role.DERIVED)) if wait else (), cells)
 
 
-def ends(session: Session, job: JobRow, *, is_brief: bool = False) -> Line:
-    """Return the ends of preparation, tasks and job, known or estimated; a brief text names only the phases."""
+def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bool = True) -> Line:
+    """Return the ends of preparation, tasks and job, known or estimated; a brief text names only the phases.
+
+    With ``has_basis`` simulated ends name the commands and faults of the timeline that they rest on.
+    """
     done, completed = ("", "") if is_brief else (" done", " completed")
     clock, forecast = session.clock, session.forecast()
     if job.end_ms is not None:
@@ -78,11 +85,14 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False) -> Line:
         later = " or later" if forecast.more_preparations else ""
         estimated.append(f"preparation{done} {clock(forecast.preparation_ms)}{later}")
     if forecast.tasks_ms is not None:
-        estimated.append(f"tasks{done} {clock(forecast.tasks_ms)}")
+        last = "no task left" if forecast.tasks_are_deleted else f"tasks{done}"
+        estimated.append(f"{last} {clock(forecast.tasks_ms)}")
     if forecast.job_ms is not None:
         estimated.append(f"job{completed} {clock(forecast.job_ms)}")
     if estimated:
-        known.append(f"{'Simulated' if forecast.is_simulated else 'Estimated'}: {session.text(' · ').join(estimated)}")
+        how = "Simulated" if forecast.is_simulated else "Estimated"
+        basis = basis_words(forecast.basis, clock) if has_basis else ""
+        known.append(", ".join(filter(None, (f"{how}: {session.text(' · ').join(estimated)}", basis))))
     elif session.awaits_end:
         known.append("Simulating the rest of the run")
     elif job.state is JobState.ACTIVE and job.phases.tasks.total and not forecast.is_simulated:
