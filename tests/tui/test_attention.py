@@ -224,6 +224,14 @@ def test_tasks_that_depend_on_a_failed_one_wait_for_good():
     assert lines[1:3] == ["  second waits for first", "  a reactivate or add these"]
 
 
+def test_the_remedy_for_a_quota_follows_what_is_free_now():
+    sim = Simulation(load_scenario("quota-keeps-the-pool-small"))
+    run_to(sim, minutes=4)
+    assert [one.remedy for one in Session(sim).concerns()] == ["raise the quota, or resize it to fewer nodes"]
+    run_to(sim, minutes=6)
+    assert [one.remedy for one in Session(sim).concerns()] == ["resize it again"]
+
+
 def test_a_job_that_stands_still_says_what_the_timeline_has_for_it():
     depends = a_task("late", dependsOn={"taskIdRanges": [{"start": 1, "end": 1}]})
     entries = [

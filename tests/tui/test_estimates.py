@@ -173,6 +173,14 @@ def test_an_end_that_rests_on_a_command_names_it_and_no_task_is_done_that_is_del
     assert "Simulated: no task left 08:10:00 · job 08:10:02, after deleteTask at 08:10:00" in narrow
 
 
+def test_a_job_that_a_dependency_keeps_open_also_ends_when_no_task_is_left():
+    tasks = [a_task("1", 5, 1), a_task("never", dependsOn={"taskIds": ["1"]})]
+    session = played_ahead(simulation(a_job(tasks=tasks, usesTaskDependencies=True, onAllTasksComplete="terminatejob")))
+    run_to(session.simulation, seconds=READY_S)
+    session.update()
+    assert "the job stays active until no task is left or it is terminated" in fourth_line(session)
+
+
 def test_of_many_commands_the_last_is_named_and_those_that_are_over_or_of_others_are_not_counted():
     def resized(at, pool="p"):
         return {"at": at, "resizePool": {"poolId": pool, "targetDedicatedNodes": 2}}

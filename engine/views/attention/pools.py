@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.node_states import PROBLEMS
 from engine.base.terms import NodeState
-from engine.rules.decisions import network
+from engine.rules.decisions import network, quotas
 from engine.rules.decisions.membership import current_counts, missing_nodes
 from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 from engine.specs.commands import EvictNode
@@ -103,7 +103,9 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
         yield Concern("pool", Severity.NOTICE, text, pool.allocation_since_ms, effect, remedy, pools=(pool.id,))
     for error in () if kept else pool.resize_errors:
         reason = dict(error.values).get("Reason") or error.message
-        concern = _concern(pool, f"resize failed: {error.code}", pool.allocation_since_ms, reason, _remedy(error.code))
+        concern = _concern(
+            pool, f"resize failed: {error.code}", pool.allocation_since_ms, reason, _remedy(world, pool, error.code)
+        )
         yield concern._replace(severity=Severity.NOTICE) if error.code == "ResizeStopped" else concern
     run = pool.scaling.run if pool.scaling is not None else None
     if run is not None and run.error is not None:
@@ -125,8 +127,12 @@ def _nodes_kept(world: World, pool: Pool) -> int:
     return sum(above) if min(above) >= 0 else 0
 
 
-def _remedy(code: str) -> str:
-    return "raise the quota, or resize it to fewer nodes" if "Quota" in code else "resize it again"
+def _remedy(world: World, pool: Pool, code: str) -> str:
+    """Return what helps a pool that has fewer nodes than its targets, as quotas are now (RSZ-14)."""
+    dedicated, spot = current_counts(world, pool)
+    short = (pool.target_dedicated - dedicated, True), (pool.target_spot - spot, False)
+    lacking = (quotas.granted(world, pool, nodes, dedicated=kind).nodes < nodes for nodes, kind in short if nodes > 0)
+    return "raise the quota, or resize it to fewer nodes" if "Quota" in code and any(lacking) else "resize it again"
 
 
 def _spot(simulation: Simulation, pool: Pool) -> Iterator[Concern]:

@@ -99,5 +99,7 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bo
         runs = job.phases.tasks.running or job.phases.tasks.preparing
         known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
     if forecast.stays_active and job.state is JobState.ACTIVE:
-        known.append("job stays active" if is_brief else "the job stays active until it is terminated")
+        ends_itself = job.on_all_tasks_complete == "terminatejob"
+        until = "no task is left or it is terminated" if ends_itself else "it is terminated"
+        known.append("job stays active" if is_brief else f"the job stays active until {until}")
     return line(Span("   ".join(known), Role.DERIVED))
