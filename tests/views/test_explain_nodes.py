@@ -6,6 +6,7 @@ from tests.builders import (
     a_job,
     a_line,
     a_pool,
+    a_task,
     do,
     events,
     job_state,
@@ -119,6 +120,16 @@ def test_an_idle_node_by_job():
         "· job k       no task waits: 0 active, 0 preparing or running [SCHED-7]",
         "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]",
     ]
+
+
+def test_dep_4_an_idle_node_tells_tasks_that_wait_for_others_from_those_that_are_new():
+    tasks = [a_task("first", 5, 1), a_task("second", dependsOn={"taskIds": ["first"]})]
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
+    run_to(sim, seconds=90)
+    assert "✗ job j       1 task waiting for others [DEP-4]" in why_node_says(sim)
+    do(sim, "addTasks", jobId="j", tasks=[a_task("new")])
+    said = "✗ job j       1 task waiting for others, 1 task not known to the scheduler yet [DEP-4]"
+    assert said in why_node_says(sim)
 
 
 def test_the_start_task():

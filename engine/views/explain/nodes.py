@@ -130,7 +130,7 @@ def _job_check(world: World, job: Job, node: int) -> Check:
     if not job.counts[0]:
         return Check(label, None, f"no task waits: {counts}", "SCHED-7")
     if not job.ready_count:
-        return Check(label, False, f"its waiting tasks depend on others or are new: {counts}", "DEP-4")
+        return _not_ready(world, job, label)
     if 0 <= job.max_parallel <= job.busy:
         return Check(label, False, f"at its limit of {some(job.max_parallel, 'parallel task')}", "JOB-2")
     smallest = min(slots for slots, queue in job.ready.items() if queue.size)
@@ -139,6 +139,16 @@ def _job_check(world: World, job: Job, node: int) -> Check:
             label, False, f"{some(job.ready_count, 'task')} waiting, each needs {smallest} or more slots", "SCHED-10"
         )
     return Check(label, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7")
+
+
+def _not_ready(world: World, job: Job, label: str) -> Check:
+    """Check why the scheduler considers none of the job's active tasks: each waits for others, or has just come."""
+    book = world.dependencies.get(job.row)
+    blocked = 0 if book is None else book.waiting_count
+    new = job.counts[0] - blocked
+    parts = [f"{some(blocked, 'task')} waiting for others"] if blocked else []
+    parts += [f"{some(new, 'task')} not known to the scheduler yet"] if new > 0 else []
+    return Check(label, False, ", ".join(parts), "DEP-4" if blocked else "TIME-9")
 
 
 def _owed(world: World, node: int) -> list[Note]:
