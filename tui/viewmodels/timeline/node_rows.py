@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import NodeState
@@ -206,18 +205,17 @@ class NodeRows(RowsByNode):
     def _named(self, running: Sequence[TaskSpan], since_ms: int) -> str:
         """Return the first of these tasks by their ids, and the number of the others.
 
-        Those that began later than the node has been running, after other tasks, have the moments of their begins.
+        The moment of the first begin follows if the node has been running, with other tasks, for longer.
         """
         page = self.session.tasks(self.session.job_id)
-        named = [each for each in running if page.has(each.task)][:_MOST_NAMED]
+        named = [page.id_of(each.task) for each in running if page.has(each.task)][:_MOST_NAMED]
         left = len(running) - len(named)
         if not named:
             return "one task added later" if left == 1 else f"{left:,} tasks added later"
-        groups = []
-        for begin_ms, spans in groupby(named, key=lambda each: each.begin_ms):
-            began = f" since {self.session.clock(begin_ms)}" if begin_ms > since_ms else ""
-            groups.append(", ".join(page.id_of(each.task) for each in spans) + began)
-        return ", ".join(groups) + (f" and {left:,} more" if left else "")
+        first_ms, last_ms = running[0].begin_ms, running[-1].begin_ms
+        since = f" since {self.session.clock(first_ms)}" if last_ms > since_ms else ""
+        since += " or later" if last_ms > first_ms else ""
+        return ", ".join(named) + (f" and {left:,} more" if left else "") + since
 
     def note(self, key: int) -> str:
         """Return the present state of the node."""
