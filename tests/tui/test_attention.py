@@ -137,7 +137,7 @@ def test_a_failed_start_task_is_listed():
     run_to(sim, seconds=READY_S + 20)
     model, lines = listed(sim)
     at = next(at for at, each in enumerate(lines) if "all 4 nodes: start task failed  n0, n1, n2 …" in each)
-    assert lines[at + 1 : at + 3] == ["  no tasks run there", "  a reboot or reimage"]
+    assert lines[at + 1 : at + 3] == ["  no tasks run there", "  a: reboot or reimage"]
     assert lines[0].startswith("✗ 1 task of j waits: no node takes tasks")
     number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "node")
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]
@@ -221,7 +221,7 @@ def test_tasks_that_depend_on_a_failed_one_wait_for_good():
     lines = listed(sim)[1]
     assert lines[0].startswith("✗ 1 task of j waits for others that have failed or do not exist")
     assert lines[0].endswith("08:00:56")  # when first failed
-    assert lines[1:3] == ["  second waits for first", "  a reactivate or add these"]
+    assert lines[1:3] == ["  second waits for first", "  a: reactivate or add these"]
 
 
 def test_the_remedy_for_a_quota_follows_what_is_free_now():
@@ -247,7 +247,7 @@ def test_a_job_that_stands_still_says_what_the_timeline_has_for_it():
     lines = listed(sim)[1]
     assert lines[0].endswith("08:00:56")
     assert (
-        "".join(lines[1:3]).strip() == "the timeline has deleteTask at 08:06:40 and 1 more  a reactivate or add these"
+        "".join(lines[1:3]).strip() == "the timeline has deleteTask at 08:06:40 and 1 more  a: reactivate or add these"
     )
 
 
@@ -351,7 +351,7 @@ def test_a_low_pane_leaves_out_remedies_first_then_effects():
     run_to(sim, minutes=3)
     model, lines = listed(sim)
     assert [len(model.lines(100, rows)) for rows in (9, 3, 2, 1)] == [3, 3, 2, 1]
-    assert [each.split()[0] for each in lines] == ["!", "the", "a"]
+    assert [each.split()[0] for each in lines] == ["!", "the", "a:"]
 
 
 def test_rows_that_are_free_show_the_effects_of_the_first_problems():
@@ -409,7 +409,7 @@ def test_a_pool_that_no_job_uses_at_the_end_costs_money(is_deleted):
     sim.finish()
     told = [
         "  1 node costs money until it shrinks or is deleted",
-        "  a resize it to 0 nodes, or delete it",
+        "  a: resize it to 0 nodes, or delete it",
     ]
     model, lines = listed(sim)
     assert lines[1:] == ([] if is_deleted else told)
@@ -425,7 +425,7 @@ def test_a_job_that_stays_active_without_a_release_is_told_as_advice():
     assert lines[0].startswith("! 2 jobs stay active: their tasks have ended, nothing in this run ends them")
     assert lines[1:] == [
         "  k, l; 1 node of pool p costs money until it shrinks or is deleted",
-        "  a terminate them, or set onAllTasksComplete to terminatejob",
+        "  a: terminate them, or set onAllTasksComplete to terminatejob",
     ]
     assert model.concerns[0].severity is Severity.NOTICE
     assert model.worst is None
@@ -628,7 +628,7 @@ def test_a_retried_task_is_listed_again_where_time_goes_back():
 def test_every_problem_has_its_advice_where_other_panes_have_rows_to_spare(dashboard_at):
     shown = after(dashboard_at(900, "nodes-fail-and-recover"), size=(200, 60))
     assert contains(shown, "Needs attention (4)")
-    assert sum("a reboot" in line for line in shown) == 4
+    assert sum("a: reboot" in line for line in shown) == 4
 
 
 def test_at_the_end_of_the_run_batch_is_not_said_to_replace_nodes_later():

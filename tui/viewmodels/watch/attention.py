@@ -131,10 +131,10 @@ class AttentionModel:
                 yield line(Span(f"  {each}", Role.DERIVED))
 
     def _remedy(self, concern: Concern, cells: int) -> Iterator[Line]:
-        """Yield the key that helps."""
+        """Yield the key that helps. The colon keeps it from being read as an article where there are no colours."""
         text = self.session.text
         if concern.remedy:
-            key, *more = wrapped(text(f"a {concern.remedy}"), cells - _INDENT)
+            key, *more = wrapped(text(f"a: {concern.remedy}"), cells - _INDENT)
             yield line("  ", Span("a", Role.KEY), Span(key[1:], Role.DIM))
             for each in more:
                 yield line(Span(f"  {each}", Role.DIM))
