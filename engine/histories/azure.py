@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from engine.base import gc_pause
-from engine.base.errors import ScenarioError
+from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.units import format_duration, format_utc
 from engine.histories.accounts import PLAIN, account_of
 from engine.histories.history import History, Record
@@ -17,6 +18,7 @@ from engine.histories.jobs import JobStory, created_ms, job_story
 from engine.histories.nodes import NodeLife, lives
 from engine.histories.occupancy import Occupancy
 from engine.histories.pools import Event, PoolStory, fitted, pool_story
+from engine.histories.readiness import find_readiness
 from engine.histories.reading import Source
 from engine.histories.repair import acceptable
 from engine.views.explain.explanation import some
@@ -61,7 +63,9 @@ class _Importer:
         self._shape = shape
         self._zero_ms = zero_ms
         self._sentences: list[str] = []
+        self._doubts: list[Problem] = []  # about what a replay may do otherwise
         self._lives = lives(history)
+        find_readiness(history, self._lives)
         self._ids = batch_ids(str(job.body["id"]) for job in history.jobs)
 
     def imported(self) -> Imported:
@@ -79,7 +83,7 @@ class _Importer:
         self._accept(document, events)
         if events:
             document["timeline"] = [self._entry(event) for event in events]
-        return Imported(document, self._assumptions(document), self._history.warnings)
+        return Imported(document, self._assumptions(document), (*self._history.warnings, *self._doubts))
 
     # --- pools
 
@@ -121,6 +125,11 @@ class _Importer:
         nodes = self._lives.get(str(body["id"]).casefold(), [])
         story = pool_story(body, nodes, self._zero_ms)
         if body.get("enableAutoScale") is True and "enableAutoScale" not in story.body:
+            self._doubt(
+                (pool for pool in self._history.pools if pool.body["id"] == story.pool_id),
+                "the pool scaled itself. Here its nodes come and go as they did, also under a task that runs on "
+                "another node or longer than it did",
+            )
             formula = str(body.get("autoScaleFormula", "")).strip()
             self._sentences.append(
                 f"The pool {story.pool_id} scaled itself; here its nodes come and go as they did. To let it scale "
@@ -134,6 +143,13 @@ class _Importer:
             story = story._replace(events=())
         return story
 
+    def _doubt(self, records: Iterable[Record], message: str) -> None:
+        """Warn, at the first of some objects, of what may go otherwise in a replay than it did."""
+        found = list(records)
+        if found:
+            more = f" ({len(found) - 1:,} more like it)" if len(found) > 1 else ""
+            self._doubts.append(replace(found[0].source.problem(message + more), severity=Severity.WARNING))
+
     # --- jobs
 
     def _job_stories(self, bodies: Mapping[str, Mapping[str, Any]]) -> list[JobStory]:
@@ -141,12 +157,20 @@ class _Importer:
         slots = {key: int(body.get("taskSlotsPerNode") or 1) for key, body in bodies.items()}
         occupancy = Occupancy(history, self._lives, slots)
         found: list[JobStory] = []
+        managed: list[Record] = []
         for job in history.jobs:
             job_id = str(job.body["id"])
             nodes = self._lives.get(_pool_id(job).casefold(), [])
             indexes = {life.node_id: index for index, life in enumerate(nodes)}
             tasks, instances = history.tasks.get(job_id, ()), history.instances.get(job_id, ())
             found.append(job_story(job, tasks, instances, indexes, occupancy))
+            if "jobManagerTask" in job.body and any(event.command == "addTasks" for event in found[-1].events):
+                managed.append(job)
+        self._doubt(
+            managed,
+            "the job manager may have added tasks. Here they are added when they were, and it runs for as long as it "
+            "did, whatever becomes of them",
+        )
         return sorted(found, key=lambda story: story.created_ms)
 
     def _job_body(self, story: JobStory, automatic: Mapping[str, PoolStory]) -> dict[str, Any]:
@@ -234,6 +258,12 @@ class _Importer:
             f"Made of a history: times count from the creation of the first job, {document['startTime']}.",
             "A process takes a second to start (TIME-10), which is left out of its duration.",
         ]
+        concluded = sum(life.is_ready_concluded for nodes in self._lives.values() for life in nodes)
+        if concluded:
+            sentences.append(
+                f"Assumed, and may not hold: {some(concluded, 'node')}, of which nothing tells when they were ready, "
+                "took as long as others. A task may get another node in a replay."
+            )
         retried = any("attempts" in task["simulate"] for job in document["jobs"] for task in job["tasks"])
         if retried:
             sentences.append(

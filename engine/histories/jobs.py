@@ -15,6 +15,7 @@ from engine.histories.pools import Event
 from engine.histories.processes import ENDED, Outcome, on_nodes, outcome
 from engine.histories.tasks import TOGETHER_MS, Setting, TaskStory, task_stories
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS
+from engine.specs.distributions import parse_time
 from engine.specs.job import JobSpec
 from engine.specs.refusals.job import COLLECTION_MAX_TASKS
 
@@ -71,8 +72,8 @@ def job_story(
     if manager is not None:
         own = next((story for story in stories if story.task_id == manager.get("id")), None)
         if own is not None:
-            manager["simulate"] = own.body["simulate"]
             stories.remove(own)
+            manager["simulate"] = _outlasting(own, stories)
         else:
             manager["simulate"] = {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
     for name, info in _HOOKS.items():
@@ -82,6 +83,18 @@ def job_story(
     events = list(_additions(job_id, stories, new, begin_ms, by_itself_ms))
     events += _ends(job_id, body, stories, ending_ms)
     return JobStory(job_id, begin_ms, new, tuple(events))
+
+
+def _outlasting(manager: TaskStory, tasks: Sequence[TaskStory]) -> dict[str, Any]:
+    """Return the ``simulate`` of a job manager that has waited for tasks, so that they end before the job does.
+
+    A job manager that waits for the last task ends in the same millisecond. Its end terminates the job (JM-4), and in a
+    replay, where the end of neither causes that of the other, it could come first.
+    """
+    simulate: dict[str, Any] = manager.body["simulate"]
+    if not manager.ended_ms or manager.ended_ms != max((task.ended_ms for task in tasks), default=0):
+        return simulate
+    return simulate | {"duration": format_duration(parse_time(simulate["duration"]) + 1)}
 
 
 def _hook(instances: Sequence[Record], name: str, indexes: Mapping[str, int]) -> dict[str, Any]:

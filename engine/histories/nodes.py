@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import accumulate, chain
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from engine.histories.checks import epoch_ms
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _ALLOCATED_IN_ID = re.compile(r"-(\d{8})t(\d{6})z$")
 _INSTANCE_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
-_SOON_MS = 2_000  # a task that starts so soon has not waited for a slot
 _AT_WORK = frozenset({"idle", "running"})
 
 
@@ -29,6 +28,8 @@ class NodeLife:
 
     ``is_listed`` is true if there is a body of the node, ``left_ms`` the moment at which it began to leave its pool,
     ``reboot_asked_ms`` that of the command for the reboot whose boot was at ``rebooted_ms``.
+    ``is_ready_seen`` is true if the history tells ``ready_ms``, which else is the latest possible moment,
+    or ``is_ready_concluded`` from what other nodes took.
     ``state`` is its last one, since ``changed_ms``. ``work`` are the times of its processes, in order;
     ``place`` is that of the first one among all that the history lists.
     """
@@ -42,6 +43,8 @@ class NodeLife:
     allocated_ms: int | None = None
     booted_ms: int | None = None
     ready_ms: int | None = None
+    is_ready_seen: bool = False
+    is_ready_concluded: bool = False
     rebooted_ms: int | None = None
     usable_again_ms: int | None = None
     left_ms: int | None = None
@@ -86,14 +89,13 @@ def lives(history: History) -> dict[str, list[NodeLife]]:
         if not life.work:
             life.place = place
         life.work.append((start, end))
-    requeued, waits = _requeues(history), _waits(history)
+    requeued = _requeues(history)
     for pool_id, pool in found.items():
         has_list = any(life.is_listed for life in pool.values())
         for life in pool.values():
             life.work.sort()
             _complete(life, has_list=has_list)
             _find_reboot(life, requeued.get(pool_id, ()))
-        _ready_without_work(list(pool.values()), waits.get(pool_id, []))
         found[pool_id] = dict(sorted(pool.items(), key=_order(pool)))
     return {pool_id: list(pool.values()) for pool_id, pool in found.items()}
 
@@ -111,7 +113,7 @@ def _order(pool: Mapping[str, NodeLife]) -> Callable[[tuple[str, NodeLife]], tup
 
 def _work(history: History) -> Iterator[tuple[str, str, int, int]]:
     """Yield pool, node, start and end of each process of a job; one that has no end ends at its start."""
-    pools = {str(job.body["id"]): _pool_of(job.body) for job in history.jobs}
+    pools = {str(job.body["id"]): pool_of(job.body) for job in history.jobs}
     for job_id, tasks in history.tasks.items():
         for record in tasks:
             where, info = record.body.get("nodeInfo", {}), record.body.get("executionInfo", {})
@@ -133,7 +135,7 @@ def _requeues(history: History) -> dict[str, list[int]]:
         for record in history.tasks.get(str(job.body["id"]), ()):
             moment = epoch_ms(record.body.get("executionInfo", {}).get("lastRequeueTime"))
             if moment is not None:
-                found.setdefault(str(_pool_of(job.body)).casefold(), []).append(moment)
+                found.setdefault(str(pool_of(job.body)).casefold(), []).append(moment)
     return found
 
 
@@ -146,39 +148,6 @@ def _find_reboot(life: NodeLife, requeued: Iterable[int]) -> None:
     asked = [moment for moment in requeued if earliest < moment <= life.rebooted_ms]
     ended = before[1] if before is not None else earliest
     life.reboot_asked_ms = min(asked, default=min(ended + 1, life.rebooted_ms))
-
-
-def _waits(history: History) -> dict[str, list[tuple[int, int]]]:
-    """Return when tasks waited for a slot, by the pool of their job in lower case: each with the latest end so far.
-
-    A task that depends on others may have waited for them, and the first start of one that was retried is not known.
-    """
-    found: dict[str, list[tuple[int, int]]] = {}
-    for job in history.jobs:
-        waits = found.setdefault(str(_pool_of(job.body)).casefold(), [])
-        for record in history.tasks.get(str(job.body["id"]), ()):
-            info = record.body.get("executionInfo", {})
-            added, start = epoch_ms(record.body.get("creationTime")), epoch_ms(info.get("startTime"))
-            is_plain = not info.get("retryCount") and not info.get("requeueCount") and "dependsOn" not in record.body
-            if is_plain and added is not None and start is not None and start - added > _SOON_MS:
-                waits.append((added, start))
-    for waits in found.values():
-        waits.sort()
-        latest = accumulate((end for _, end in waits), max)
-        waits[:] = [(added, end) for (added, _), end in zip(waits, latest, strict=True)]
-    return found
-
-
-def _ready_without_work(nodes: Sequence[NodeLife], waits: Sequence[tuple[int, int]]) -> None:
-    """Let a node be ready before its first known process where no task waited for it: there was nothing to do."""
-    usual = [life.ready_ms - life.booted_ms for life in nodes if life.ready_ms and life.booted_ms]
-    for life in nodes:
-        if life.start_info is not None or life.ready_ms is None or life.booted_ms is None or not life.work:
-            continue
-        soon_ms = life.booted_ms + min(usual)
-        before = bisect_right(waits, (life.ready_ms - _SOON_MS, 0))
-        if soon_ms < life.ready_ms and not (before and waits[before - 1][1] > soon_ms + _SOON_MS):
-            life.ready_ms = soon_ms
 
 
 def _lost_preparations(history: History) -> Iterator[tuple[str, str, int, int]]:
@@ -198,7 +167,7 @@ def _lost_preparations(history: History) -> Iterator[tuple[str, str, int, int]]:
             node_id = record.body["nodeId"]
             info = record.body.get("jobPreparationTaskExecutionInfo", {})
             start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
-            pool_id = record.body.get("poolId") or _pool_of(job.body)
+            pool_id = record.body.get("poolId") or pool_of(job.body)
             if start is not None and end is not None and first.get(node_id, start) < start:
                 yield str(pool_id), node_id, first[node_id] - (end - start), first[node_id]
 
@@ -214,7 +183,8 @@ def _process(pool_id: object, node_id: object, info: Mapping[str, object]) -> It
         yield pool_id, node_id, start, max(start, end if end is not None else start)
 
 
-def _pool_of(job: Body) -> object:
+def pool_of(job: Body) -> object:
+    """Return the id of the pool of a job, None if its body does not tell."""
     return job.get("executionInfo", {}).get("poolId") or job.get("poolInfo", {}).get("poolId")
 
 
@@ -245,12 +215,15 @@ def _complete(life: NodeLife, *, has_list: bool) -> None:
         life.ready_ms = None
     started = epoch_ms(life.start_info.get("startTime")) if life.start_info else None
     if life.rebooted_ms is None and started is not None:
-        life.ready_ms = started
+        life.ready_ms, life.is_ready_seen = started, True
     elif first is not None:
         ended = epoch_ms(life.start_info.get("endTime")) if life.start_info else None
         if started is not None and ended is not None:  # before it, the start task ran as after the reboot
             first -= ended - started
+        life.is_ready_seen = life.ready_ms is not None and life.ready_ms <= first
         life.ready_ms = first if life.ready_ms is None else min(life.ready_ms, first)
+    else:
+        life.is_ready_seen = life.ready_ms is not None
     if not life.is_listed and has_list:
         life.left_ms = life.last_ms
 

@@ -113,7 +113,7 @@ def _steps(nodes: Sequence[NodeLife], created_ms: int | None) -> dict[str, list[
             steps["allocation"].append(came - created_ms)
         if came is not None and boot is not None and boot >= came:
             steps["starting"].append(boot - came)
-        if boot is not None and ready is not None and ready >= boot:
+        if boot is not None and ready is not None and ready >= boot and life.is_ready_seen:
             steps["ready"].append(ready - boot)
     return steps
 

@@ -97,6 +97,52 @@ def test_a_run_exported_and_imported_again_is_the_same_run(name, tmp_path):
     assert differences(state_of(load(name)), tmp_path, dialect) == []
 
 
+SCALED_AND_MANAGED = """
+scenario: scaled-and-managed
+startTime: 2026-01-05T08:00:00Z
+until: PT30M
+simulate: {nodes: {allocation: PT40S, starting: PT20S, ready: PT60S}}
+pools:
+  - id: elastic
+    vmSize: standard_d2s_v3
+    enableAutoScale: true
+    autoScaleFormula: |
+      $TargetDedicatedNodes = time() < time("2026-01-05T08:10:00Z") ? 3 : 1;
+      $NodeDeallocationOption = taskcompletion;
+    simulate:
+      onNode:
+        1: {ready: PT90S}
+        2: {ready: PT100S}
+jobSchedules:
+  - id: hourly
+    schedule: {recurrenceInterval: PT1H}
+    jobSpecification:
+      poolInfo: {poolId: elastic}
+      jobPreparationTask: {commandLine: prepare, simulate: {duration: PT3M}}
+      jobManagerTask:
+        id: manager
+        commandLine: manage
+        simulate:
+          does:
+            - {after: PT5M, addTasks: {tasks: [{id: x, commandLine: work, simulate: {duration: PT10M}}]}}
+          until: othersCompleted
+"""
+
+
+def test_a_job_manager_ends_after_its_tasks_and_nodes_are_ready_before_there_is_work(tmp_path):
+    state = state_of(load("scaled-and-managed", text=SCALED_AND_MANAGED))
+    assert differences(state, tmp_path, "rest") == []
+    found = imported(read_history([tmp_path]))
+    own = found.document["pools"][0]["simulate"]["onNode"]
+    assert [own[index]["ready"] for index in (0, 1, 2)] == ["PT1M"] * 3  # as the node that was waited for
+    assert found.document["simulate"]["nodes"]["ready"] == "PT1M"
+    assert any("2 nodes, of which nothing tells when they were ready" in each for each in found.assumptions)
+    assert [each.message.split(".")[0] for each in found.warnings] == [
+        "the pool scaled itself",
+        "the job manager may have added tasks",
+    ]
+
+
 def test_every_bundled_scenario_is_replayed_or_has_a_reason_why_not():
     assert sorted((*FAITHFUL, *NOT_TOLD)) == list(bundled())
 

@@ -57,7 +57,8 @@ def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
     A log in the Standard Workload Format, plain or packed with gzip, becomes a job to which each line adds a task
     when it was submitted. A workflow becomes a job of tasks with dependencies and files.
 
-    Whatever had to be assumed is a comment line of the scenario, and what was left out is a warning.
+    Whatever had to be assumed is a comment line of the scenario. What was left out, or may go otherwise in a replay, is
+    a warning.
     `batchdeck check` and `batchdeck run` take the scenario as any other.
 
     With --fit tasks that are alike become a task factory with the distribution that fits their durations best, so that
