@@ -71,8 +71,10 @@ def test_a_scrollbar_that_comes_or_goes_lays_out_the_screen_once(monkeypatch):
         app = OneView()
         async with app.run_test(size=(40, 10)) as pilot:
             view = app.query_one(LinesView)
-            view.show([line("a")] * 3)
-            await pilot.pause()
+            for count in (30, 3):  # the first time the scrollbar is made, too
+                view.show([line("a")] * count)
+                await pilot.pause()
+                await pilot.pause()
             for count in (30, 31, 3):
                 laid_out.clear()
                 view.show([line("a")] * count)

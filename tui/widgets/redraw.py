@@ -86,7 +86,7 @@ def set_line_count(widget: ScrollView, lines: int) -> None:
     scrolled over were as wide as the widget with its vertical one.
     """
     styles = widget.styles
-    if styles.auto_dimensions:
+    if styles.auto_dimensions or not widget.size.height:  # as high as its lines, or hidden
         widget.virtual_size = Size(widget.size.width, lines)
         return
     has_scrollbar, needs_scrollbar = widget.show_vertical_scrollbar, lines > widget.size.height
