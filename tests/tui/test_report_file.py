@@ -81,6 +81,19 @@ def test_markdown_has_the_same_tables_and_its_pictures_are_text(session_at):
     assert [each.split()[0] for each in timeline.splitlines()[2:8]] == ["n0", "n1", "n2", "n3", "n4", "n5"]
 
 
+def test_the_report_calls_a_run_over_where_nothing_more_can_happen():
+    session = Session(Simulation(load_scenario("preparation-fails-on-one-node")))
+    while session.ahead.advance(10_000):
+        pass
+    said = []
+    for moment_ms in (60_000, session.ahead.end_ms):
+        session.simulation.run_until(moment_ms)
+        session.update()
+        said.append(" ".join(sections(session)[0].sentences))
+    assert not session.simulation.finished
+    assert ["The run is over." in each for each in said] == [False, True]
+
+
 def test_what_was_seen_names_only_what_was_expected(session_at):
     session = session_at(5_400, "spot-night-run")
     session.simulation.finish()
