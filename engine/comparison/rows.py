@@ -50,14 +50,32 @@ def change(a: float | None, b: float | None) -> Change:
 def compared(a: Figures, b: Figures) -> list[Row]:
     """Return a row for each measure, and one for the end of each job of either side, in the order of A, then of B.
 
-    Ids of jobs are compared without regard to case (GEN-1).
+    The row of a job that is on both sides has the id that A gives it.
     """
     rows = [row(name, a.measures[name], b.measures[name]) for name in MEASURES]
-    there = {job_id.casefold(): end for job_id, end in b.job_ends.items()}
-    here = {job_id.casefold() for job_id in a.job_ends}
-    ends = [(job_id, end, there.get(job_id.casefold())) for job_id, end in a.job_ends.items()]
-    ends += [(job_id, None, end) for job_id, end in b.job_ends.items() if job_id.casefold() not in here]
+    there = _same_jobs(a.job_ends, b.job_ends)
+    ends = [(job_id, end, b.job_ends.get(there.get(job_id, ""))) for job_id, end in a.job_ends.items()]
+    only_there = b.job_ends.keys() - there.values()
+    ends += [(job_id, None, end) for job_id, end in b.job_ends.items() if job_id in only_there]
     return rows + [row(f"jobs.{job_id}.endSeconds", one, other, job_id) for job_id, one, other in ends]
+
+
+def _same_jobs(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
+    """Return the other side's id of each of our jobs that is there, under the same id or the one that an import gives it.
+
+    Case does not matter (GEN-1). A job of a job schedule has a colon in its id, for which an import writes a hyphen.
+    """
+    found: dict[str, str] = {}
+    for comparable in (str.casefold, _as_imported):
+        taken = set(found.values())
+        there = {comparable(job_id): job_id for job_id in theirs if job_id not in taken}
+        left = [job_id for job_id in ours if job_id not in found]
+        found |= {job_id: there[comparable(job_id)] for job_id in left if comparable(job_id) in there}
+    return found
+
+
+def _as_imported(job_id: str) -> str:
+    return job_id.casefold().replace(":", "-")
 
 
 def row(what: str, a: float | None, b: float | None, job_id: str | None = None) -> Row:

@@ -43,6 +43,17 @@ def test_jobs_of_one_side_have_null_on_the_other():
     ]
 
 
+def test_a_job_of_a_schedule_is_compared_with_its_import_unless_there_is_one_of_the_same_id():
+    run = some({"hourly:job-1": 10.0, "hourly:job-2": 20.0, "a:b": 1.0, "a-b": 2.0})
+    rows = compared(run, some({"a-b": 3.0, "Hourly-job-1": 12.0}))[len(MEASURES) :]
+    assert [(row.job_id, row.a, row.b) for row in rows] == [
+        ("hourly:job-1", 10.0, 12.0),
+        ("hourly:job-2", 20.0, None),
+        ("a:b", 1.0, None),
+        ("a-b", 2.0, 3.0),
+    ]
+
+
 def test_the_largest_differences_are_shares_of_the_larger_value():
     a = some({}, costUsd=1.0, nodeHours=10.0, failedTasks=0, waitSecondsMedian=100.0, makespanSeconds=1000.0)
     b = some({}, costUsd=1.5, nodeHours=1.0, failedTasks=2, waitSecondsMedian=100.0, makespanSeconds=1010.0)
