@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB
 from tui.viewmodels.text.styled import Line, Role, Span, between, squeezed, width
@@ -32,25 +34,30 @@ class Transport(NamedTuple):
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
     """Return the path to the view, and the present time."""
     separator = Span(f" {session.glyphs.path} ", Role.DIM)
-    clock = _clock(session, transport, is_narrow=cells < _WIDE)
-    parts = _path(session, cells)
-    room = cells - width(clock) - len(title) - 3 - len(parts) * width((separator,))
-    names = squeezed([text for text, _ in parts], room)
+    is_narrow = cells < _WIDE
+    clock = _clock(session, transport, is_narrow=is_narrow)
+    room = cells - width(clock) - len(title) - 3
+    between_names = width((separator,))
+    paths = _paths(session, is_narrow=is_narrow)
+    whole = (path for path in paths if sum(cell_len(text) + between_names for text, _ in path) <= room)
+    parts = next(whole, paths[-1])
+    names = squeezed([text for text, _ in parts], room - len(parts) * between_names)
     path = [span for text, (_, view) in zip(names, parts, strict=True) for span in (_to_view(text, view), separator)]
     return between((Span(" "), *path, Span(title, Role.STRONG)), clock, cells)
 
 
-def _path(session: Session, cells: int) -> list[tuple[str, str]]:
-    """Return the names in the path, each with the view it leads to."""
+def _paths(session: Session, *, is_narrow: bool) -> list[list[tuple[str, str]]]:
+    """Return the names in the path, each with the view it leads to; on a narrow screen also a path with fewer names."""
     scenario = session.simulation.scenario
     variant = "" if scenario.variant is None else f"variant {scenario.variant.number:,}"
-    if cells < _WIDE:
-        job = session.job(session.job_id)
-        parts = [(variant, "watch"), ("" if job is None else f"{job.job_id} {JOB[job.state].name}", "jobs")]
+    named = (f"{scenario.name}, {variant}" if variant else scenario.name, "watch")
+    if not is_narrow:
+        paths = [[named, (session.pool_id, "pools"), (session.job_id, "jobs")]]
     else:
-        named = f"{scenario.name}, {variant}" if variant else scenario.name
-        parts = [(named, "watch"), (session.pool_id, "pools"), (session.job_id, "jobs")]
-    return [(text, view) for text, view in parts if text]
+        job = session.job(session.job_id)
+        in_focus = ("" if job is None else f"{job.job_id} {JOB[job.state].name}", "jobs")
+        paths = [[named, in_focus], [(variant, "watch"), in_focus]]
+    return [[(text, view) for text, view in path if text] for path in paths]
 
 
 def _to_view(text: str, view: str, role: Role = Role.PLAIN, *, is_current: bool = False) -> Span:
