@@ -61,7 +61,7 @@ def compared(a: Figures, b: Figures) -> list[Row]:
 
 
 def _same_jobs(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
-    """Return the other side's id of each of our jobs that is there, under the same id or the one that an import gives it.
+    """Return the other side's id of each of our jobs that is there, under the same id or that which an import gives.
 
     Case does not matter (GEN-1). A job of a job schedule has a colon in its id, for which an import writes a hyphen.
     """

@@ -62,7 +62,7 @@ def test_a_killed_worker_costs_no_result_and_leaving_ends_all_of_them(night):
         assert background.is_under_way
         workers.extend(workers_of(os.getpid()))
 
-    drive(app, *typed(":study --seeds 60"), "enter", some, more)
+    drive(app, *typed(":study --seeds 1000"), "enter", some, more)
     began_s = time.monotonic()
     app.studies.end()
     assert time.monotonic() - began_s < 10
