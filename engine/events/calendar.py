@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from heapq import heapify, heappop, heappush, heapreplace
+from heapq import heapify, heappop, heappush
 from itertools import count
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import simpy
 
@@ -59,13 +59,11 @@ ENDLESS = frozenset({DueKind.FAILURE, DueKind.EVICTION_NOTICE, DueKind.OCCURRENC
 class Due:
     """An entry of the calendar: ``key`` is the row it concerns; a stale ``token`` makes it void."""
 
-    __slots__ = ("again_ms", "key", "kind", "token")
+    __slots__ = ("key", "kind", "token")
 
     kind: DueKind
     key: int
     token: int
-    again_ms: int | None
-    """When the entry is due again. Only the rule for ends of tasks sets it."""
 
 
 class Pending(NamedTuple):
@@ -78,33 +76,43 @@ class Pending(NamedTuple):
 
 
 class Calendar(simpy.Environment):
-    """The pending entries and the current time, in whole milliseconds since the scenario's start."""
+    """The pending entries and the current time, in whole milliseconds since the scenario's start.
+
+    The attributes without an underscore are for the rule for ends of tasks, which processes entries itself.
+    """
 
     now_ms: int
-    """The time of the entry that was processed last. A plain attribute: the fast path reads it for every entry."""
+    """The time of the entry that was processed last."""
 
-    _queue: list[Any]
+    entries: list[tuple[int, int, int, Due]]
+    """Time, kind, number and entry of all that is pending, as a heap; always the same list."""
+
+    limit_ms: int
+    """No entry is processed that is due later."""
+
+    left: int
+    """The number of entries that may still be processed."""
+
+    next_number: Callable[[], int]
+    """Returns the number of the next entry, which orders entries of the same millisecond and kind."""
 
     def __init__(self) -> None:
         """Create an empty calendar at time 0."""
         super().__init__(initial_time=0)
-        self.now_ms = 0
+        self.now_ms = self.limit_ms = self.left = 0
+        self.entries = cast("list[tuple[int, int, int, Due]]", self._queue)
+        self.next_number = self._eid.__next__
         self.endless_kinds = ENDLESS  # those whose entries are added with ``at_endless``
         self._endless: list[int] = []  # the times of endless entries, as a heap
-        self._limit_ms = 0  # ``advance`` goes no further
         self._stops_before_endless = False
-        self._left = 0  # entries that may still be processed
         self._rules: dict[int, Callable[[Due], None]] = {}
 
     def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
         """Call ``rule`` for every entry of ``kind``."""
         self._rules[kind] = rule
 
-    def on_task_ends(self, rule: Callable[[Iterator[Due]], None]) -> None:
-        """Call ``rule`` with each run of ends of tasks, which it iterates over to the end.
-
-        The present moment is that of the end at hand. Its entry may be used again for a task that starts now.
-        """
+    def on_task_ends(self, rule: Callable[[], None]) -> None:
+        """Call ``rule`` when the end of a task comes first. It processes that entry, and as many more as it likes."""
         self._end_tasks = rule
 
     def at(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
@@ -113,18 +121,18 @@ class Calendar(simpy.Environment):
         due.kind = kind
         due.key = key
         due.token = token
-        heappush(self._queue, (when_ms, kind, next(self._eid), due))  # as Environment.schedule does
+        heappush(self.entries, (when_ms, kind, self.next_number(), due))  # as Environment.schedule does
 
     def peek_ms(self) -> int | None:
         """Return the time of the next entry, or None if nothing is pending."""
-        return self._queue[0][0] if self._queue else None
+        return self.entries[0][0] if self.entries else None
 
     def at_endless(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
         """Add an entry of a kind that can go on for ever (``endless_kinds``)."""
         self.at(when_ms, kind, key, token)
         heappush(self._endless, when_ms)
         if self._stops_before_endless and when_ms > self.now_ms:
-            self._limit_ms = min(self._limit_ms, when_ms - 1)
+            self.limit_ms = min(self.limit_ms, when_ms - 1)
 
     def enter(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
         """Add an entry of any kind, with ``at_endless`` if the kind is endless in this run."""
@@ -139,15 +147,15 @@ class Calendar(simpy.Environment):
 
     def unordered(self) -> Iterator[Pending]:
         """Yield all entries in any order, void ones included."""
-        return (Pending(when_ms, DueKind(kind), due.key, due.token) for when_ms, kind, _, due in self._queue)
+        return (Pending(when_ms, DueKind(kind), due.key, due.token) for when_ms, kind, _, due in self.entries)
 
     def instant_is_over(self) -> bool:
         """Return whether nothing more is due at the current millisecond."""
-        return not self._queue or self._queue[0][0] > self.now_ms
+        return not self.entries or self.entries[0][0] > self.now_ms
 
     def advance_instant(self, most: int = sys.maxsize) -> int:
         """Process at most ``most`` entries of the next millisecond at which anything is due; return how many."""
-        self._limit_ms = self._queue[0][0]
+        self.limit_ms = self.entries[0][0]
         return self._process(most)
 
     def advance(self, until_ms: int, most: int, *, before_endless: bool = False) -> bool:
@@ -155,57 +163,44 @@ class Calendar(simpy.Environment):
 
         With ``before_endless`` it stops before the instant of the next endless entry, also of one that is added now.
         """
-        self._limit_ms, self._stops_before_endless = until_ms, before_endless
+        self.limit_ms, self._stops_before_endless = until_ms, before_endless
         if before_endless:
             endless_ms = self.next_endless_ms()
             if endless_ms is not None and endless_ms > self.now_ms:
-                self._limit_ms = min(until_ms, endless_ms - 1)
+                self.limit_ms = min(until_ms, endless_ms - 1)
         self._process(most)
-        return bool(self._queue) and self._queue[0][0] <= self._limit_ms
+        return bool(self.entries) and self.entries[0][0] <= self.limit_ms
 
     def _process(self, most: int) -> int:
         """Process at most ``most`` entries up to the limit; return how many."""
-        queue, rules, task_ended = self._queue, self._rules, DueKind.TASK_ENDED
-        self._left = most
-        while self._left and queue and queue[0][0] <= self._limit_ms:
-            if queue[0][1] == task_ended:
-                self._end_tasks(self._task_ends())
+        entries, rules, task_ended = self.entries, self._rules, DueKind.TASK_ENDED
+        self.left = most
+        while self.left and entries and entries[0][0] <= self.limit_ms:
+            if entries[0][1] == task_ended:
+                self._end_tasks()
             else:
-                # As Environment.step does, without events that can fail, and with one rule.
-                when_ms, kind, _, due = heappop(queue)
-                self._now = self.now_ms = when_ms
-                self._left -= 1
-                rules[kind](due)
-        return most - self._left
+                due = self.take()
+                rules[due.kind](due)
+        self._now = self.now_ms
+        return most - self.left
 
-    def _task_ends(self) -> Iterator[Due]:
-        """Yield the ends of tasks that come next.
+    def take(self) -> Due:
+        """Remove the first entry and return it; its time becomes the current one.
 
-        Each stays first in the queue until its rule has handled it, since everything that is added meanwhile comes
-        later. If it is due again, the queue is put in order once instead of twice.
+        It does what ``Environment.step`` does, without events that can fail.
         """
-        queue, task_ended = self._queue, DueKind.TASK_ENDED
-        while self._left and queue and queue[0][0] <= self._limit_ms:
-            when_ms, kind, _, due = queue[0]
-            if kind != task_ended:
-                return
-            self._now = self.now_ms = when_ms
-            self._left -= 1
-            due.again_ms = None
-            yield due
-            if due.again_ms is None:
-                heappop(queue)
-            else:
-                heapreplace(queue, (due.again_ms, kind, next(self._eid), due))
+        self.now_ms, _, _, due = heappop(self.entries)
+        self.left -= 1
+        return due
 
     def pending(self) -> list[Pending]:
         """Return the entries in order, void ones included, without the ends of tasks, which the task table holds."""
-        entries = sorted(filter(itemgetter(1), self._queue))
-        return [Pending(when_ms, kind, due.key, due.token) for when_ms, kind, _, due in entries]
+        entries = sorted(filter(itemgetter(1), self.entries))
+        return [Pending(when_ms, due.kind, due.key, due.token) for when_ms, _, _, due in entries]
 
     def upcoming(self) -> Iterator[Pending]:
         """Yield all entries in order, void ones included, in time proportional to those consumed."""
-        queue = self._queue
+        queue = self.entries
         front = [(queue[0], 0)] if queue else []
         while front:
             (when_ms, kind, _, due), at = heappop(front)
@@ -215,7 +210,7 @@ class Calendar(simpy.Environment):
             yield Pending(when_ms, DueKind(kind), due.key, due.token)
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self.entries)
 
     def restore(self, now_ms: int, ends: Iterable[tuple[int, int, int, int]], others: Iterable[Pending]) -> None:
         """Replace all entries by those pending at ``now_ms``.
@@ -225,19 +220,19 @@ class Calendar(simpy.Environment):
             ends: The ends of tasks: time in ms, a number that orders ends of the same millisecond, task, token.
             others: All other entries, in order.
         """
-        queue, last = [], 0
+        entries, last = self.entries, 0
+        entries.clear()
         kind = DueKind.TASK_ENDED
         for when_ms, number, task, token in ends:
             due = Due()
             due.kind = kind
             due.key = task
             due.token = token
-            queue.append((when_ms, kind, number, due))
+            entries.append((when_ms, kind, number, due))
             last = number if number > last else last
-        heapify(queue)
+        heapify(entries)
         self._now = self.now_ms = now_ms
-        self._queue = queue
-        self._eid = count(last + 1)
+        self.next_number = count(last + 1).__next__
         self._endless = []
         for entry in others:
             self.enter(*entry)

@@ -1,13 +1,15 @@
 """The fast path: a task succeeds, and its slots go to the next task on the same node.
 
-Nine of ten entries in the calendar of a large run are of this kind. One loop handles runs of them, and writes the
-columns of the tables itself. ``tasks.attempts`` and ``scheduling`` do the same in many steps, and everything that is
-not plain. A property test runs both and compares the logs byte for byte.
+Nine of ten entries in the calendar of a large run are of this kind. One loop handles them, and writes the columns of
+the tables itself. While one job has all the turns, a shorter loop follows it, which writes most columns for many tasks
+at once. ``tasks.attempts`` and ``scheduling`` do the same in many steps, and everything that is not plain. A property
+test runs both and compares the logs byte for byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Sequence
 from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
@@ -23,17 +25,20 @@ from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.world.facts import TaskStopped
 
 if TYPE_CHECKING:
-    from engine.events.calendar import Due
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.ready import ReadyQueue
     from engine.world.world import World
 
 # A job's preparation is valid on the node; with a release task it also counts that a task has run there.
 _PREPARED = PrepFlag.VALID
 _SETTLED = PrepFlag.VALID | PrepFlag.RAN
+_NO_ROWS = array("i")
 _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 
 
-def ender_of_tasks(world: World) -> Callable[[Iterator[Due]], None]:  # noqa: C901, PLR0915  # long on purpose
-    """Return the rule for runs of ends of tasks. Tables and columns are bound once, since they are never replaced."""
+def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  # long on purpose
+    """Return the rule for ends of tasks. Tables and columns are bound once, since they are never replaced."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
     code, profile_of, profiles, start_entry = tasks.code, tasks.profile, tasks.profiles, tasks.start_entry
@@ -41,29 +46,36 @@ def ender_of_tasks(world: World) -> Callable[[Iterator[Due]], None]:  # noqa: C9
     nodes_dirty = nodes.dirty[BUSY]
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
     flags, instance_rows = instances.flags, instances.rows
-    entries = log.when
+    log_times, entries = log.when, calendar.entries
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
     fill_after_task, look_elsewhere = scheduling.fill_after_task, world.scheduler.look_elsewhere
-    assign, leave_outputs = scheduling.assign, plain_outputs.leave
+    assign, leave_outputs, follow = scheduling.assign, plain_outputs.leave, follower_of_jobs(world)
 
     def fill_by_rules(node: int, slots: int, task: int) -> None:
         """Leave the choice of the next task to ``scheduling``; the task that has ended may have to run again."""
+        heappop(entries)
         fill_after_task(world, node, slots)
         look_elsewhere(task)
 
-    def end_tasks(dues: Iterator[Due]) -> None:  # noqa: C901, PLR0912, PLR0915
-        for due in dues:
+    def end_tasks() -> None:  # noqa: C901, PLR0912, PLR0915
+        while calendar.left and entries and entries[0][0] <= calendar.limit_ms:
+            # The entry stays the first until its task's slots are given away: what is added meanwhile comes later.
+            now_ms, kind, _, due = entries[0]
+            if kind:
+                return
             task = due.key
-            now_ms = calendar.now_ms
             if state[task] != RUNNING or ended[task] != now_ms:
+                calendar.take()
                 continue
             profile = profiles[profile_of[task]]
             job = jobs[profile.job]
             care = due.token or code[task]
             if job.max_parallel >= 0 or (care and profile.process is None):
-                attempts.task_ended(world, due)
+                attempts.task_ended(world, calendar.take())
                 continue
+            calendar.now_ms = now_ms
+            calendar.left -= 1
             node = on_node[task]
             if profile.outputs is not None and not care and not leave_outputs(world, task, node, profile):
                 care = 1
@@ -138,6 +150,7 @@ def ender_of_tasks(world: World) -> Callable[[Iterator[Due]], None]:  # noqa: C9
                 needed = _SETTLED if job.has_release else _PREPARED
                 if row < 0 or flags[row] & needed != needed:
                     pool.run_on(now_ms, -slots)
+                    heappop(entries)
                     assign(world, job, task, node)
                     if care:
                         look_elsewhere(ended_task)
@@ -148,7 +161,7 @@ def ender_of_tasks(world: World) -> Callable[[Iterator[Due]], None]:  # noqa: C9
             on_node[task] = node
             started[task] = now_ms
             ended[task] = end_ms
-            start_entry[task] = len(entries)
+            start_entry[task] = len(log_times)
             here.add(task)
             counts = job.counts
             counts[ACTIVE] -= 1
@@ -159,8 +172,128 @@ def ender_of_tasks(world: World) -> Callable[[Iterator[Due]], None]:  # noqa: C9
             row_b(node)
             due.key = task
             due.token = 0
-            due.again_ms = end_ms
+            heapreplace(entries, (end_ms, kind, calendar.next_number(), due))
             if care:
                 look_elsewhere(ended_task)
+            elif turns and turns[0] & ROW_MASK == job.row:
+                follow(pool, job, lane, slots)
 
     return end_tasks
+
+
+def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], None]:  # noqa: C901, PLR0915  # long on purpose
+    """Return a function that handles ends of tasks as long as each is plain and one job's next task takes the slots.
+
+    What the next entry depends on is written at once, and everything else for all tasks together.
+    """
+    calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
+    state, planned, on_node, code = tasks.state, tasks.planned, tasks.node, tasks.code
+    ended, profile_of, profiles = tasks.ended, tasks.profile, tasks.profiles
+    is_open, free, ran, running, records = nodes.open, nodes.free, nodes.ran, nodes.running, nodes.records.rows
+    nodes_dirty = nodes.dirty[BUSY]
+    jobs, flags, instance_rows = world.jobs.rows, instances.flags, instances.rows
+    entries = calendar.entries
+    shapes = array("I", (tasks.first_success, tasks.first_start))
+
+    def follow(pool: Pool, job: Job, lane: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
+        if not pool.keeps_turn():
+            return
+        first = task = lane.next
+        number = profile_of[first]
+        last = min(lane.end - 1, first + calendar.left, first + job.reports_from - job.counts[COMPLETED] - 1)
+        if task >= last or profiles[number].outputs is not None or not profiles[number].hot:
+            return
+        pool_row, limit_ms, next_number = pool.row, calendar.limit_ms, calendar.next_number
+        needed = (_SETTLED if job.has_release else _PREPARED) if job.has_prep else 0
+        rows = instance_rows.get(job.row, _NO_ROWS)
+        of_others = 0
+        times: list[int] = []
+        ends: list[int] = []
+        completed: list[int] = []
+        places: list[int] = []
+        while task < last:
+            now_ms, kind, _, due = entries[0]
+            done = due.key
+            if kind or now_ms > limit_ms or code[done] or profile_of[task] != number:
+                break
+            node = on_node[done]
+            if not first <= done < task:  # it began before, and nothing is known of it and its node
+                if (
+                    state[done] != RUNNING
+                    or ended[done] != now_ms
+                    or due.token
+                    or records[node].pool != pool_row
+                    or not is_open[node]
+                    or (slots > 1 and free[node])
+                ):
+                    break
+                if needed and (node >= len(rows) or rows[node] < 0 or flags[rows[node]] & needed != needed):
+                    break
+                if profile_of[done] != number:
+                    profile = profiles[profile_of[done]]
+                    if profile.required_slots != slots or profile.outputs is not None:
+                        break
+                    if profile.job != job.row:
+                        other = jobs[profile.job]
+                        counts = other.counts
+                        if (
+                            other.max_parallel >= 0
+                            or other.state is not _JOB_ACTIVE
+                            or counts[COMPLETED] + 1 >= other.reports_from
+                        ):
+                            break
+                        counts[RUNNING] -= 1
+                        counts[COMPLETED] += 1
+                        of_others += 1
+            end_ms = now_ms + planned[task]
+            due.key = task
+            heapreplace(entries, (end_ms, kind, next_number(), due))
+            state[done] = COMPLETED
+            state[task] = RUNNING
+            on_node[task] = node
+            here = running[node]
+            here.discard(done)
+            here.add(task)
+            ran[node] += 1
+            nodes_dirty[node >> PAGE_BITS] = 1
+            times.append(now_ms)
+            ends.append(end_ms)
+            completed.append(done)
+            places.append(node)
+            task += 1
+        count = task - first
+        if not count:
+            return
+        calendar.now_ms = now_ms = times[-1]
+        calendar.left -= count
+        # TaskTable.start, and TaskTable.succeed, whose time was planned.
+        at = len(log.when)
+        tasks.started[first:task] = array(tasks.started.typecode, times)
+        ended[first:task] = array(ended.typecode, ends)
+        tasks.start_entry[first:task] = array("i", range(at + 1, at + 2 * count, 2))
+        log.extend(
+            _in_turn(log.when.typecode, times, times),
+            shapes * count,
+            _in_turn("i", completed, range(first, task)),
+            _in_turn("i", places, places),
+        )
+        counts = job.counts
+        counts[ACTIVE] -= count
+        counts[RUNNING] += of_others
+        counts[COMPLETED] += count - of_others
+        # ReadyQueue.take, Pool.end_turn
+        lane.next = task
+        lane.size -= count
+        job.ready_count -= count
+        pool.served += count
+        job.served = pool.served
+        pool.turns[0] = pool.turn_key(job)
+
+    return follow
+
+
+def _in_turn(code: str, some: Sequence[int], others: Sequence[int]) -> array[int]:
+    """Return the numbers of two sequences of the same length in turn, as an array of this type."""
+    both = array(code, bytes(2 * len(some) * array(code).itemsize))
+    both[::2], both[1::2] = array(code, some), array(code, others)
+    return both

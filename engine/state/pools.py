@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ROW_BITS = 24
 ROW_MASK = (1 << ROW_BITS) - 1
 _TURN_BITS = 40
+_RANK_BITS = _TURN_BITS + ROW_BITS
 
 
 @dataclass(slots=True, eq=False)
@@ -131,7 +132,12 @@ class Pool(Named):
     def turn_key(self, job: Job) -> int:
         """Return what orders the jobs of the pool, the least first (SCHED-1, SCHED-2, SCHED-4, SCHED-5)."""
         served = 0 if self.oldest_first else job.served
-        return ((1000 - job.priority) << (_TURN_BITS + ROW_BITS)) | (served << ROW_BITS) | job.row
+        return ((1000 - job.priority) << _RANK_BITS) | (served << ROW_BITS) | job.row
+
+    def keeps_turn(self) -> bool:
+        """Return whether the first job in the order of turns stays the first, however often it is served."""
+        behind = self.turns[1:3]  # one of them is the next in the heap
+        return self.oldest_first or not behind or min(behind) >> _RANK_BITS > self.turns[0] >> _RANK_BITS
 
     def may_take_turns(self, job: Job) -> bool:
         """Return whether the job has a task that could be placed if there were room (SCHED-7)."""

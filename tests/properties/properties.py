@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,7 +34,6 @@ from tests.properties.runs import Case, cases, play, submit
 from tests.recount import check_series
 
 if TYPE_CHECKING:
-    from engine.events.calendar import Due
     from engine.world.world import World
 
 
@@ -142,7 +141,7 @@ def _a_trial_leaves_no_trace(case: Case) -> None:
 @promise(commands=20)
 def _the_fast_path_leaves_the_same_log_as_the_ordinary_one(case: Case) -> None:
     fast, ordinary = case.simulation(), case.simulation()
-    ordinary.world.calendar.on_task_ends(partial(_end_tasks_one_by_one, ordinary.world))
+    ordinary.world.calendar.on_task_ends(partial(_end_one_task, ordinary.world))
     for simulation in (fast, ordinary):
         for given in case.commands:
             simulation.run_until(simulation.now_ms + given.after_ms)
@@ -151,9 +150,8 @@ def _the_fast_path_leaves_the_same_log_as_the_ordinary_one(case: Case) -> None:
     assert list(fast.json_lines()) == list(ordinary.json_lines())
 
 
-def _end_tasks_one_by_one(world: World, dues: Iterator[Due]) -> None:
-    for due in dues:
-        attempts.task_ended(world, due)
+def _end_one_task(world: World) -> None:
+    attempts.task_ended(world, world.calendar.take())
 
 
 @promise(commands=20)
