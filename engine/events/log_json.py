@@ -7,7 +7,9 @@ Lines are made for a thousand entries at a time, so that ids of tasks are looked
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 from itertools import chain, compress, count
+from operator import add
 from typing import TYPE_CHECKING, Protocol
 
 from engine.base.units import SECOND_MS
@@ -62,18 +64,21 @@ class _Lines:
 
     def of_entries(self, first: int, last: int) -> list[str]:
         """Return the lines of these entries, each of one event."""
-        log, nodes = self._log, self._nodes
+        log = self._log
         numbers, rows_a, rows_b = log.shape_of[first:last], log.row_a[first:last], log.row_b[first:last]
         shapes = {number: log.shapes[number] for number in set(numbers)}
-        of_tasks = [shapes[number].subject in _OF_TASKS for number in numbers]
         for entry in log.blocks(first, last):
             rows_b[entry - first] = -1  # the number of tasks, of which none is on a node
-        tasks = iter(self._names.tasks_ids(list(compress(rows_a, of_tasks))))
-        nodes.update((node, self._names.node_ids(node)) for node in set(compress(rows_b, of_tasks)) - nodes.keys())
-        ids = [
-            nodes[row_b] + next(tasks) if of_task else _ids(self._names, shapes[number].subject, row_a, row_b)
-            for of_task, number, row_a, row_b in zip(of_tasks, numbers, rows_a, rows_b, strict=True)
-        ]
+        task_shapes = {number for number, shape in shapes.items() if shape.subject in _OF_TASKS}
+        if len(task_shapes) == len(shapes):
+            ids: Iterable[str] = map(add, *self._of_tasks(rows_a, rows_b))
+        else:
+            of_tasks = list(map(task_shapes.__contains__, numbers))
+            rest = map(add, *self._of_tasks(*(list(compress(rows, of_tasks)) for rows in (rows_a, rows_b))))
+            ids = [
+                next(rest) if of_task else _ids(self._names, shapes[number].subject, row_a, row_b)
+                for of_task, number, row_a, row_b in zip(of_tasks, numbers, rows_a, rows_b, strict=True)
+            ]
         texts = {number: (shape.head, shape.tail) for number, shape in shapes.items()}
         return [
             f'{{"seq":{seq},{stamp},{head}{of_subject}{tail}}}'
@@ -84,6 +89,12 @@ class _Lines:
                 ids,
             )
         ]
+
+    def _of_tasks(self, tasks: Sequence[int], nodes: Sequence[int]) -> tuple[Iterable[str], Iterable[str]]:
+        """Return the ids of the node, or nothing for -1, and those of the task, for each of these pairs of rows."""
+        known = self._nodes
+        known.update((node, self._names.node_ids(node)) for node in set(nodes) - known.keys())
+        return map(known.__getitem__, nodes), self._names.tasks_ids(tasks)
 
     def of_added_tasks(self, entry: int) -> Iterator[list[str]]:
         """Yield the lines of the tasks that this entry adds together."""
@@ -105,25 +116,29 @@ class _Clock:
     def __init__(self, start: datetime) -> None:
         self._start = start
         self._second, self._date = -1, ""
-        self._fractions = ["", *(f".{ms:03d}".rstrip("0") for ms in range(1, SECOND_MS))]
 
     def stamps(self, times_ms: Iterable[int]) -> list[str]:
         """Return for each time the seconds since the start, and the time of day."""
+        fractions, second, date = _fractions(), self._second, self._date
         stamps, stamped_ms, stamp = [], -1, ""
         for when_ms in times_ms:
             if when_ms != stamped_ms:
-                stamped_ms, stamp = when_ms, self._stamp(when_ms)
+                stamped_ms = when_ms
+                fraction = fractions[when_ms % SECOND_MS]
+                if when_ms // SECOND_MS != second:
+                    second = when_ms // SECOND_MS
+                    moment = self._start + timedelta(seconds=second)
+                    date = moment.replace(microsecond=0, tzinfo=None).isoformat()
+                stamp = f'"t":{second}{fraction},"time":"{date}{fraction}Z"'
             stamps.append(stamp)
+        self._second, self._date = second, date
         return stamps
 
-    def _stamp(self, when_ms: int) -> str:
-        second, ms = divmod(when_ms, SECOND_MS)
-        if second != self._second:
-            self._second = second
-            moment = self._start + timedelta(seconds=second)
-            self._date = moment.replace(microsecond=0, tzinfo=None).isoformat()
-        fraction = self._fractions[ms]
-        return f'"t":{second}{fraction},"time":"{self._date}{fraction}Z"'
+
+@cache
+def _fractions() -> list[str]:
+    """Return the milliseconds of a second as decimals."""
+    return ["", *(f".{ms:03d}".rstrip("0") for ms in range(1, SECOND_MS))]
 
 
 def _ids(names: SubjectIds, subject: LogSubject, row_a: int, row_b: int) -> str:

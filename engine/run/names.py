@@ -62,9 +62,9 @@ class RowNames:
         return list(map(found.__getitem__, tasks))
 
     def _of_block(self, block: TaskBlock, tasks: Sequence[int]) -> list[str]:
-        """Return the ids of tasks that were added together."""
-        head, first = f'{self.job_ids(block.job)},"taskId":', block.first
-        return [head + _quoted(task_id) for task_id in block.source.task_ids([task - first for task in tasks])]
+        """Return the ids of tasks that were added together; JSON escapes no character of such an id (GEN-1)."""
+        first = block.first
+        return block.source.task_ids([task - first for task in tasks], f'{self.job_ids(block.job)},"taskId":"', '"')
 
     def schedule_ids(self, schedule: int) -> str:
         """Return the id of a job schedule."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LONGEST_RUN_MS = 7 * DAY_MS
 
 # Calendar entries between two checks for a checkpoint.
-_SLICE = 512
+_SLICE = 2048
 
 
 class Undone(NamedTuple):

@@ -52,7 +52,7 @@ Pattern = tuple[str | Placeholder, ...]
 class CompiledPattern:
     """A pattern compiled for formatting, because writing a log takes a million ids."""
 
-    __slots__ = ("_parameters", "_text", "is_plain")
+    __slots__ = ("_ends", "_parameters", "_text", "is_plain")
 
     def __init__(self, pattern: Pattern) -> None:
         """Compile a pattern."""
@@ -62,10 +62,16 @@ class CompiledPattern:
         )
         self._parameters = tuple(part.parameter for part in pattern if isinstance(part, Placeholder))
         self.is_plain = self._parameters == (0,)  # only the first parameter varies, and occurs once
+        # What stands before and after it in a plain pattern, unless its digits are padded.
+        ends = self._text.split("%d") if self.is_plain else []
+        self._ends = tuple(end.replace("%%", "%") for end in ends) if len(ends) == 2 else None
 
-    def plain_texts(self, values: Iterable[int]) -> list[str]:
-        """Return the texts for many values of the first parameter of a plain pattern."""
-        return [self._text % value for value in values]
+    def plain_texts(self, values: Iterable[int], before: str = "", after: str = "") -> list[str]:
+        """Return the texts for many values of the first parameter of a plain pattern, each between two other texts."""
+        if self._ends is None:
+            return [f"{before}{self._text % value}{after}" for value in values]
+        before, after = before + self._ends[0], self._ends[1] + after
+        return [f"{before}{value}{after}" for value in values]
 
     def text(self, k: int, values: tuple[int, ...]) -> str:
         """Return the text of task ``k`` with these parameter values."""
@@ -187,11 +193,11 @@ class TaskFactory:
         """Return the id of task ``k``."""
         return self._id_form.text(k, self.values(k))
 
-    def task_ids(self, numbers: Sequence[int]) -> list[str]:
-        """Return the ids of many tasks."""
+    def task_ids(self, numbers: Sequence[int], before: str = "", after: str = "") -> list[str]:
+        """Return the ids of many tasks, each between two texts."""
         if len(self.parameters) == 1 and self._id_form.is_plain:
-            return self._id_form.plain_texts(map(self.parameters[0].__getitem__, numbers))
-        return [self.task_id(k) for k in numbers]
+            return self._id_form.plain_texts(map(self.parameters[0].__getitem__, numbers), before, after)
+        return [f"{before}{self.task_id(k)}{after}" for k in numbers]
 
     def command_line(self, k: int) -> str:
         """Return the command line of task ``k`` without building its spec."""

@@ -41,7 +41,7 @@ class TaskSource(Protocol):
     @property
     def id_prefix(self) -> str: ...  # noqa: D102
     def task_id(self, ordinal: int) -> str: ...  # noqa: D102
-    def task_ids(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
+    def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]: ...  # noqa: D102
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
     def command_line(self, ordinal: int) -> str: ...  # noqa: D102
     def command_lines(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
@@ -77,9 +77,9 @@ class ListedTasks:
         """Return the id of a task."""
         return self._specs[ordinal].id
 
-    def task_ids(self, ordinals: Sequence[int]) -> list[str]:
-        """Return the ids of many tasks."""
-        return [self._specs[ordinal].id for ordinal in ordinals]
+    def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]:
+        """Return the ids of many tasks, each between two texts."""
+        return [f"{before}{self._specs[ordinal].id}{after}" for ordinal in ordinals]
 
     def spec(self, ordinal: int) -> TaskSpec:
         """Return the body of a task."""
@@ -124,9 +124,9 @@ class SelectedTasks:
         """Return the id of a task."""
         return self._source.task_id(self._ordinals[ordinal])
 
-    def task_ids(self, ordinals: Sequence[int]) -> list[str]:
-        """Return the ids of many tasks."""
-        return self._source.task_ids([self._ordinals[ordinal] for ordinal in ordinals])
+    def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]:
+        """Return the ids of many tasks, each between two texts."""
+        return self._source.task_ids([self._ordinals[ordinal] for ordinal in ordinals], before, after)
 
     def spec(self, ordinal: int) -> TaskSpec:
         """Return the body of a task."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tui.cli.progress import RunProgress
     from tui.saving.targets import LinesTarget
 
-SLICE_EVENTS = 5_000  # about a tenth of a second
+SLICE_EVENTS = 20_000  # about a tenth of a second, with the event log
 
 
 def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgress) -> None:
