@@ -9,6 +9,7 @@ test runs both and compares the logs byte for byte.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
@@ -254,8 +255,6 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
             here = running[node]
             here.discard(done)
             here.add(task)
-            ran[node] += 1
-            nodes_dirty[node >> PAGE_BITS] = 1
             times.append(now_ms)
             ends.append(end_ms)
             completed.append(done)
@@ -277,6 +276,9 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
             _in_turn("i", completed, range(first, task)),
             _in_turn("i", places, places),
         )
+        for node, tasks_run in Counter(places).items():
+            ran[node] += tasks_run
+            nodes_dirty[node >> PAGE_BITS] = 1
         counts = job.counts
         counts[ACTIVE] -= count
         counts[RUNNING] += of_others

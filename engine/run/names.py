@@ -48,6 +48,9 @@ class RowNames:
         """Return the ids of each of these tasks and its job."""
         if not tasks:
             return []
+        blocks = self._world.tasks.blocks
+        if len(blocks) == 1:
+            return self._of_block(blocks[0], tasks)
         block = self._world.tasks.block_of(min(tasks))
         if max(tasks) < block.first + block.source.count:
             return self._of_block(block, tasks)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base import gc_pause
 from engine.base.units import format_clock
-from engine.events.log_json import json_lines
+from engine.events.log_json import blocks_of_lines
 from engine.views.results.totals import task_totals
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgr
             if not more:
                 simulation.finish()
             if lines is not None:
-                lines.write(json_lines(simulation.log, simulation.names, start=written))
+                lines.write_blocks(blocks_of_lines(simulation.log, simulation.names, start=written))
                 written = len(simulation.log)
             progress.update(simulation)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 from tui.saving.blob_paths import placed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
     from _typeshed import ReadableBuffer
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tui.saving.blob_paths import BlobText
 
 STDOUT = "-"
-_LINES_TOGETHER = 1000
+_LINES_TOGETHER = 1000  # encoding lines one by one takes longer than making them
 
 
 class TargetError(Exception):
@@ -66,7 +66,12 @@ class LinesTarget(Target):
 
     def write(self, lines: Iterable[str]) -> None:
         """Append ``lines``, each with a newline. Raises TargetError."""
-        self.write_bytes(_encoded(lines))
+        rest = iter(lines)
+        self.write_blocks(iter(lambda: list(islice(rest, _LINES_TOGETHER)), []))
+
+    def write_blocks(self, blocks: Iterable[Sequence[str]]) -> None:
+        """Append the lines of blocks, of many lines each, as ``write`` does. Raises TargetError."""
+        self.write_bytes(("\n".join(block) + "\n").encode() for block in blocks if block)
 
     @abstractmethod
     def write_bytes(self, pieces: Iterable[bytes]) -> None:
@@ -305,13 +310,6 @@ class TreeTarget(Target):
 
 def _partial(directory: Path, name: str) -> Path:
     return directory / f".{name}.{os.getpid()}.partial"
-
-
-def _encoded(lines: Iterable[str]) -> Iterator[bytes]:
-    """Yield lines as bytes, many together: encoding them one by one takes longer than making them."""
-    rest = iter(lines)
-    while some := list(islice(rest, _LINES_TOGETHER)):
-        yield ("\n".join(some) + "\n").encode()
 
 
 def reason_of(error: OSError) -> str:
