@@ -118,17 +118,20 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 or job.max_parallel >= 0
                 or job.state is not _JOB_ACTIVE
                 or pool.state is not _POOL_ACTIVE
-                or lane.returned
                 or lane.late
-                or lane.next == lane.end
-                or not profiles[profile_of[lane.next]].hot
+                or not lane.size
             ):
                 pool.run_on(now_ms, -slots)
                 fill_by_rules(node, slots, task)
                 continue
+            ended_task, has_run = task, bool(lane.returned)
+            task = lane.head() if has_run else lane.next
+            if not profiles[profile_of[task]].hot:
+                pool.run_on(now_ms, -slots)
+                fill_by_rules(node, slots, ended_task)
+                continue
             # The job's turn is over (ReadyQueue.take, Pool.end_turn).
-            ended_task, task = task, lane.next
-            if task + 1 == lane.end:
+            if has_run or task + 1 == lane.end:
                 lane.take()
             else:
                 lane.next = task + 1
@@ -145,17 +148,19 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 else:
                     turns[0] = turn
             job.served = served
-            if job.has_prep:
+            is_plain = not has_run
+            if is_plain and job.has_prep:
                 rows = instance_rows.get(job.row)
                 row = rows[node] if rows is not None and node < len(rows) else -1
                 needed = _SETTLED if job.has_release else _PREPARED
-                if row < 0 or flags[row] & needed != needed:
-                    pool.run_on(now_ms, -slots)
-                    heappop(entries)
-                    assign(world, job, task, node)
-                    if care:
-                        look_elsewhere(ended_task)
-                    continue
+                is_plain = row >= 0 and flags[row] & needed == needed
+            if not is_plain:
+                pool.run_on(now_ms, -slots)
+                heappop(entries)
+                assign(world, job, task, node)
+                if care:
+                    look_elsewhere(ended_task)
+                continue
             # The next task starts (attempts._start, TaskTable.start).
             end_ms = now_ms + planned[task]
             state[task] = RUNNING

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Beyond this number every second checkpoint is dropped and the distance doubles.
 MOST_CHECKPOINTS = 192
-FIRST_DISTANCE = 4096  # log entries
+FIRST_DISTANCE = 8192  # log entries
 
 
 class Checkpoint(NamedTuple):

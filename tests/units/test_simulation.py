@@ -109,12 +109,13 @@ def test_going_back_puts_a_task_on_the_node_that_it_was_taken_from_while_it_prep
 def test_checkpoints_lie_farther_apart_while_many_jobs_must_be_copied():
     factory = {
         "type": "parametricSweep",
-        "parameterSets": [{"start": 1, "end": 10_000}],
+        "parameterSets": [{"start": 1, "end": 20_000}],
         "repeatTask": {"id": "task-{0}", "commandLine": "work"},
     }
     one = b.simulation(b.a_job("busy", tasks=0, taskFactory=factory), pool=b.a_pool(nodes=10))
-    idle = [b.a_job(f"idle-{number}", tasks=0) for number in range(250)]
-    many = b.simulation(b.a_job("busy", tasks=0, taskFactory=factory), *idle, pool=b.a_pool(nodes=10))
+    idle = [b.a_job(f"idle-{number}", tasks=0) for number in range(500)]
+    account = {"quotas": {"activeJobsAndSchedules": 600}}
+    many = b.simulation(b.a_job("busy", tasks=0, taskFactory=factory), *idle, pool=b.a_pool(nodes=10), account=account)
     for simulation in (one, many):
         b.run_to_end(simulation)
     assert len(many.checkpoints) < len(one.checkpoints) * 2 / 3
