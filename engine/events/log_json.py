@@ -80,9 +80,9 @@ class _Lines:
                 next(rest) if of_task else _ids(self._names, shapes[number].subject, row_a, row_b)
                 for of_task, number, row_a, row_b in zip(of_tasks, numbers, rows_a, rows_b, strict=True)
             ]
-        texts = {number: (shape.head, shape.tail) for number, shape in shapes.items()}
+        texts = {number: (f",{shape.head}", shape.tail + "}") for number, shape in shapes.items()}
         return [
-            f'{{"seq":{seq},{stamp},{head}{of_subject}{tail}}}'
+            f'{{"seq":{seq},{stamp}{head}{of_subject}{tail}'
             for seq, stamp, (head, tail), of_subject in zip(
                 count(log.seq_of(first)),
                 self._clock.stamps(log.when[first:last]),
@@ -103,12 +103,10 @@ class _Lines:
         shape, first, seq = log.shapes[log.shape_of[entry]], log.row_a[entry], log.seq_of(entry)
         (stamp,) = self._clock.stamps([log.when[entry]])
         last = first + log.row_b[entry]
+        head, tail = f",{stamp},{shape.head}", shape.tail + "}"
         for begin in range(first, last, _TOGETHER):
             ids = self._names.tasks_ids(range(begin, min(begin + _TOGETHER, last)))
-            yield [
-                f'{{"seq":{at},{stamp},{shape.head}{of_task}{shape.tail}}}'
-                for at, of_task in enumerate(ids, seq + begin - first)
-            ]
+            yield [f'{{"seq":{at}{head}{of_task}{tail}' for at, of_task in enumerate(ids, seq + begin - first)]
 
 
 class _Clock:
