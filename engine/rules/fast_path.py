@@ -60,10 +60,12 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
         look_elsewhere(task)
 
     def end_tasks() -> None:  # noqa: C901, PLR0912, PLR0915
-        while calendar.left and entries and entries[0][0] <= calendar.limit_ms:
+        while True:  # Python 3.11 adapts a loop to its types only if it jumps back without a condition
+            if not calendar.left or not entries:
+                return
             # The entry stays the first until its task's slots are given away: what is added meanwhile comes later.
             now_ms, kind, _, due = entries[0]
-            if kind:
+            if kind or now_ms > calendar.limit_ms:
                 return
             task = due.key
             if state[task] != RUNNING or ended[task] != now_ms:
@@ -181,7 +183,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             heapreplace(entries, (end_ms, kind, calendar.next_number(), due))
             if care:
                 look_elsewhere(ended_task)
-            elif turns and turns[0] & ROW_MASK == job.row:
+            elif profile.outputs is None and turns and turns[0] & ROW_MASK == job.row:
                 follow(pool, job, lane, slots)
 
     return end_tasks
@@ -204,10 +206,10 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
     def follow(pool: Pool, job: Job, lane: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
         if not pool.keeps_turn():
             return
-        first = task = lane.next
+        first = lane.next
         number = profile_of[first]
         last = min(lane.end - 1, first + calendar.left, first + job.reports_from - job.counts[COMPLETED] - 1)
-        if task >= last or profiles[number].outputs is not None or not profiles[number].hot:
+        if first >= last or profiles[number].outputs is not None or not profiles[number].hot:
             return
         pool_row, limit_ms, next_number = pool.row, calendar.limit_ms, calendar.next_number
         needed = (_SETTLED if job.has_release else _PREPARED) if job.has_prep else 0
@@ -217,7 +219,7 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         ends: list[int] = []
         completed: list[int] = []
         places: list[int] = []
-        while task < last:
+        for task in range(first, last):
             now_ms, kind, _, due = entries[0]
             done = due.key
             if kind or now_ms > limit_ms or code[done] or profile_of[task] != number:
@@ -264,21 +266,21 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
             ends.append(end_ms)
             completed.append(done)
             places.append(node)
-            task += 1
-        count = task - first
+        count = len(places)
         if not count:
             return
+        end = first + count
         calendar.now_ms = now_ms = times[-1]
         calendar.left -= count
         # TaskTable.start, and TaskTable.succeed, whose time was planned.
         at = len(log.when)
-        tasks.started[first:task] = array(tasks.started.typecode, times)
-        ended[first:task] = array(ended.typecode, ends)
-        tasks.start_entry[first:task] = array("i", range(at + 1, at + 2 * count, 2))
+        tasks.started[first:end] = array(tasks.started.typecode, times)
+        ended[first:end] = array(ended.typecode, ends)
+        tasks.start_entry[first:end] = array("i", range(at + 1, at + 2 * count, 2))
         log.extend(
             _in_turn(log.when.typecode, times, times),
             shapes * count,
-            _in_turn("i", completed, range(first, task)),
+            _in_turn("i", completed, range(first, end)),
             _in_turn("i", places, places),
         )
         for node, tasks_run in Counter(places).items():
@@ -289,7 +291,7 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         counts[RUNNING] += of_others
         counts[COMPLETED] += count - of_others
         # ReadyQueue.take, Pool.end_turn
-        lane.next = task
+        lane.next = end
         lane.size -= count
         job.ready_count -= count
         pool.served += count
