@@ -25,6 +25,7 @@ from tui.settings.keymap import Keymap
 from tui.viewmodels.frame.header import LAST_HINTS, of_use, too_small
 from tui.viewmodels.frame.tabs import TABS, Tab
 from tui.viewmodels.text.styled import ItemRef
+from tui.widgets.compositor import ArrangedOnce
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import say
@@ -59,6 +60,7 @@ class ViewScreen(Screen[None]):
 
     def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
         super().__init__()
+        self._compositor = ArrangedOnce()
         self.session = session
         self.recorder = recorder
         self.is_left = False
@@ -209,9 +211,13 @@ class ViewScreen(Screen[None]):
             return
         view = self.view
         self._header.show(view.tab, view.title, self.playback.transport)
+        self.show_hints()
+        self._too_small.show(too_small(self.size.width, self.size.height))
+
+    def show_hints(self) -> None:
+        """Show the keys that are useful in the pane with the focus."""
         said = [(self.keymap.shown(identities), does) for identities, does in self.hints()]
         self._prompt.show_hints(said, LAST_HINTS)
-        self._too_small.show(too_small(self.size.width, self.size.height))
 
     def hints(self) -> list[tuple[str, str]]:
         """Return the ids of the bindings that are useful now, each with what it does in a word."""

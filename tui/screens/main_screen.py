@@ -78,4 +78,5 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
 
     def on_descendant_focus(self) -> None:
         """Show the hints of the pane that has the focus now."""
-        self.update_header()
+        if not self.is_left:
+            self.show_hints()

@@ -134,7 +134,7 @@ class NavigationKeys(StudyKeys):
         self.draw_once_updated()
         if self._jumps_when_left.get(name) != jumps:
             self.view.update()  # it is drawn before it is shown, and its rows may not exist any more
-        self.view.first_pane.focus()
+        self.set_focus(self.view.first_pane, scroll_visible=False)  # at once, for its hints
         self.update_header()
 
     def action_visit(self, by: int) -> None:

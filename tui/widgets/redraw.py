@@ -35,6 +35,15 @@ class FramedView(ScrollView):
     """Lines in a frame. Another title draws its line of the frame again, not all lines as in Textual itself."""
 
     line_of_title: Region | None = None  # while a title is assigned
+    _laid_out: tuple[object, ...] = ()  # what the scrollbar was arranged for last
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        """Arrange the scrollbar, which Textual draws again at each layout, if sizes or what it scrolls over differ."""
+        now = size, container_size, self.styles.gutter, self.virtual_size, self.show_vertical_scrollbar
+        if now == self._laid_out:
+            return False
+        self._laid_out = now
+        return super()._size_updated(size, virtual_size, container_size, layout)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Draw the widget, these regions of its content, or the line of the title that is assigned."""
