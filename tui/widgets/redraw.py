@@ -11,12 +11,14 @@ from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
 from tui.viewmodels.text.styled import Role
+from tui.widgets.line_cache import LineCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Self
 
     from textual import events
+    from textual.scrollbar import ScrollBar
 
     from tui.viewmodels.text.styled import Line
 
@@ -35,7 +37,20 @@ class FramedView(ScrollView):
     """Lines in a frame. Another title draws its line of the frame again, not all lines as in Textual itself."""
 
     line_of_title: Region | None = None  # while a title is assigned
-    _laid_out: tuple[object, ...] = ()  # what the scrollbar was arranged for last
+    _laid_out: object = None  # what the scrollbar was arranged for last
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._styles_cache = LineCache()
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scrollbar, which is made when it is first asked for."""
+        is_new = self._vertical_scrollbar is None
+        scrollbar = super().vertical_scrollbar
+        if is_new:
+            scrollbar._styles_cache = LineCache()
+        return scrollbar
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         """Arrange the scrollbar, which Textual draws again at each layout, if sizes or what it scrolls over differ."""

@@ -1,0 +1,75 @@
+"""A cache of drawn lines that composes the frame beside them once for all lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.segment import Segment
+from textual._styles_cache import StylesCache
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.terminal_theme import TerminalTheme
+    from textual.color import Color
+    from textual.content import Content
+    from textual.css.styles import StylesBase
+    from textual.geometry import Size, Spacing
+    from textual.style import Style
+
+
+class _Sides(NamedTuple):
+    """What stands beside each line of content, below ``top`` lines; None if an effect changes the content, too."""
+
+    top: int
+    left: Sequence[Segment] | None
+    right: Sequence[Segment]
+
+
+class LineCache(StylesCache):
+    """Keeps drawn lines, as Textual does, but does not compose border and padding for each line anew."""
+
+    _sides: _Sides | None = None
+
+    def clear(self) -> None:
+        """Forget all lines, and the frame."""
+        super().clear()
+        self._sides = None
+
+    def render_line(  # noqa: PLR0913, PLR0917  # as Textual declares it
+        self,
+        styles: StylesBase,
+        y: int,
+        size: Size,
+        content_size: Size,
+        padding: Spacing,
+        base_background: Color,
+        background: Color,
+        render_content_line: Callable[[int], Strip],
+        border_title: tuple[Content, Color, Color, Style] | None,
+        border_subtitle: tuple[Content, Color, Color, Style] | None,
+        opacity: float,
+        ansi_theme: TerminalTheme,
+        native_ansi: bool,
+    ) -> Strip:
+        """Draw a line of the widget, counted with its frame."""
+
+        def framed(y: int, content: Callable[[int], Strip]) -> Strip:
+            before = styles, y, size, content_size, padding, base_background, background
+            titles = border_title, border_subtitle
+            return super(LineCache, self).render_line(*before, content, *titles, opacity, ansi_theme, native_ansi)
+
+        width, height = content_size
+        if self._sides is None:
+            top, content = styles.gutter.top, Segment(" " * width)
+            segments = list(framed(top, lambda _: Strip([content], width)))
+            at = next((at for at, each in enumerate(segments) if each is content), None)
+            self._sides = _Sides(top, None, ()) if at is None else _Sides(top, segments[:at], segments[at + 1 :])
+        top, left, right = self._sides
+        if left is None or not top <= y < top + height:
+            return framed(y, render_content_line)
+        line = render_content_line(y - top)
+        if line.cell_length != width:
+            return framed(y, lambda _: line)
+        return Strip([*left, *line, *right], size.width) if left or right else line
