@@ -139,5 +139,5 @@ def test_a_page_leaves_its_update_to_the_screen_where_the_cursor_chooses_the_foc
     page.model.update()
     monkeypatch.setattr(page, "_update_summary", lambda: updated.append("summary"))
     monkeypatch.setattr(page, "_update_row", lambda: updated.append("row"))
-    page.on_table_moved()
+    page.show_row()
     assert updated == (["summary", "row"] if by_itself else [])

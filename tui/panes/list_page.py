@@ -47,7 +47,7 @@ class ListPage(ResizeFilter, View):
         super().__init__(id=id, classes="list-page")
         self.model = model
         self.columns = model.columns
-        self._table = Table(model)
+        self._table = Table(model, on_moved=self.show_row)
         self._details = PageView(model.session.glyphs.cursor, classes="details")
         self._curves = Curves(model.session, id=f"{id}-curves")
         self._detailed: int | None = None  # the row whose details are shown
@@ -214,7 +214,7 @@ class ListPage(ResizeFilter, View):
         arrangement = self.model.arrangement() if has_details or not sentence else ()
         return [*lines, between((*_BLANK, *sentence), arrangement, cells)]
 
-    def on_table_moved(self) -> None:
+    def show_row(self) -> None:
         """Show the details of the row under the cursor, and what the list leaves out at its size.
 
         Where the cursor chooses the focus, the screen updates all that is shown, this page too.

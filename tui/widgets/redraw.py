@@ -60,6 +60,13 @@ class FramedView(ScrollView):
         self._laid_out = now
         return super()._size_updated(size, virtual_size, container_size, layout)
 
+    def _scroll_update(self, virtual_size: Size) -> None:
+        """Bring the scrollbar up to date. Textual's own draws it again even if nothing has changed."""
+        self._refresh_scrollbars()
+        if self.show_vertical_scrollbar and self.styles.scrollbar_size_vertical:
+            _fit_scrollbar(self.vertical_scrollbar, virtual_size.height, self.container_size.height)
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
+
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Draw the widget, these regions of its content, or the line of the title that is assigned."""
         if self.line_of_title is not None:
@@ -102,6 +109,10 @@ def set_subtitle(widget: Widget, subtitle: str) -> None:
             widget.border_subtitle = content
 
 
+def _fit_scrollbar(scrollbar: ScrollBar, lines: int, visible: int) -> None:
+    scrollbar.window_virtual_size, scrollbar.window_size = lines, visible
+
+
 def set_line_count(widget: ScrollView, lines: int) -> None:
     """Set the number of lines that a widget scrolls over.
 
@@ -119,6 +130,8 @@ def set_line_count(widget: ScrollView, lines: int) -> None:
     if has_scrollbar != needs_scrollbar:
         widget.show_vertical_scrollbar = widget.vertical_scrollbar.display = needs_scrollbar
         widget.virtual_size = size
+        if needs_scrollbar:  # before it is drawn: it would be drawn again
+            _fit_scrollbar(widget.vertical_scrollbar, lines, widget.size.height)
     elif widget.virtual_size != size:
         widget.set_reactive(Widget.virtual_size, size)
         if has_scrollbar:

@@ -21,7 +21,7 @@ from tui.widgets.messages import GoToFailure
 from tui.widgets.redraw import ResizeFilter, set_line_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from textual import events
     from textual.strip import Strip
@@ -70,10 +70,20 @@ class Table(ResizeFilter, RowsView):
     class Arranged(Message):
         """The order or the filter has changed."""
 
-    def __init__(self, model: RowsModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """The table is empty until ``update``."""
+    def __init__(
+        self,
+        model: RowsModel,
+        *,
+        id: str | None = None,  # noqa: A002  # Textual's own name
+        on_moved: Callable[[], None] | None = None,
+    ) -> None:
+        """Create a table, which is empty until ``update``; ``on_moved`` is called before ``Moved`` is posted.
+
+        What ``on_moved`` draws is drawn together with the rows.
+        """
         super().__init__(id=id)
         self.model = model
+        self._on_moved = on_moved
         self._key: int | None = None
         self._at = 0
         self._was_moved = False  # or its row was opened, by the user
@@ -139,12 +149,12 @@ class Table(ResizeFilter, RowsView):
             if drawn < min(self.model.count, self.visible_lines) or time.perf_counter() >= next_progress_s:
                 next_progress_s, drawn = time.perf_counter() + _PROGRESS_S, self.model.count
                 self._show_rows()
-                self.post_message(self.Moved())
+                self._report_move()
                 await yielder_of(self).pause(DRAWING_S)
             else:
                 await yielder_of(self).pause()
         self._show_rows()
-        self.post_message(self.Moved())
+        self._report_move()
 
     def _arrange_slice(self) -> bool:
         """Filter and sort for a few milliseconds. Return True if there is more to do."""
@@ -334,9 +344,14 @@ class Table(ResizeFilter, RowsView):
         set_line_count(self, self.model.count + _HEADER_LINES)
         self.scroll_into_view(self._at)
         self._draw_changes()
-        self.post_message(self.Moved())
+        self._report_move()
 
     # -- moving --------------------------------------------------------------------------------------------------
+
+    def _report_move(self) -> None:
+        if self._on_moved is not None:
+            self._on_moved()
+        self.post_message(self.Moved())
 
     def move_to(self, row: int) -> None:
         """Move the cursor to a row, and stop following the newest one."""
@@ -349,7 +364,7 @@ class Table(ResizeFilter, RowsView):
         self.model.put_in_focus(self._key)
         self.scroll_into_view(self._at)
         self._draw_cursor()
-        self.post_message(self.Moved())
+        self._report_move()
 
     def move_to_key(self, key: int) -> None:
         """Move the cursor to the row with this key, if it is shown."""
