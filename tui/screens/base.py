@@ -194,6 +194,17 @@ class ViewScreen(Screen[None]):
         if not self._holds:
             super()._compositor_refresh()
 
+    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
+        """Style panes anew in which the focus has come or gone. Textual does so with all that is in them, too."""
+        panes = {
+            pane
+            for widget in (focused, blurred)
+            if widget is not None
+            for pane in widget.ancestors_with_self
+            if pane._has_focus_within
+        }
+        self.app.stylesheet.update_nodes(panes, animate=True)
+
     def update(self) -> None:
         """Bring everything on the screen up to date, unless another run is shown already."""
         if self.is_left:

@@ -18,6 +18,7 @@ class CursorView(FramedView):
     """Lines with a cursor, which is drawn differently while the widget has the focus."""
 
     can_focus = True
+    has_focus_style = True  # in the style sheet
 
     @property
     def top_line(self) -> int:
@@ -44,7 +45,8 @@ class CursorView(FramedView):
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Draw the cursor anew when the focus comes or goes."""
-        super().watch_has_focus(has_focus)
+        if self.has_focus_style:
+            super().watch_has_focus(has_focus)
         self.redraw_cursor()
 
     def redraw_cursor(self) -> None:

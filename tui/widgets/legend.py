@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class Legend(CursorView):
     """The meaning of the cells of the map, with counts."""
 
+    has_focus_style = False  # the frame around it has one
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "cursor(-1)", "previous entry", show=False, id="legend.before"),
         Binding("right,down,j", "cursor(1)", "next entry", show=False, id="legend.next"),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class NodeMap(ResizeFilter, CursorView):
     """The nodes of the pool in focus, in the richest form for which there is room."""
 
+    has_focus_style = False  # the frame around it has one
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1, 0)", "left", show=False, id="map.left"),
         Binding("right", "move(1, 0)", "right", show=False, id="map.right"),
