@@ -64,6 +64,7 @@ class DetailPage(ResizeFilter, View):
         """Show this item from now on, at one of its pages."""
         if self._model is None or self._model.subject != subject:
             self._model = detail_model_of(self._session, subject)
+        self.is_stale = True
         self._turn_to(page)
 
     def _turn_to(self, page: int) -> None:

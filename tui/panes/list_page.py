@@ -93,6 +93,10 @@ class ListPage(ResizeFilter, View):
         self._details.border_title = "Details"
 
     @property
+    def is_busy(self) -> bool:
+        return self.model.is_sorting
+
+    @property
     def table(self) -> Table:
         """The list."""
         return self._table

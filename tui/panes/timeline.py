@@ -86,6 +86,10 @@ class Timeline(View):
         """Have the cursor follow the present moment again."""
         self._model.follow()
 
+    @property
+    def is_busy(self) -> bool:
+        return self.grid.is_behind
+
     def update(self) -> None:
         self.grid.update()
 

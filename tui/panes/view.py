@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class View(Container):
-    """A view. It is updated whenever it is shown, because only then its panes have a size."""
+    """A view. It is updated when it is shown, because only then its panes have a size."""
 
     BLANK = True  # panes cover it: Textual need not draw lines of its own
     columns: Sequence[Column] = ()
+    is_stale = True  # its panes may show something else than they should
 
     @property
     @abstractmethod
@@ -40,6 +41,11 @@ class View(Container):
     def tab(self) -> str:
         """The name of the tab that the header highlights."""
         return self.id or ""
+
+    @property
+    def is_busy(self) -> bool:
+        """True while it is found out in slices what to show."""
+        return False
 
     @abstractmethod
     def update(self) -> None:
@@ -62,4 +68,7 @@ class View(Container):
         return False
 
     def on_show(self) -> None:
-        self.update()
+        """Update the view, unless nothing has changed since it was shown last."""
+        if self.is_stale:
+            self.is_stale = False
+            self.update()

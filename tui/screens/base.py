@@ -65,6 +65,7 @@ class ViewScreen(Screen[None]):
         self.recorder = recorder
         self.is_left = False
         self._holds = 0  # reasons not to draw
+        self._updates = 0  # so far
         self.settings = settings
         self.keymap = Keymap(settings.keys)
         self._header, self._prompt = Header(session, self._tabs()), Prompt()
@@ -209,12 +210,18 @@ class ViewScreen(Screen[None]):
         """Bring everything on the screen up to date, unless another run is shown already."""
         if self.is_left:
             return
+        self._updates += 1
         self.session.update()
         self.playback.look_ahead()
         self.update_header()
         self.view.update()
         if isinstance(self.app.screen, Modal) and self.app.screen.is_mounted:
             self.app.screen.update()
+
+    @property
+    def what_is_shown(self) -> object:
+        """A value that differs whenever a view may show something else: all that changes a view updates the screen."""
+        return self._updates, self.session.moment, self.session.newest_ms, self.session.focus
 
     def update_header(self) -> None:
         """Bring clock, tabs and hints up to date."""

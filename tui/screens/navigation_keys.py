@@ -66,6 +66,7 @@ class NavigationKeys(StudyKeys):
         super().__init__(session, recorder, settings)
         self._trail = ViewHistory()
         self._jumps_when_left: dict[str, int] = {}  # by view: how often time had jumped when it was left
+        self._shown_when_left: dict[str, object] = {}  # by view: what it shows
 
     # -- views ---------------------------------------------------------------------------------------------------
 
@@ -123,14 +124,19 @@ class NavigationKeys(StudyKeys):
             self.update()
 
     def _switch(self, name: str) -> None:
+        left, shown = self.view, self.what_is_shown
         if self.maximized is not None:
             self.minimize()
+            left.is_stale = True
+        if not left.is_stale and not left.is_busy:
+            self._shown_when_left[left.id or ""] = shown
         jumps = self.session.simulation.jumps
-        self._jumps_when_left[self.view.id or ""] = jumps
+        self._jumps_when_left[left.id or ""] = jumps
         page = self._list_pages.get(name)
         if page is not None:
             page.build(self.switcher)
         self.switcher.current = name
+        self.view.is_stale |= self.playback.pacer.playing or self._shown_when_left.get(name) != shown
         self.draw_once_updated()
         if self._jumps_when_left.get(name) != jumps:
             self.view.update()  # it is drawn before it is shown, and its rows may not exist any more

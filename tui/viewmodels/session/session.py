@@ -119,11 +119,15 @@ class Session:
         """True if more has been recorded after the displayed moment."""
         return self.simulation.is_past
 
+    @property
+    def moment(self) -> tuple[object, ...]:
+        """A value that differs when other things have happened, or other ones are known to come."""
+        simulation, known = self.simulation, self.ahead.generation
+        return simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past, known, self.awaits_end
+
     def update(self) -> None:
         """Drop what was cached for another moment, and note how far the run has come."""
-        simulation = self.simulation
-        known = self.ahead.generation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past, known, self.awaits_end
+        simulation, moment = self.simulation, self.moment
         if simulation.is_past:
             self.newest_ms = max(self.newest_ms, simulation.present_ms)
         if moment == self._moment:
