@@ -68,6 +68,10 @@ class NodeMapPane(Vertical):
         """Restore the user's choices."""
         self._model.recall(values)
 
+    def on_show(self) -> None:
+        """Show whether the focus is within, which may have gone while the pane was hidden."""
+        self.app.stylesheet.update_nodes((self,))
+
     def update(self) -> None:
         node_map = self._node_map
         node_map.update()

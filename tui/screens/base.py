@@ -32,6 +32,7 @@ from tui.widgets.messages import say
 from tui.widgets.node_map import NodeMap
 from tui.widgets.page import PageView
 from tui.widgets.prompt import Prompt
+from tui.widgets.redraw import is_displayed
 from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
 
@@ -202,7 +203,7 @@ class ViewScreen(Screen[None]):
             for widget in (focused, blurred)
             if widget is not None
             for pane in widget.ancestors_with_self
-            if pane._has_focus_within
+            if pane._has_focus_within and is_displayed(pane)
         }
         self.app.stylesheet.update_nodes(panes, animate=True)
 

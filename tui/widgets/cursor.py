@@ -18,7 +18,6 @@ class CursorView(FramedView):
     """Lines with a cursor, which is drawn differently while the widget has the focus."""
 
     can_focus = True
-    has_focus_style = True  # in the style sheet
 
     @property
     def top_line(self) -> int:
@@ -42,16 +41,6 @@ class CursorView(FramedView):
         """Return the column and the line of the content under the mouse, None beside the content."""
         offset = event.get_content_offset(self)
         return None if offset is None else offset + Offset(0, self.top_line)
-
-    def watch_has_focus(self, has_focus: bool) -> None:
-        """Draw the cursor anew when the focus comes or goes."""
-        if self.has_focus_style:
-            super().watch_has_focus(has_focus)
-        self.redraw_cursor()
-
-    def redraw_cursor(self) -> None:
-        """Draw whatever depends on the focus."""
-        self.refresh()
 
 
 class RowsView(CursorView):

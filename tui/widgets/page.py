@@ -101,9 +101,8 @@ class PageView(LinesView):
             lines.append((mark, *spans[: marked.at], own, *spans[marked.at + 1 :]))
         self.show(lines)
 
-    def watch_has_focus(self, has_focus: bool) -> None:
+    def redraw_cursor(self) -> None:
         """Show the pointer while the page has the focus."""
-        super().watch_has_focus(has_focus)
         self._draw()
 
     # -- moving --------------------------------------------------------------------------------------------------

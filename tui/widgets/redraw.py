@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Self
 
-    from textual import events
+    from textual.dom import DOMNode
     from textual.scrollbar import ScrollBar
 
     from tui.viewmodels.text.styled import Line
@@ -33,10 +34,17 @@ def title_of(spans: Line) -> Content:
     )
 
 
+def is_displayed(node: DOMNode) -> bool:
+    """Return whether neither the node nor anything around it is hidden."""
+    return all(each.display for each in node.ancestors_with_self)
+
+
 class FramedView(ScrollView):
     """Lines in a frame. Another title draws its line of the frame again, not all lines as in Textual itself."""
 
     line_of_title: Region | None = None  # while a title is assigned
+    has_focus_style = True  # in the style sheet
+    _looks_focused = False
     _laid_out: object = None  # what the scrollbar was arranged for last
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
@@ -66,6 +74,41 @@ class FramedView(ScrollView):
         if self.show_vertical_scrollbar and self.styles.scrollbar_size_vertical:
             _fit_scrollbar(self.vertical_scrollbar, virtual_size.height, self.container_size.height)
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
+
+    # -- the focus -----------------------------------------------------------------------------------------------
+
+    def on_focus(self, event: events.Focus) -> None:
+        """Take the focus. Textual's own draws the widget again, even if it looks the same."""
+        self._change_focus(event, events.DescendantFocus(self), has_focus=True)
+
+    def on_blur(self, event: events.Blur) -> None:
+        """Leave the focus to another widget."""
+        self._change_focus(event, events.DescendantBlur(self), has_focus=False)
+
+    def _change_focus(self, event: events.Event, news: events.Event, *, has_focus: bool) -> None:
+        event.prevent_default()
+        self.has_focus = has_focus
+        if self.parent is not None:
+            self.parent.post_message(news)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Draw the focus. A hidden widget keeps its look: most often it has the focus when it is shown again."""
+        if has_focus == self._looks_focused or not is_displayed(self):
+            return
+        self._looks_focused = has_focus
+        if self.has_focus_style:
+            super().watch_has_focus(has_focus)
+        self.redraw_cursor()
+
+    def on_show(self) -> None:
+        """Draw the focus, which may have gone while the widget was hidden."""
+        self.watch_has_focus(self.has_focus)
+
+    def redraw_cursor(self) -> None:
+        """Draw whatever depends on the focus."""
+        self.refresh()
+
+    # -- drawing -------------------------------------------------------------------------------------------------
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Draw the widget, these regions of its content, or the line of the title that is assigned."""
