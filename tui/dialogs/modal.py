@@ -12,32 +12,24 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widget import _RenderCache
+
+from tui.widgets.compositor import ArrangedOnce
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rich.console import ConsoleRenderable, RichCast
     from textual.color import Color
 
 ResultT = TypeVar("ResultT")
 
 
 @lru_cache(maxsize=1024)
-def _faded(style: Style | None, color: Color) -> Style | None:
-    """Return a style as it shows through this colour."""
+def _faded(style: Style | None, color: Color, base: Style) -> Style:
+    """Return a style as it shows through this colour, on a base style."""
     if color.a == 0:  # the terminal's own colours cannot be mixed
-        return (style or Style()) + Style(dim=True)
+        return base + (style or Style()) + Style(dim=True)
     segments = BackgroundScreen.process_segments([Segment(" ", style)], color)
-    return next(segment.style for segment in segments)
-
-
-class _Backdrop(BackgroundScreen):
-    """Textual's faded screen below, with each style mixed once instead of in every cell."""
-
-    @classmethod
-    def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
-        for text, style, control in segments:
-            yield Segment(text, style if control else _faded(style, color), control)
+    return base + next(segment.style for segment in segments)
 
 
 class Frame(Vertical):
@@ -56,10 +48,25 @@ class Modal(ModalScreen[ResultT]):
         Binding("ctrl+c", "app.interrupt", "quit", show=False, id="dialog.interrupt"),
     ]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = ArrangedOnce()
+
     def update(self) -> None:
         """Bring the dialog up to date. Most dialogs show one moment and have nothing to do."""
 
-    def render(self) -> ConsoleRenderable | RichCast | str:
-        """Return the screen below, faded."""
-        below = super().render()
-        return _Backdrop(below.screen, below.color) if isinstance(below, BackgroundScreen) else below
+    def _render_content(self) -> None:
+        """Draw the screen below, faded. Textual's own has Rich draw it cell by cell."""
+        below = self.render()
+        if not isinstance(below, BackgroundScreen):
+            super()._render_content()
+            return
+        base, color = self.visual_style.rich_style, below.color
+        self._render_cache = _RenderCache(
+            self.size,
+            [
+                Strip([Segment(text, _faded(style, color, base)) for text, style, _ in strip], strip.cell_length)
+                for strip in below.screen._compositor.render_strips()
+            ],
+        )
+        self._dirty_regions.clear()

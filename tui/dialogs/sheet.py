@@ -87,6 +87,7 @@ class Sheet(Modal[None]):
         self._title = title
         self._lines = lines
         self._keys = keys
+        self._is_fitted = False
 
     def compose(self) -> ComposeResult:
         with Container(classes="sheet"):
@@ -108,7 +109,18 @@ class Sheet(Modal[None]):
         text.update()
         whole, room = len(text.lines) + _BORDERS, self.size.height - _MARGIN
         self.query_one(".sheet").styles.height = min(whole, room)
-        self.call_after_refresh(self._tell_more)
+        self.call_after_refresh(self._draw_fitted)
+
+    def _draw_fitted(self) -> None:
+        self._tell_more()
+        if not self._is_fitted:
+            self._is_fitted = True
+            self.refresh()
+
+    def _compositor_refresh(self) -> None:
+        """Draw nothing before the sheet is as high as its text: Textual would show each step of the layout."""
+        if self._is_fitted:
+            super()._compositor_refresh()
 
     def _tell_more(self) -> None:
         """Say in the border how many lines follow below those that are visible."""
