@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
+from rich.style import Style
 from textual._styles_cache import StylesCache
 from textual.strip import Strip
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from textual.content import Content
     from textual.css.styles import StylesBase
     from textual.geometry import Size, Spacing
-    from textual.style import Style
+    from textual.style import Style as TitleStyle
 
 
 class _Sides(NamedTuple):
@@ -47,8 +48,8 @@ class LineCache(StylesCache):
         base_background: Color,
         background: Color,
         render_content_line: Callable[[int], Strip],
-        border_title: tuple[Content, Color, Color, Style] | None,
-        border_subtitle: tuple[Content, Color, Color, Style] | None,
+        border_title: tuple[Content, Color, Color, TitleStyle] | None,
+        border_subtitle: tuple[Content, Color, Color, TitleStyle] | None,
         opacity: float,
         ansi_theme: TerminalTheme,
         native_ansi: bool,
@@ -62,7 +63,7 @@ class LineCache(StylesCache):
 
         width, height = content_size
         if self._sides is None:
-            top, content = styles.gutter.top, Segment(" " * width)
+            top, content = styles.gutter.top, Segment(" " * width, Style.null())
             segments = list(framed(top, lambda _: Strip([content], width)))
             at = next((at for at, each in enumerate(segments) if each is content), None)
             self._sides = _Sides(top, None, ()) if at is None else _Sides(top, segments[:at], segments[at + 1 :])
