@@ -138,7 +138,7 @@ class NavigationKeys(StudyKeys):
         self.switcher.current = name
         self.view.is_stale |= self.playback.pacer.playing or self._shown_when_left.get(name) != shown
         self.draw_once_updated()
-        if self._jumps_when_left.get(name) != jumps:
+        if self._jumps_when_left.get(name, jumps) != jumps:
             self.view.update()  # it is drawn before it is shown, and its rows may not exist any more
         self.set_focus(self.view.first_pane, scroll_visible=False)  # at once, for its hints
         self.update_header()
