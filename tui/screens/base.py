@@ -25,7 +25,7 @@ from tui.settings.keymap import Keymap
 from tui.viewmodels.frame.header import LAST_HINTS, of_use, too_small
 from tui.viewmodels.frame.tabs import TABS, Tab
 from tui.viewmodels.text.styled import ItemRef
-from tui.widgets.compositor import ArrangedOnce
+from tui.widgets.compositor import ScreenCompositor
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import say
@@ -61,7 +61,7 @@ class ViewScreen(Screen[None]):
 
     def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
         super().__init__()
-        self._compositor = ArrangedOnce()
+        self._compositor = ScreenCompositor()
         self.session = session
         self.recorder = recorder
         self.is_left = False

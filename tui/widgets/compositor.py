@@ -1,25 +1,43 @@
-"""A compositor that arranges the widgets of a screen once for each layout, and draws none that others cover."""
+"""A compositor that arranges the widgets of a screen once for each layout, and draws only what has changed."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from textual._compositor import Compositor
+from textual._compositor import ChopsUpdate, Compositor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from rich.console import Console
     from textual._compositor import ReflowResult
     from textual.geometry import Region, Size
     from textual.strip import Strip
     from textual.widget import Widget
 
+    Pieces = dict[int, Strip | None]  # of a line, by their columns; None: not drawn yet
 
-class ArrangedOnce(Compositor):
-    """Knows the places of all widgets after a layout, until the next one.
 
-    Textual's own arranges them again when somebody asks for a size after hidden or new widgets were to be drawn. Only
-    a layout can show those.
+class _PiecesUpdate(ChopsUpdate):
+    """The pieces of lines to be written to the terminal. Each is written whole."""
+
+    def render_segments(self, console: Console) -> str:
+        """Return the pieces with the control sequences that put them in their places."""
+        return "".join(
+            f"\x1b[{y + 1};{x + 1}H{strip.render(console)}"
+            for y, pieces in enumerate(self.chops)
+            for x, strip in pieces.items()
+            if strip is not None
+        )
+
+
+class ScreenCompositor(Compositor):
+    """Knows the places of all widgets after a layout, until the next one, and draws none that others cover.
+
+    Textual's own arranges them again when somebody asks for a size after hidden or new widgets were to be drawn; only
+    a layout can show those. It cuts all lines of covered widgets, and to draw changes it asks all widgets within the box
+    around all of them.
     """
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
@@ -32,21 +50,47 @@ class ArrangedOnce(Compositor):
         """Draw those of these widgets that are visible."""
         super().update_widgets(widgets & self.visible_widgets.keys())
 
-    def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
-        """Return the pieces of each line by their columns. Textual's own cuts lines of covered widgets, too."""
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Return the pieces of lines between the edges of widgets that have changed; None if nothing has."""
+        screen = self.size.region
+        dirty, self._dirty_regions = self._dirty_regions, set()
+        spans = list(self._regions_to_spans(region.intersection(screen) for region in dirty))
+        if not spans:
+            return None
         cuts = self.cuts
-        chops: list[dict[int, Strip | None]] = [dict.fromkeys(line[:-1]) for line in cuts]
-        missing = [len(chop) for chop in chops]
-        for region, clip, strips in self._get_renders(crop):  # those in front first
-            visible = region.intersection(clip)
-            left, right = visible.column_span
-            for y, strip in zip(visible.line_range, strips, strict=False):
-                if not missing[y] or not is_rendered_line(y):
-                    continue
-                chop, ends = chops[y], [cut for cut in cuts[y] if left <= cut <= right]
-                pieces = strip.divide([end - left for end in ends[1:]])
-                for cut, piece in zip(ends, pieces, strict=False):
-                    if chop.get(cut) is None:
-                        chop[cut] = piece
-                        missing[y] -= 1
-        return cast("Sequence[Mapping[int, Strip]]", chops)
+        lines: list[Pieces] = [{} for _ in cuts]
+        for y, begin, end in spans:
+            lines[y] |= {x: None for x, after in pairwise(cuts[y]) if x < end and after > begin}
+        missing = [len(pieces) for pieces in lines]
+        for widget, (region, clip) in self.visible_widgets.items():  # from front to back
+            shown = region.intersection(clip)
+            first, end = shown.column_span
+            if any(missing[y] and _is_wanted(lines[y], first, end) for y in shown.line_range):
+                self._fill(lines, missing, shown, widget.render_lines(shown.translate(-region.offset)))
+        return _PiecesUpdate(lines, spans, [])
+
+    def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
+        """Return the pieces of each line by their columns."""
+        lines: list[Pieces] = [dict.fromkeys(line[:-1]) for line in self.cuts]
+        missing = [len(pieces) if is_rendered_line(y) else 0 for y, pieces in enumerate(lines)]
+        for region, clip, strips in self._get_renders(crop):  # from front to back
+            self._fill(lines, missing, region.intersection(clip), strips)
+        return cast("Sequence[Mapping[int, Strip]]", lines)
+
+    def _fill(self, lines: list[Pieces], missing: list[int], shown: Region, strips: Iterable[Strip]) -> None:
+        """Put the lines of a widget, which is ``shown`` there, where pieces are ``missing``, and count those."""
+        first, end = shown.column_span
+        for y, strip in zip(shown.line_range, strips, strict=False):
+            pieces = lines[y]
+            if not missing[y]:
+                continue
+            edges = [x for x in self.cuts[y] if first <= x <= end]
+            for x, piece in zip(edges, strip.divide([x - first for x in edges[1:]]), strict=False):
+                if x in pieces and pieces[x] is None:
+                    pieces[x] = piece
+                    missing[y] -= 1
+
+
+def _is_wanted(pieces: Pieces, first: int, end: int) -> bool:
+    """Return whether a piece from ``first`` to before ``end`` has not been drawn yet."""
+    return any(piece is None and first <= x < end for x, piece in pieces.items())

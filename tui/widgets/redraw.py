@@ -9,6 +9,7 @@ from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.viewmodels.text.styled import Role
@@ -40,7 +41,7 @@ def is_displayed(node: DOMNode) -> bool:
 
 
 class FramedView(ScrollView):
-    """Lines in a frame. Another title draws its line of the frame again, not all lines as in Textual itself."""
+    """Lines in a frame. A line or title that has changed is drawn alone; Textual itself would look at all lines."""
 
     line_of_title: Region | None = None  # while a title is assigned
     has_focus_style = True  # in the style sheet
@@ -115,6 +116,22 @@ class FramedView(ScrollView):
         if self.line_of_title is not None:
             regions = (self.line_of_title,)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines, with the content of those that have changed put between the old edges of the frame."""
+        (left, top), (width, height), cache = self.content_offset, self.size, self._styles_cache
+        lines, dirty = cache._cache, cache._dirty_lines
+        is_known = len(lines) == crop.height and cache._width == crop.width and not crop.offset
+        if not is_known or self.get_line_filters():
+            return super().render_lines(crop)
+        inside = dirty.intersection(range(top, top + height))
+        for y in inside:
+            old = lines[y]
+            lines[y] = Strip.join([old.crop(0, left), self.render_line(y - top), old.crop(left + width)])
+        dirty -= inside
+        if not dirty.isdisjoint(lines):
+            return super().render_lines(crop)
+        return [lines[y] for y in crop.line_range]
 
 
 @contextmanager

@@ -218,7 +218,7 @@ class Table(ResizeFilter, RowsView):
         self._shown = shown
         if len(changed) * 2 > len(places):
             self._cursor_drawn = self._at
-            self.refresh()
+            self.refresh(self.size.region)
         else:
             self._draw(changed)
             self._draw_cursor()

@@ -125,7 +125,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         changed = [y for y, each in enumerate(drawn) if y >= len(self._drawn) or each != self._drawn[y]]
         self._drawn = drawn
         if len(changed) * 2 > self.size.height:
-            self.refresh()
+            self.refresh(self.size.region)
         elif changed:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
 
