@@ -53,6 +53,7 @@ class EventPage:
         """List the log of a simulation."""
         self._simulation = simulation
         self._failures = LogReader(simulation, of_kind(is_failure))
+        self._edges: tuple[object, list[tuple[int, int]]] = (None, [])  # for which parts, and the counts before each
 
     @property
     def count(self) -> int:
@@ -141,14 +142,19 @@ class EventPage:
         )
 
     def density(self, bins: int, until_ms: int) -> list[tuple[int, int]]:
-        """Count entries and failures in each of ``bins`` equal parts of the time to ``until_ms``."""
-        log = self._simulation.log
-        failures = self.failures()
-        edges = [(0, 0)]
-        for part in range(1, bins + 1):
-            entries = log.index_at(until_ms * part // bins)
+        """Count entries and failures in each of ``bins`` equal parts of the time to ``until_ms``.
+
+        Parts that lie before the last entry are counted once, as no more entries can come there.
+        """
+        log, failures, asked = self._simulation.log, self.failures(), (bins, until_ms, self._simulation.jumps)
+        edges = self._edges[1] if self._edges[0] == asked else [(0, 0)]
+        last_ms, last = log.last_ms, (len(log), len(failures))
+        while len(edges) <= bins and (edge_ms := until_ms * len(edges) // bins) < last_ms:
+            entries = log.index_at(edge_ms)
             edges.append((entries, bisect_left(failures, entries)))
-        return [(high[0] - low[0], high[1] - low[1]) for low, high in pairwise(edges)]
+        self._edges = asked, edges
+        rest = [last] * (bins + 1 - len(edges))
+        return [(high[0] - low[0], high[1] - low[1]) for low, high in pairwise(edges + rest)]
 
     def by_hand_ms(self) -> list[int]:
         """Return the moments of the commands given by hand, in ms since the start."""

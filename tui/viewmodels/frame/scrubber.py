@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.pages.job_schedules import schedule_ids
@@ -10,11 +11,13 @@ from tui.viewmodels.text.styled import Line, Role, Span, merged, squeeze
 
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.glyphs import GlyphSet
 
 _WIDE = 100  # cells
 _LEAST_CELLS = 8
 _JOB_CELLS = 20  # of the id of the job whose end is estimated
 _FIRST_SPAN_MS = 600_000
+_COVERED = 0, 0
 _BEYOND = 50  # a fiftieth of the run is shown beyond its end
 
 
@@ -71,15 +74,39 @@ def scrubber(session: Session, cells: int) -> Line:
     scale = _scale(session, cells)
     if scale.cells < _LEAST_CELLS:
         return ()
-    glyphs = session.glyphs
     counts = session.events.density(scale.cells, scale.span_ms)
     now_cell, newest_cell = scale.cell(session.now_ms), scale.cell(session.newest_ms)
     if later := _later_counts(session, scale):
         counts[now_cell + 1 : newest_cell + 1] = later[now_cell + 1 : newest_cell + 1]
-    top = max(count for count, _ in counts) or 1
+    top, signs = max(count for count, _ in counts) or 1, _signs(session, scale)
+    for at in signs:
+        counts[at] = _COVERED  # so that the same cells are drawn while only the number at this moment grows
+    return _drawn(
+        scale,
+        tuple(counts),
+        top,
+        tuple(signs.items()),
+        _crossed_cells(session, scale),
+        now_cell,
+        newest_cell,
+        session.glyphs,
+    )
+
+
+@lru_cache(maxsize=4)
+def _drawn(
+    scale: _Scale,
+    counts: tuple[tuple[int, int], ...],
+    top: int,
+    covered: tuple[tuple[int, Span], ...],
+    crossed: frozenset[int],
+    now_cell: int,
+    newest_cell: int,
+    glyphs: GlyphSet,
+) -> Line:
+    signs = dict(covered)
     levels = len(glyphs.densities) - 1
     end_cell = scale.cells if scale.planned_ms is None else scale.planned_ms * scale.cells // max(1, scale.span_ms)
-    signs, crossed = _signs(session, scale), _crossed_cells(session, scale)
     spans = []
     for at, (count, failures) in enumerate(counts):
         is_later = now_cell < at <= newest_cell
@@ -113,13 +140,13 @@ def _signs(session: Session, scale: _Scale) -> dict[int, Span]:
     return signs
 
 
-def _crossed_cells(session: Session, scale: _Scale) -> set[int]:
+def _crossed_cells(session: Session, scale: _Scale) -> frozenset[int]:
     """Return the cells that lie in stretches that were crossed at once."""
-    return {
+    return frozenset(
         cell
         for from_ms, to_ms in session.crossed
         for cell in range(scale.cell(from_ms) + 1, scale.cell(min(to_ms, scale.span_ms)) + 1)
-    }
+    )
 
 
 def scrubber_ms(session: Session, cell: int, cells: int) -> int | None:
