@@ -123,11 +123,13 @@ class FramedView(ScrollView):
         lines, dirty = cache._cache, cache._dirty_lines
         is_known = len(lines) == crop.height and cache._width == crop.width and not crop.offset
         if not is_known or self.get_line_filters():
+            self._edges = None
             return super().render_lines(crop)
-        inside = dirty.intersection(range(top, top + height))
-        for y in inside:
-            old = lines[y]
-            lines[y] = Strip.join([old.crop(0, left), self.render_line(y - top), old.crop(left + width)])
+        inside = dirty.intersection(range(top, min(top + height, crop.height)))
+        if inside:
+            edges = self._edges = self._edges or (lines[top].crop(0, left), lines[top].crop(left + width))
+            for y in inside:
+                lines[y] = Strip.join([edges[0], self.render_line(y - top), edges[1]])
         dirty -= inside
         if not dirty.isdisjoint(lines):
             return super().render_lines(crop)

@@ -233,7 +233,9 @@ class Lanes:
 
     def lane(self, node: int) -> Lane:
         """Return one node's lane, as far as ``update`` allows it to be read: see ``unread_from_ms``."""
-        lane = self._lanes.setdefault(node, Lane(self._eligible_again_in))
+        lane = self._lanes.get(node)
+        if lane is None:
+            lane = self._lanes[node] = Lane(self._eligible_again_in)
         entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
         if lane.read == len(entries):
             return lane

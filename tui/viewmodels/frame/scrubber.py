@@ -81,32 +81,24 @@ def scrubber(session: Session, cells: int) -> Line:
     top, signs = max(count for count, _ in counts) or 1, _signs(session, scale)
     for at in signs:
         counts[at] = _COVERED  # so that the same cells are drawn while only the number at this moment grows
-    return _drawn(
-        scale,
-        tuple(counts),
-        top,
-        tuple(signs.items()),
-        _crossed_cells(session, scale),
-        now_cell,
-        newest_cell,
-        session.glyphs,
-    )
+    end_cell = scale.cells if scale.planned_ms is None else scale.planned_ms * scale.cells // max(1, scale.span_ms)
+    seen, crossed = (now_cell, newest_cell, end_cell), _crossed_cells(session, scale)
+    drawn = _drawn(tuple(counts), top, tuple(signs.items()), crossed, seen, session.glyphs)
+    return (Span(scale.first, Role.DIM), *drawn, Span(scale.last, Role.DIM))
 
 
 @lru_cache(maxsize=4)
 def _drawn(
-    scale: _Scale,
     counts: tuple[tuple[int, int], ...],
     top: int,
     covered: tuple[tuple[int, Span], ...],
     crossed: frozenset[int],
-    now_cell: int,
-    newest_cell: int,
+    seen: tuple[int, int, int],
     glyphs: GlyphSet,
-) -> Line:
-    signs = dict(covered)
+) -> list[Span]:
+    """Draw the cells; ``seen`` are those of this moment, of the newest one and of the expected end."""
+    signs, (now_cell, newest_cell, end_cell) = dict(covered), seen
     levels = len(glyphs.densities) - 1
-    end_cell = scale.cells if scale.planned_ms is None else scale.planned_ms * scale.cells // max(1, scale.span_ms)
     spans = []
     for at, (count, failures) in enumerate(counts):
         is_later = now_cell < at <= newest_cell
@@ -123,7 +115,7 @@ def _drawn(
             is_known = at <= newest_cell or at <= end_cell
             role = Role.QUIET if at <= newest_cell else Role.OFF
             spans.append(Span(glyphs.planned if is_known else " ", role))
-    return (Span(scale.first, Role.DIM), *merged(spans), Span(scale.last, Role.DIM))
+    return merged(spans)
 
 
 def _later_counts(session: Session, scale: _Scale) -> list[tuple[int, int]]:

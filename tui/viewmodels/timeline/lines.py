@@ -46,10 +46,18 @@ class RowLines:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._kept: dict[tuple[str, int], tuple[object, list[Line]]] = {}
+        self._kept: dict[tuple[str, int], tuple[object, list[Line]]] = {}  # with what the lines were drawn from
+        self._versions: dict[tuple[str, int], object] = {}  # with which these were drawn
 
     def of(
-        self, rows: TimelineRows, key: int, columns: TimeColumns, label_cells: int, height: Height, cursor: int | None
+        self,
+        rows: TimelineRows,
+        key: int,
+        columns: TimeColumns,
+        label_cells: int,
+        height: Height,
+        cursor: int | None,
+        version: object = None,
     ) -> list[Line]:
         """Return the lines of a row: its label and its cells, with bars where they have room.
 
@@ -60,19 +68,27 @@ class RowLines:
             label_cells: The width of the label.
             height: The height of the row.
             cursor: The column of the cursor; -1 if it lies beside the columns, None if it is in another row.
+            version: A value that differs when the row may have other cells; None if this is not known.
         """
+        glyphs = self._session.glyphs
+        drawn, name = (label_cells, height, columns, cursor, glyphs.ascii_only), (rows.name, key)
+        if version is not None:
+            version = version, drawn
+            if name in self._kept and self._versions.get(name) == version:
+                return self._kept[name][1]
+            self._versions[name] = version
         tracks = rows.tracks(key, columns) if height.track else ()
         cells = rows.ground(key, columns) if tracks else rows.cells(key, columns)
         after = ahead(rows, key, columns, len(cells))
-        glyphs = self._session.glyphs
         note = rows.note(key) if height.body > 1 else ""
-        label, drawn = rows.label(key), (label_cells, height, columns, cursor, glyphs.ascii_only)
+        label = rows.label(key)
         content = (label, note, cells, tracks, after, drawn)
-        kept = self._kept.get((rows.name, key))
+        kept = self._kept.get(name)
         if kept is not None and kept[0] == content:
             return kept[1]
         if len(self._kept) > _MOST_KEPT:
             self._kept.clear()
+            self._versions.clear()
         canvas = Canvas(glyphs, cells, height)
         for number, bars in enumerate(tracks):
             for bar in bars:
@@ -91,7 +107,7 @@ class RowLines:
                 found = [*left, Span(letter, Role.CURSOR, is_fill=True), *split_at(right, 1)[1]]
             lines.append(tuple(merged(found)))
         lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
-        self._kept[rows.name, key] = content, lines
+        self._kept[name] = content, lines
         return lines
 
     def _after(self, after: Ahead, is_middle: bool) -> list[Span]:

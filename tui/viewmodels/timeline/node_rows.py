@@ -137,6 +137,19 @@ class NodeRows(RowsByNode):
         shown = over[columns.first - first : stop - first]
         return shown + [_glyph(lane, at, columns.step_ms) for at in range(columns.first + len(shown), stop)]
 
+    def common(self, columns: TimeColumns) -> object:
+        """Return the columns that have begun, and the one of the estimated end."""
+        session, estimated_ms = self.session, self.estimated_ms(0)
+        end = None if estimated_ms is None else columns.column_at(estimated_ms)
+        return columns.begun(self.known_ms()), end, session.is_over, session.is_past, session.pool_id
+
+    def version(self, key: int) -> object:
+        """Return how far the node's lane has been read, and its planned end; None while there is more to read."""
+        lanes = self.lanes
+        if self.unread_from_ms(key) is not None:
+            return None
+        return lanes.version, lanes.lane(key).read, self.planned_ms(key)
+
     def extent(self) -> Extent:
         """Return the time in which the pool had nodes."""
         whole = super().extent()

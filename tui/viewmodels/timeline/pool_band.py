@@ -24,25 +24,29 @@ class PoolBand:
     def __init__(self, session: Session, lanes: Lanes) -> None:
         self._session = session
         self._lanes = lanes
-        self._peaks: dict[tuple[int, int], Peak] = {}  # by line and column
+        self._over: dict[int, tuple[int, list[int]]] = {}  # by line: the first column, and the numbers from there on
         self._tops: dict[int, Peak] = {}
         self._valid: object = None
 
     def values(self, columns: TimeColumns, known_ms: int) -> list[list[int]]:
-        """Return for each line the highest number in each column that has begun."""
+        """Return for each line the highest number in each column that has begun. Columns that are over are cached."""
         valid = self._session.pool_id, self._lanes.version, columns.step_ms
         if valid != self._valid:
-            self._peaks.clear()
+            self._over.clear()
             self._tops.clear()
             self._valid = valid
-        found = []
+        found, step_ms = [], columns.step_ms
+        stop = columns.first + columns.begun(known_ms)
         for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
-            line = []
-            for column in range(columns.first, columns.first + columns.begun(known_ms)):
-                begin_ms, known = column * columns.step_ms, self._peaks.get((number, column))
-                value, self._peaks[number, column] = counts.highest(begin_ms, begin_ms + columns.step_ms, known)
-                line.append(value)
-            found.append(line)
+            first, over = self._over.get(number, (columns.first, []))
+            if not first <= columns.first <= first + len(over):
+                first, over = columns.first, []
+            new = range(first + len(over), min(stop, known_ms // step_ms))
+            over += [counts.highest(column * step_ms, (column + 1) * step_ms)[0] for column in new]
+            self._over[number] = first, over
+            shown = over[columns.first - first : stop - first]
+            last = range(columns.first + len(shown), stop)
+            found.append(shown + [counts.highest(at * step_ms, (at + 1) * step_ms)[0] for at in last])
         return found
 
     def tops(self) -> list[int]:

@@ -155,6 +155,14 @@ class TimelineRows(ABC):
         """Return True if the recorded part of a row has been read; read on otherwise."""
         return self.unread_from_ms(key) is None
 
+    def common(self, columns: TimeColumns) -> object:  # noqa: ARG002  # only of nodes, which are many
+        """Return a value that differs when any row may have other cells in these columns; None if it is not known."""
+        return None
+
+    def version(self, key: int) -> object:  # noqa: ARG002  # likewise
+        """Return a value that differs when only this row may have other cells; None if it is not known."""
+        return None
+
     @property
     def recorded_ms(self) -> int:
         """The end of the recording, in ms since the start."""

@@ -101,6 +101,9 @@ class TimelineModel:
         self.height = Height(1, 1, 0)
         self.pool_band = PoolBand(session, self.lanes)
         self._lines = RowLines(session)
+        self._common: object = None  # on which all rows depend; None if that is not known
+        self._named: tuple[object, int] = (None, 0)  # for which rows, and the cells of the longest label
+        self._explained: tuple[object, Line] = (None, ())  # for which lines, and their legend
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -115,7 +118,11 @@ class TimelineModel:
         self.order.update(only_failed=self.only_failed)
         self.height = height_of(len(self.keys), lines, self.rows.tracks_wanted())
         self.label_cells = self._label_cells(cells + LABEL_CELLS)
-        cells = max(1, cells + LABEL_CELLS - self.label_cells)
+        self._choose_columns(max(1, cells + LABEL_CELLS - self.label_cells))
+        has_cells_only = self.height.body == 1 and not self.height.track
+        self._common = self.rows.common(self.columns) if has_cells_only else None
+
+    def _choose_columns(self, cells: int) -> None:
         shown = self.columns
         if self._is_fitted and self.cursor_ms is None:
             self.columns = fitted(self.rows.extent(), cells)
@@ -126,11 +133,12 @@ class TimelineModel:
 
     def _label_cells(self, cells: int) -> int:
         """Return the width of the labels: whole names, but at most a fifth of the width."""
-        names = [self.rows.label(key) for key in self.keys[:_MOST_LABELS]]
-        if self.has_jobs_below and self.height.lines > 1:
-            names += job_ids(self.session.simulation)
-        longest = max(map(cell_len, names), default=0)
-        return max(LABEL_CELLS, min(longest + 1, cells // 5))
+        session, keys = self.session, self.keys[:_MOST_LABELS]
+        jobs = job_ids(session.simulation) if self.has_jobs_below and self.height.lines > 1 else []
+        named = self.rows, session.job_id, session.pool_id, session.simulation.jumps, list(keys), jobs
+        if self._named[0] != named:
+            self._named = named, max(map(cell_len, [*map(self.rows.label, keys), *jobs]), default=0)
+        return max(LABEL_CELLS, min(self._named[1] + 1, cells // 5))
 
     def is_behind(self, seen: Sequence[int]) -> bool:
         """Return True if reading or sorting must go on before these rows are complete."""
@@ -280,11 +288,11 @@ class TimelineModel:
 
     def row_lines(self, index: int, *, is_cursor: bool) -> list[Line]:
         """Return the lines of a row: its label and its cells. The planned part is drawn as a line."""
-        column = self.cursor_column
-        seen = column if 0 <= column < self.columns.number else -1
-        return self._lines.of(
-            self.rows, self.keys[index], self.columns, self.label_cells, self.height, seen if is_cursor else None
-        )
+        rows, key, columns, column = self.rows, self.keys[index], self.columns, self.cursor_column
+        seen = column if 0 <= column < columns.number else -1
+        version = rows.version(key) if self._common is not None else None
+        known = None if version is None else (self._common, version)
+        return self._lines.of(rows, key, columns, self.label_cells, self.height, seen if is_cursor else None, known)
 
     @property
     def has_jobs_below(self) -> bool:
@@ -333,7 +341,10 @@ class TimelineModel:
         known = rows.legend
         if drawn is not None:
             known = (*known, *NODE.values(), *(jobs.legend if self.has_jobs_below else ()))
-        return legend_line(known, self.session.glyphs, cells, drawn)
+        asked = known, self.session.glyphs, cells, drawn
+        if self._explained[0] != asked:
+            self._explained = asked, legend_line(*asked)
+        return self._explained[1]
 
     def empty(self) -> Sequence[str]:
         """Say why there are no rows."""
