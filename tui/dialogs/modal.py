@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import _RenderCache
 
-from tui.widgets.compositor import ArrangedOnce
+from tui.widgets.compositor import ScreenCompositor
 
 if TYPE_CHECKING:
     from textual.color import Color
@@ -50,7 +50,7 @@ class Modal(ModalScreen[ResultT]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._compositor = ArrangedOnce()
+        self._compositor = ScreenCompositor()
 
     def update(self) -> None:
         """Bring the dialog up to date. Most dialogs show one moment and have nothing to do."""

@@ -49,6 +49,8 @@ class ListPage(ResizeFilter, View):
         self.columns = model.columns
         self._table = Table(model, on_moved=self.show_row)
         self._details = PageView(model.session.glyphs.cursor, classes="details")
+        self._summary, self._footing = LinesView(classes="summary"), LinesView(classes="footing")
+        self._body = Horizontal(classes="body")
         self._curves = Curves(model.session, id=f"{id}-curves")
         self._detailed: int | None = None  # the row whose details are shown
         self._blocks: tuple[Sequence[Block], int] = ((), 0)  # the details, and the cells in which they are laid out
@@ -72,9 +74,8 @@ class ListPage(ResizeFilter, View):
             return
         self.display = False
         switcher.mount(self)
-        body = Horizontal(classes="body")
-        self.mount(LinesView(classes="summary"), body, LinesView(classes="footing"))
-        body.mount(self._table, self._details, self._curves)
+        self.mount(self._summary, self._body, self._footing)
+        self._body.mount(self._table, self._details, self._curves)
 
     def remembered(self) -> dict[str, Any]:
         details = {"details": False} if self.has_class("-bare") else {}
@@ -116,9 +117,8 @@ class ListPage(ResizeFilter, View):
         """Show counts, and the columns for which the list has no room: those change with its size, too."""
         counts, said = self.model.summary(), self._said_once()
         gap = (Span(_GAP),) if counts and said and not counts[-1].text.endswith(_GAP) else ()
-        lines = self.query_one(".summary", LinesView)
-        lines.display = bool(counts or said)
-        lines.show([(*_BLANK, *counts, *gap, *said)])
+        self._summary.display = bool(counts or said)
+        self._summary.show([(*_BLANK, *counts, *gap, *said)])
 
     def _said_once(self) -> Line:
         """Return the columns that have no room and the same text in all rows, each with this text."""
@@ -137,9 +137,9 @@ class ListPage(ResizeFilter, View):
 
         ``footing`` is the number of lines that stand below them where there are details.
         """
-        body, count = self.query_one(".body").size, self.model.count
+        body, count = self._body.size, self.model.count
         # Counted together, as one takes what the other leaves: what is decided here must not change what it rests on.
-        room = body.height + self.query_one(".footing").size.height - footing
+        room = body.height + self._footing.size.height - footing
         lines = max(count, _LEAST_ROWS) + _FRAME_AND_HEAD
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
         is_few = (
@@ -177,7 +177,7 @@ class ListPage(ResizeFilter, View):
 
     def _update_row(self) -> None:
         table = self.table
-        with_details = self._footing(has_details=True)
+        with_details = self._said_below(has_details=True)
         self._divide(len(with_details))
         shown = f" {self.model.count:,}" if self.model.count or self.model.hidden else ""
         if self.model.hidden:
@@ -199,12 +199,11 @@ class ListPage(ResizeFilter, View):
             self._share_with_curves(len(self._details_page) + _FRAME)
             details.show_page(self._details_page, is_new=key != self._detailed)
             self._detailed = key
-        footing = self.query_one(".footing", LinesView)
-        lines = with_details if details.display else self._footing(has_details=False)
-        footing.styles.height = len(lines)
-        footing.show(lines)
+        lines = with_details if details.display else self._said_below(has_details=False)
+        self._footing.styles.height = len(lines)
+        self._footing.show(lines)
 
-    def _footing(self, *, has_details: bool) -> list[Line]:
+    def _said_below(self, *, has_details: bool) -> list[Line]:
         """Return what stands below the list: without details a sentence about the row under the cursor."""
         cells = max(10, self.size.width)
         said = self.model.footer() if has_details else ()

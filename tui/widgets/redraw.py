@@ -9,7 +9,6 @@ from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
-from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.viewmodels.text.styled import Role
@@ -116,24 +115,6 @@ class FramedView(ScrollView):
         if self.line_of_title is not None:
             regions = (self.line_of_title,)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the lines, with the content of those that have changed put between the old edges of the frame."""
-        (left, top), (width, height), cache = self.content_offset, self.size, self._styles_cache
-        lines, dirty = cache._cache, cache._dirty_lines
-        is_known = len(lines) == crop.height and cache._width == crop.width and not crop.offset
-        if not is_known or self.get_line_filters():
-            self._edges = None
-            return super().render_lines(crop)
-        inside = dirty.intersection(range(top, min(top + height, crop.height)))
-        if inside:
-            edges = self._edges = self._edges or (lines[top].crop(0, left), lines[top].crop(left + width))
-            for y in inside:
-                lines[y] = Strip.join([edges[0], self.render_line(y - top), edges[1]])
-        dirty -= inside
-        if not dirty.isdisjoint(lines):
-            return super().render_lines(crop)
-        return [lines[y] for y in crop.line_range]
 
 
 @contextmanager

@@ -191,17 +191,26 @@ def _top(chart: Chart) -> float:
 
 
 class _Pictures:
-    """The last picture of each chart: a chart has the same columns as before until one more is complete."""
+    """The last title and plot of each chart: it has the same columns as before until one more is complete."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[object, ...], Sequence[Line]]] = {}
+        self._titles: dict[str, tuple[tuple[object, ...], Line]] = {}
+        self._plots: dict[str, tuple[tuple[object, ...], Sequence[Line]]] = {}
 
-    def of(self, chart: Chart, top: float, cells: int, rows: int, style: Style) -> Sequence[Line]:
+    def title(self, chart: Chart, cells: int, style: Style) -> Line:
+        """Return the title of a chart, made again only if it differs from the last one that begins like it."""
+        wanted = chart.readings, chart.layers, chart.line, cells, style
+        known = self._titles.get(chart.title)
+        if known is None or known[0] != wanted:
+            known = self._titles[chart.title] = wanted, _title(chart, cells, style)
+        return known[1]
+
+    def plot(self, chart: Chart, top: float, cells: int, rows: int, style: Style) -> Sequence[Line]:
         """Return the plot of a chart, drawn again only if it differs from the last one with this title."""
         wanted = chart.layers, chart.line, top, cells, rows, style
-        known = self._known.get(chart.title)
+        known = self._plots.get(chart.title)
         if known is None or known[0] != wanted:
-            known = self._known[chart.title] = wanted, plot(chart.layers, chart.line, top, cells, rows, style)
+            known = self._plots[chart.title] = wanted, plot(chart.layers, chart.line, top, cells, rows, style)
         return known[1]
 
 
@@ -210,7 +219,7 @@ def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, 
     top = _top(chart)
     plot_cells = max(1, cells - label_cells - 1)
     if chart.axis.edges:
-        picture = pictures.of(chart, top, plot_cells, rows - 1, style)
+        picture = pictures.plot(chart, top, plot_cells, rows - 1, style)
     else:
         note = cut((Span(_NO_TIME, Role.DIM),), plot_cells)
         picture = [note if at == (rows - 1) // 2 else () for at in range(rows - 1)]
@@ -220,7 +229,7 @@ def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, 
     if rows >= _GOOD_ROWS and middle % 1 == 0 and half:
         labels[int(middle)] = half[0]
     tick, rail = ("+", "|") if style.ascii_only else ("┤", "│")
-    lines = [_title(chart, cells, style)]
+    lines = [pictures.title(chart, cells, style)]
     for at, spans in enumerate(picture):
         label = labels.get(at, "")
         lines.append((Span(f"{label:>{label_cells}}{tick if label else rail}", Role.DIM), *spans))

@@ -56,15 +56,12 @@ class AttentionModel:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.concerns: Sequence[Concern] = ()
-        # Of these concerns, by width and settings: the lines of each one's cause, effect and remedy.
-        self._parts: dict[tuple[object, ...], Sequence[Sequence[Sequence[Line]]]] = {}
+        # By width and settings: the concerns, what they say, and the lines of each one's cause, effect and remedy.
+        self._parts: dict[tuple[object, ...], tuple[object, object, Sequence[Sequence[Sequence[Line]]]]] = {}
 
     def update(self) -> None:
         """Read the simulation again; it answers anew only for another moment."""
-        concerns = self.session.concerns()
-        if concerns is not self.concerns:
-            self.concerns = concerns
-            self._parts.clear()
+        self.concerns = self.session.concerns()
 
     @property
     def role(self) -> Role:
@@ -103,13 +100,20 @@ class AttentionModel:
 
     def _parts_in(self, cells: int) -> Sequence[Sequence[Sequence[Line]]]:
         """Return the lines of each concern's cause, then of each one's effect, then of each one's remedy."""
-        key = cells, self.session.time_format, self.session.glyphs.ascii_only
-        if key not in self._parts:
-            self._parts[key] = [
-                [list(part(each, cells)) for each in self.concerns]
-                for part in (self._cause, self._effect, self._remedy)
+        session, concerns = self.session, self.concerns
+        key = cells, session.time_format, session.glyphs.ascii_only
+        known = self._parts.get(key)
+        if known is not None and known[0] is concerns:
+            return known[2]
+        said = [(*_told(each), session.clock(each.since_ms)) for each in concerns]
+        if known is not None and known[1] == said:
+            drawn = known[2]
+        else:
+            drawn = [
+                [list(part(each, cells)) for each in concerns] for part in (self._cause, self._effect, self._remedy)
             ]
-        return self._parts[key]
+        self._parts[key] = concerns, said, drawn
+        return drawn
 
     def _cause(self, concern: Concern, cells: int) -> Iterator[Line]:
         """Yield what is wrong, with the time at the right."""
@@ -184,3 +188,9 @@ class AttentionModel:
         if view in ("jobs", "pools", "schedules"):
             first = next(iter({"jobs": concern.jobs, "pools": concern.pools}.get(view, concern.schedules)), None)
         return Destination(view, first, focus)
+
+
+def _told(concern: Concern) -> tuple[object, ...]:
+    """Return what decides on the lines of a concern, beside the time."""
+    number = len(concern.tasks) or len(concern.nodes)
+    return concern.severity, concern.text, concern.names, number, concern.state, concern.effect, concern.remedy
