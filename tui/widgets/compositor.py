@@ -36,8 +36,8 @@ class ScreenCompositor(Compositor):
     """Knows the places of all widgets after a layout, until the next one, and draws none that others cover.
 
     Textual's own arranges them again when somebody asks for a size after hidden or new widgets were to be drawn; only
-    a layout can show those. It cuts all lines of covered widgets, and to draw changes it asks all widgets within the box
-    around all of them.
+    a layout can show those. It cuts all lines of covered widgets, and to draw changes it asks all widgets within the
+    box around all of them.
     """
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
