@@ -8,15 +8,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from engine.autoscale.errors import EvaluationError
 from engine.autoscale.inputs import Dialect
 from engine.autoscale.values import Timestamp
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import shortened
 
-_W3C = re.compile(
+_W3C = lazy_regex(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:"
     r"T(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d{1,7}))?)?"
     r"(?P<zone>Z|[+-]\d\d:\d\d)?)?)?)?",
     re.ASCII,
 )
-_RFC_1123 = re.compile(
+_RFC_1123 = lazy_regex(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?"
     r"(?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4}) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
     r" (?P<zone>GMT|UTC|[+-]\d\d:?\d\d)",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from engine.base.lazy import lazy_regex
 from engine.base.paths import MOUNTS, SHARED, STARTUP, NodeRoot, package_directory, working_directory
 
 COORDINATION_PORT = 6000
 RESERVED_DISK_BYTES = 1_000_000
-_SUFFIX_SIGNS = re.compile(r"[.\-#]")
+_SUFFIX_SIGNS = lazy_regex(r"[.\-#]")
 
 
 class TaskKind(Enum):

@@ -7,9 +7,9 @@ but the file API does not see it (FILE-10). Keys are case-sensitive, except for 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from engine.base.lazy import lazy_regex
 from engine.base.terms import OsFamily
 
 SHARED = "shared"
@@ -20,11 +20,11 @@ VOLATILE = "volatile"
 WORKITEMS = "workitems"
 TOP_DIRECTORIES = (APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS)
 
-WILDCARD = re.compile(r"[*?\[]")
+WILDCARD = lazy_regex(r"[*?\[]")
 """A sign by which a path means several files."""
 
-_SCHEDULED_JOB = re.compile(r"(?P<schedule>.+):(?P<run>job-\d+)")
-_DRIVE = re.compile(r"[a-zA-Z]:")
+_SCHEDULED_JOB = lazy_regex(r"(?P<schedule>.+):(?P<run>job-\d+)")
+_DRIVE = lazy_regex(r"[a-zA-Z]:")
 
 
 def job_directory(job_id: str) -> str:

@@ -8,11 +8,13 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
+from engine.base.lazy import lazy_regex
+
 SOURCES = ("documented", "recorded", "decided")
 COLUMNS = ("Rule", "What it says", "Source", "Option", "Implemented in")
-_CHAPTER = re.compile(r"## ([A-Z]+): (.+)")
-_ID = re.compile(r"\b[A-Z]+-[1-9][0-9]*\b")
-_BAR = re.compile(r"(?<!\\)\|")  # between two cells; a bar inside a cell is written \|
+_CHAPTER = lazy_regex(r"## ([A-Z]+): (.+)")
+_ID = lazy_regex(r"\b[A-Z]+-[1-9][0-9]*\b")
+_BAR = lazy_regex(r"(?<!\\)\|")  # between two cells; a bar inside a cell is written \|
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,15 @@ their ends tell them apart. Logs, states and saved scenarios hold values whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from engine.base.lazy import lazy_regex
 
 LONGEST = 80
 """The most characters of a value in a message or table, the dots and quotes included (GEN-19)."""
 
 _DOTS = "..."
-_LONG_WORD = re.compile(rf"[^\s/\\]{{{LONGEST + 11},}}")  # a quoted value has punctuation around it
+_LONG_WORD = lazy_regex(rf"[^\s/\\]{{{LONGEST + 11},}}")  # a quoted value has punctuation around it
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

@@ -11,6 +11,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
 
 SECOND_MS = 1_000
@@ -23,7 +24,7 @@ _MOST_DECIMALS = 5  # of an amount of money
 # The service's "no limit"; None inside the simulator (GEN-4).
 UNLIMITED_WIRE = "P10675199DT2H48M5.4775807S"
 
-_DURATION = re.compile(
+_DURATION = lazy_regex(
     r"(?P<sign>-)?P(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
     r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)(?:\.(?P<fraction>\d+))?S)?)?",
     re.ASCII | re.IGNORECASE,

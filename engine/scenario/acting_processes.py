@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.base.errors import ScenarioError
+from engine.base.lazy import lazy_regex
 from engine.base.terms import Plain
 from engine.scenario.acts import read_does, read_until
 from engine.scenario.conditions import Asked
@@ -28,7 +28,7 @@ from engine.specs.unread import Unread, is_others_completed
 # So many tasks of a factory are looked at for what they may make.
 _MOST_TASKS = 1_000
 _KEYS = ("does", "until")
-_ACTS = re.compile(r"\"(?:does|until)\"")
+_ACTS = lazy_regex(r"\"(?:does|until)\"")
 
 
 class Owner(NamedTuple):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from engine.base.errors import ScenarioError
+from engine.base.lazy import lazy_regex
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.model import TimelineEntry
@@ -24,7 +25,7 @@ from engine.specs.unread import OTHERS_COMPLETED, Unread, is_others_completed
 Read = TypeVar("Read")
 
 _TIMING = ("after", "when")
-_AFTER = re.compile(r"\+?\d{1,12}(\.\d{1,12})?|P.*", re.ASCII | re.IGNORECASE)
+_AFTER = lazy_regex(r"\+?\d{1,12}(\.\d{1,12})?|P.*", re.ASCII | re.IGNORECASE)
 _ANY_START = datetime(2000, 1, 1, tzinfo=UTC)  # no time here counts from the start of the scenario
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from engine.base.lazy import lazy_regex
 from engine.base.terms import Deallocation
 from engine.scenario.body_models import fields_of
 from engine.scenario.document import DocumentPlace
@@ -48,9 +49,9 @@ _OWN = ("deploymentConfiguration", "scaleSettings", "interNodeCommunication", "a
 FIXED_SCALE = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
 AUTO_SCALE = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}
 _COMMUNICATION = {"enabled": True, "disabled": False}
-_EXPRESSION = re.compile(r"\[\s*[A-Za-z_]\w*\s*\(.*\]\s*", re.ASCII | re.DOTALL)
+_EXPRESSION = lazy_regex(r"\[\s*[A-Za-z_]\w*\s*\(.*\]\s*", re.ASCII | re.DOTALL)
 _DEALLOCATIONS = tuple(option.value for option in Deallocation)  # it matters to resizes only
-_VERSION = re.compile(r"/versions/([^/]+)$", re.IGNORECASE)  # at the end of the id of a package
+_VERSION = lazy_regex(r"/versions/([^/]+)$", re.IGNORECASE)  # at the end of the id of a package
 _TEMPLATE = ("resources", "$schema", "contentVersion")
 
 

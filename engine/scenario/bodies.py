@@ -9,6 +9,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from engine.base.lazy import lazy_regex
 from engine.base.terms import Plain
 from engine.scenario.body_models import model_at
 from engine.scenario.document import DocumentPlace, Path
@@ -18,10 +19,10 @@ from engine.specs.refusals.parts import MISSING, Refusal
 
 Model = TypeVar("Model", bound=Spec)
 
-_EXPECTED = re.compile(r"'([^']*)'")
+_EXPECTED = lazy_regex(r"'([^']*)'")
 _QUOTED = {
-    "int_type": re.compile(r"[-+]?\d+", re.ASCII),
-    "float_type": re.compile(r"[-+]?\d+(\.\d*)?", re.ASCII),
+    "int_type": lazy_regex(r"[-+]?\d+", re.ASCII),
+    "float_type": lazy_regex(r"[-+]?\d+(\.\d*)?", re.ASCII),
 }
 _BOOLEANS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 _UNKNOWN = "extra_forbidden"  # pydantic's type of an unknown key

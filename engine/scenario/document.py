@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from engine.base.errors import Position, Problem, Severity
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import shortened, with_short_words
 from engine.base.terms import Plain
 from engine.scenario.tree import ReadingStopped, Tree
@@ -21,7 +22,7 @@ PROBLEM_LIMIT = 1_000
 
 Path: TypeAlias = "tuple[str | int, ...]"
 
-_NAME = re.compile(r"[A-Za-z_$][\w$-]*", re.ASCII)
+_NAME = lazy_regex(r"[A-Za-z_$][\w$-]*", re.ASCII)
 _LONGEST = 60
 _NOWHERE = Position(0, 0)
 

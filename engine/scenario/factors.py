@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from engine.base.errors import Position
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
 from engine.scenario.tree import Tree, parse
 
@@ -31,10 +32,10 @@ VALUE_LIMIT = 1_000_000
 NOWHERE = Position(0, 0)
 """The position of a value that is in no file."""
 
-_STEP = re.compile(r"\.?(?P<name>[^.\[\]\"\s=]+)|\[(?P<number>\d{1,9})\]|\[\"(?P<text>[^\"]*)\"\]")
-_PATH = re.compile(r"[^.\[\]\"\s=]+(?:\.[^.\[\]\"\s=]+|\[\d{1,9}\]|\[\"[^\"]*\"\])*")
+_STEP = lazy_regex(r"\.?(?P<name>[^.\[\]\"\s=]+)|\[(?P<number>\d{1,9})\]|\[\"(?P<text>[^\"]*)\"\]")
+_PATH = lazy_regex(r"[^.\[\]\"\s=]+(?:\.[^.\[\]\"\s=]+|\[\d{1,9}\]|\[\"[^\"]*\"\])*")
 _NUMBER = r"[-+]?(?:\d{1,15}(?:\.\d{1,9})?|\.\d{1,9})"
-_RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?::({_NUMBER}))?", re.ASCII)
+_RANGE = lazy_regex(rf"({_NUMBER})\.\.({_NUMBER})(?::({_NUMBER}))?", re.ASCII)
 
 
 class Varied(NamedTuple):

@@ -19,6 +19,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted, shortened
 from engine.specs.task import TaskSpec
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 AMBIGUOUS_LIMIT = 100_000
 """So many ids are compared one by one when their pattern alone does not say that they differ."""
 
-_TOKEN = re.compile(r"\{\{|\}\}|\{(?P<parameter>\d{1,4})(?::(?P<width>\d{1,2}))?\}", re.ASCII)
+_TOKEN = lazy_regex(r"\{\{|\}\}|\{(?P<parameter>\d{1,4})(?::(?P<width>\d{1,2}))?\}", re.ASCII)
 # Properties that may differ between tasks that otherwise behave alike.
 _NAMES_ONLY = ("id", "displayName", "commandLine", "environmentSettings", "resourceFiles")
 _BLOB_PATH = ("destination", "container", "path")

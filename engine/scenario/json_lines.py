@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from engine.base.lazy import lazy_regex
 from engine.scenario.json_text import json_value
 
 FEWEST_LINES = 100
 """Shorter lists are not worth it."""
 
-_LINE = re.compile('^(?P<indent> *)- (?P<json>\\{"[^\\\\\n\t\ufeff]*\\})$', re.MULTILINE)
+_LINE = lazy_regex('^(?P<indent> *)- (?P<json>\\{"[^\\\\\n\t\ufeff]*\\})$', re.MULTILINE)
 _OTHER_BREAKS = ("\r", "\x85", "\u2028", "\u2029")  # which count as ends of lines in YAML
 _MOST_BRACKETS = 60
 _TOKEN = "lines of JSON, "

@@ -15,11 +15,12 @@ from math import isfinite
 from typing import NamedTuple
 
 from engine.base.errors import Position
+from engine.base.lazy import lazy_regex
 from engine.scenario.scalars import DIGIT_LIMIT
 
-_BLANK = re.compile(r"[ \t\r\n]*")
+_BLANK = lazy_regex(r"[ \t\r\n]*")
 # Ends of lines in YAML alone, a mark that it drops, and escapes of half a character.
-_OTHERWISE = re.compile(r"[\x85\u2028\u2029\ufeff]|\r(?!\n)|\\u[dD][89a-fA-F]")
+_OTHERWISE = lazy_regex(r"[\x85\u2028\u2029\ufeff]|\r(?!\n)|\\u[dD][89a-fA-F]")
 
 
 class JsonPart(NamedTuple):

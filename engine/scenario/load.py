@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TypeVar
 
 from engine.base import gc_pause
 from engine.base.errors import Position, Problem, ScenarioError, Severity
+from engine.base.lazy import lazy_regex
 from engine.base.units import parse_utc
 from engine.scenario.acting_processes import Processes
 from engine.scenario.added_tasks import added_body
@@ -62,7 +62,7 @@ _EXPECT_KEYS = ("at", "within")
 SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale", "service")
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
-_ACTS = re.compile(r"\b(?:does|until)\b")  # without these words no process acts
+_ACTS = lazy_regex(r"\b(?:does|until)\b")  # without these words no process acts
 _YEARS = range(1970, 9000)
 
 

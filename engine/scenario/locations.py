@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from engine.base.errors import Position
+from engine.base.lazy import lazy_regex
 from engine.scenario.document import Path, format_path
 from engine.scenario.factors import NOWHERE, VARIED, FactorMistake, parse_path
 from engine.scenario.scalars import Scalar
@@ -15,8 +16,8 @@ from engine.scenario.wording import one_of, shown
 from engine.specs.commands import COMMANDS
 
 _LISTS = {"pools": "pool", "jobs": "job", "jobSchedules": "job schedule", "timeline": "entry", "expect": "expectation"}
-_INDEX = re.compile(r"\d{1,9}", re.ASCII)
-_STEP = re.compile(r"[^.\[\]\"\s=]+")
+_INDEX = lazy_regex(r"\d{1,9}", re.ASCII)
+_STEP = lazy_regex(r"[^.\[\]\"\s=]+")
 
 
 class Location(NamedTuple):

@@ -9,14 +9,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from engine.base.lazy import lazy_regex
 from engine.base.terms import Plain
 from engine.scenario.factory import TaskFactory
 from engine.scenario.wording import did_you_mean, shown
 from engine.specs.conditions import ConditionSubject
 
 _SHOWN_TASKS = 1_000  # per factory, when searching for the nearest name
-_GUID = re.compile(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
-_SCHEDULED = re.compile(r"(?P<schedule>.+):job-[1-9]\d*", re.IGNORECASE | re.ASCII)
+_GUID = lazy_regex(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
+_SCHEDULED = lazy_regex(r"(?P<schedule>.+):job-[1-9]\d*", re.IGNORECASE | re.ASCII)
 
 
 def text_at(value: Plain, *path: str) -> str | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import shortened
 from engine.base.terms import Plain
 from engine.base.units import format_duration
@@ -14,9 +15,9 @@ from engine.scenario.tree import Tree, parse
 from engine.specs.command import Command
 
 # Text that needs no quotes in YAML, wherever it stands.
-_BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
+_BARE = lazy_regex(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
 # Text of several lines that YAML can show as it is: no line begins or ends with a blank, and not all are empty.
-_LITERAL = re.compile(r"(?=.*\n)(?=\n*[^\n])(?:[^\s][ -~]*)?(?:\n+[!-~](?:[ -~]*[!-~])?)*\n?", re.ASCII | re.DOTALL)
+_LITERAL = lazy_regex(r"(?=.*\n)(?=\n*[^\n])(?:[^\s][ -~]*)?(?:\n+[!-~](?:[ -~]*[!-~])?)*\n?", re.ASCII | re.DOTALL)
 _SHORT_MAPPING, _SHORT_LIST, _SHORT_ENTRY = 48, 72, 110
 _NO_BREAKS = {ord(each): " " for each in "\n\r\x85\u2028\u2029"}
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from math import isfinite
 from typing import TypeAlias
@@ -10,6 +9,7 @@ from typing import TypeAlias
 import yaml
 
 from engine.base.errors import Position
+from engine.base.lazy import lazy_regex
 from engine.scenario.wording import shown
 
 DIGIT_LIMIT = 60
@@ -18,14 +18,14 @@ Scalar: TypeAlias = "bool | int | float | str | None"
 Report: TypeAlias = Callable[[str, Position], None]
 
 _CORE = (
-    (re.compile(r"~|null|Null|NULL|"), lambda _: None),
-    (re.compile(r"true|True|TRUE"), lambda _: True),
-    (re.compile(r"false|False|FALSE"), lambda _: False),
-    (re.compile(r"[-+]?[0-9]+"), int),
-    (re.compile(r"0o[0-7]+"), lambda text: int(text[2:], 8)),
-    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: int(text, 16)),
-    (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
-    (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), lambda text: float(text.replace(".", ""))),
+    (lazy_regex(r"~|null|Null|NULL|"), lambda _: None),
+    (lazy_regex(r"true|True|TRUE"), lambda _: True),
+    (lazy_regex(r"false|False|FALSE"), lambda _: False),
+    (lazy_regex(r"[-+]?[0-9]+"), int),
+    (lazy_regex(r"0o[0-7]+"), lambda text: int(text[2:], 8)),
+    (lazy_regex(r"0x[0-9a-fA-F]+"), lambda text: int(text, 16)),
+    (lazy_regex(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
+    (lazy_regex(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), lambda text: float(text.replace(".", ""))),
 )
 _TAGS: dict[str, type | tuple[type, ...]] = {
     "tag:yaml.org,2002:null": type(None),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from pydantic.fields import FieldInfo
 
 from engine.base.errors import Position
+from engine.base.lazy import lazy_regex
 from engine.scenario.body_models import fields_of, model_of
 from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.tree import Tree
@@ -28,7 +28,7 @@ PRINTED_BY_AZ = "additionalProperties"
 """A name that the Azure CLI has added to each object that it printed, until 2025."""
 
 # A Python timedelta as text, which is how the Azure CLI prints durations.
-_PRINTED = re.compile(r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d(?:\.\d+)?)")
+_PRINTED = lazy_regex(r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d(?:\.\d+)?)")
 
 
 class Style(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
 from engine.scenario.document import DocumentPlace
 from engine.scenario.factors import (
@@ -39,8 +40,8 @@ MEASURES = (
 SHORT_NAMES = {"makespan": "makespanSeconds", "cost": "costUsd"}
 """Measures by the names that expectations use."""
 
-_SEEDS = re.compile(r"(-?\d{1,18})\.\.(-?\d{1,18})", re.ASCII)
-_COUNT = re.compile(r"\d{1,18}", re.ASCII)
+_SEEDS = lazy_regex(r"(-?\d{1,18})\.\.(-?\d{1,18})", re.ASCII)
+_COUNT = lazy_regex(r"\d{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

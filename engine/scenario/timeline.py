@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
 from engine.scenario.added_tasks import addition
 from engine.scenario.bodies import read_body
@@ -23,7 +24,7 @@ from engine.specs.conditions import Condition
 from engine.specs.task import TaskSpec
 
 _TIMING = ("at", "when", "after", "refused")
-_CODE = re.compile(r"[A-Z][A-Za-z0-9]{1,79}", re.ASCII)
+_CODE = lazy_regex(r"[A-Z][A-Za-z0-9]{1,79}", re.ASCII)
 
 
 def read_timeline(

@@ -6,13 +6,14 @@ import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted, shortened
 from engine.base.units import SECOND_MS, parse_duration, parse_utc
 
 LATEST_MS = 100 * 366 * 86_400_000
 """A century; every later time is a slip of the pen."""
 
-_SECONDS = re.compile(r"\+?\d{1,12}(?:\.\d{1,12})?", re.ASCII)
+_SECONDS = lazy_regex(r"\+?\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 _FORMS = "a time is a duration from the start (PT5M), plain seconds (300) or a UTC time (2026-01-05T08:05:00Z)"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
+from engine.base.lazy import lazy_regex
 from engine.base.terms import OsFamily, Plain
 from engine.executors.shell.small_shell import syntax_error, unreadable
 from engine.scenario.added_tasks import is_ordinary
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from engine.scenario.factory import TaskFactory
 
-_SHELL = re.compile(r"sh\b|cmd", re.IGNORECASE)
+_SHELL = lazy_regex(r"sh\b|cmd", re.IGNORECASE)
 # Each names a command line and has a `simulate` beside it.
 _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
 

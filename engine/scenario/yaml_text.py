@@ -7,14 +7,15 @@ import re
 import yaml
 
 from engine.base.errors import Position
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import shortened
 
 MESSAGE_LIMIT = 240
 """The most characters of a message of the parser's, which may quote the file."""
 
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
-_LEADING_BLANKS = re.compile(r"^[ \t]+", re.MULTILINE)
+_UNPRINTABLE = lazy_regex("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SURROGATES = lazy_regex(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_LEADING_BLANKS = lazy_regex(r"^[ \t]+", re.MULTILINE)
 
 
 def unprintable(text: str) -> tuple[str, Position] | None:

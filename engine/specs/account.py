@@ -1,17 +1,17 @@
 """The Batch account of a scenario: name, quotas, applications and certificates (ACC-1 to ACC-5)."""
 
-import re
 from difflib import get_close_matches
 from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import first_of, quoted, shortened
 from engine.base.terms import WireOption
 from engine.specs.base import Bool, Identified, Int, Occasional, Secret, Size, Spec, Text
 from engine.specs.common import ApplicationPackageReference
 
-_STORAGE_ACCOUNT = re.compile("[a-z0-9]{3,24}")
+_STORAGE_ACCOUNT = lazy_regex("[a-z0-9]{3,24}")
 
 
 class PoolAllocationMode(WireOption):

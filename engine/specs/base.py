@@ -33,6 +33,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
 from engine.base.units import format_duration, format_utc, parse_duration, parse_utc
 
@@ -128,7 +129,7 @@ UtcTime = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) *([kmgt]?i?b)", re.ASCII | re.IGNORECASE)
+_SIZE = lazy_regex(r"(\d+(?:\.\d+)?) *([kmgt]?i?b)", re.ASCII | re.IGNORECASE)
 
 
 def parse_size(value: object) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 
+from engine.base.lazy import lazy_regex
 from engine.base.terms import OsFamily
 from engine.base.units import MINUTE_MS, SECOND_MS
 from engine.specs.distributions import Distribution
@@ -115,7 +116,7 @@ _NEAREST = {family: size for size, families in _FAMILIES.items() for family in f
 _MEMORY_FACTOR = {"m": 2.0, "l": 0.5, "t": 0.25}
 
 # Standard_E16-8ds_v5: family e, number 16, 8 cores in use, features ds, version 5. Standard_NC4as_T4_v3 has a chip.
-_DOCUMENTED_FORM = re.compile(
+_DOCUMENTED_FORM = lazy_regex(
     r"(?:standard|basic)_(?P<family>[a-z]{1,2})(?P<number>\d{1,3})(?:-(?P<constrained>\d{1,3}))?"
     r"(?P<features>[abdilmprst]{0,6})(?:_(?P<chip>t4|a10|a100|h100|h200|mi300x|v620|v710))?(?:_v(?P<version>[2-9]))?",
     re.ASCII,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from engine.base.lazy import lazy_regex
+
 NEWEST = "*"
 """The version of a pool that follows new releases of its family (POOL-28)."""
 
-_RELEASE = re.compile(r"(?:WA-GUEST-OS-)?(?P<family>\d)\.\d+(?:_\d{6}-\d{2})?", re.ASCII | re.IGNORECASE)
+_RELEASE = lazy_regex(r"(?:WA-GUEST-OS-)?(?P<family>\d)\.\d+(?:_\d{6}-\d{2})?", re.ASCII | re.IGNORECASE)
 
 
 class GuestOSFamily(NamedTuple):

@@ -20,14 +20,15 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from engine.base.lazy import lazy_regex
 from engine.base.paths import WILDCARD
 from engine.base.shortening import quoted
 from engine.base.units import SECOND_MS, format_duration, format_utc, parse_duration, parse_utc
 from engine.specs.base import Bool, Occasional, Size, Spec, Text
 
-_SECONDS = re.compile(r"\+?\d{1,12}(?:\.\d{1,12})?", re.ASCII)
+_SECONDS = lazy_regex(r"\+?\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 # A query in a pattern; a question mark before anything else stands for one character.
-_QUERY = re.compile(r"\?[\w-]+=.*|\?\*$", re.ASCII | re.DOTALL)
+_QUERY = lazy_regex(r"\?[\w-]+=.*|\?\*$", re.ASCII | re.DOTALL)
 _MOST_KNOWN = 4096  # URLs whose entries are kept
 _LONGEST_MS = 100 * 366 * 86_400_000
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.base.lazy import lazy_regex
 from engine.scenario.record import with_settings
 from engine.specs.commands import CreateJob, CreatePool
 from engine.views.attention.expectations import broken_expectations, foreseen
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.specs.command import Command
 
 _MOST_TOLD = 2  # broken expectations
-_UNSAFE = re.compile(r"[^\w.-]+")
+_UNSAFE = lazy_regex(r"[^\w.-]+")
 NEW_EMPTY = "New, empty"
 """The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
 

@@ -6,6 +6,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.lazy import lazy_regex
 from engine.base.paths import WILDCARD, working_directory
 from engine.rules.decisions import storage
 from engine.rules.processes import execution
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from engine.specs.common import OutputFile
     from engine.world.world import World
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))|%(\w+)%", re.ASCII)
+_VARIABLE = lazy_regex(r"\$(?:\{(\w+)\}|(\w+))|%(\w+)%", re.ASCII)
 
 
 class MatchingFile(NamedTuple):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
 from engine.specs.account import Account, Certificate, CertificateFormat
 from engine.specs.commands import CreateApplicationPackage
 from engine.specs.refusals.parts import Path, Refusal, display_name_refusals, id_refusals, invalid
 
 _MOST_APPLICATIONS, _MOST_PACKAGES, _VERSION_MAX = 20, 40, 64
-_THUMBPRINT = re.compile(r"[0-9a-fA-F]+")
+_THUMBPRINT = lazy_regex(r"[0-9a-fA-F]+")
 
 
 def account_refusals(account: Account) -> list[Refusal]:

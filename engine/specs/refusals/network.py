@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted, shortened
 from engine.specs.account import Account
 from engine.specs.network import InboundNatPool, IpAddressProvisioning, PublicIpAddressConfiguration
@@ -12,13 +13,13 @@ from engine.specs.pool import PoolSpecification
 from engine.specs.refusals.parts import Path, Refusal, invalid, missing
 from engine.specs.subnets import Networks, SimulateNetwork, subnet_settings
 
-_SUBNET_ID = re.compile(
+_SUBNET_ID = lazy_regex(
     r"/subscriptions/(?P<subscription>[^/\s]+)/resourceGroups/[^/\s]+/providers/Microsoft\.(?P<kind>Classic)?Network"
     r"/virtualNetworks/[^/\s]+/subnets/[^/\s]+/?",
     re.IGNORECASE,
 )
 _SUBNET_FORM = "/subscriptions/ID/resourceGroups/NAME/providers/Microsoft.Network/virtualNetworks/NAME/subnets/NAME"
-_NAT_POOL_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,75}[A-Za-z0-9_])?", re.ASCII)
+_NAT_POOL_NAME = lazy_regex(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,75}[A-Za-z0-9_])?", re.ASCII)
 
 
 def network_refusals(spec: PoolSpecification, account: Account, networks: Networks) -> Iterator[Refusal]:

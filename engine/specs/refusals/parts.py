@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.base.errors import BatchError
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
 from engine.specs.base import MASK, Spec, wire_name
 from engine.specs.common import CommandLine, MetadataItem, ResourceFile, UserIdentity
@@ -16,7 +17,7 @@ Path = tuple[str | int, ...]
 
 MISSING = "MissingRequiredProperty"
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_ID = lazy_regex(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 # GEN-9 gives no limit; metadata may have as many characters as a start task (ACC-5, decided here).
 _METADATA_MAX = 32_768
 

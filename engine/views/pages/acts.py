@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from engine.base.lazy import lazy_regex
 from engine.base.units import format_duration
 from engine.rules.processes import launches
 from engine.specs.command import OnJob
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.specs.conditions import Condition, ConditionSubject, Wanted
     from engine.state.acting import Act, Acts
 
-_CAPITAL = re.compile("[A-Z]")
+_CAPITAL = lazy_regex("[A-Z]")
 
 
 def task_acts(simulation: Simulation, task: int) -> list[str]:

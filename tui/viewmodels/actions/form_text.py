@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from engine.base.errors import Problem
+from engine.base.lazy import lazy_regex
 from engine.base.terms import Plain
 from engine.scenario.record import block_text, flow_text
 from engine.scenario.typed import TypedCommand, read_typed
@@ -22,7 +22,7 @@ from tui.viewmodels.actions.many_tasks import COUNT, EACH
 # The service takes so many tasks in one request, and so many bytes (TASK-3).
 _MOST_TASKS = 100
 _MOST_BYTES = 900_000
-_ONE_TASK = re.compile(r"^(?:tasks\[0\]|taskFactory\.repeatTask)(?=\.|$)")
+_ONE_TASK = lazy_regex(r"^(?:tasks\[0\]|taskFactory\.repeatTask)(?=\.|$)")
 
 
 class FormMistake(NamedTuple):

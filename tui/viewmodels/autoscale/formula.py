@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, chop_cells
 
 from engine.autoscale import METRICS, OPTION, TARGETS
+from engine.base.lazy import lazy_regex
 from tui.viewmodels.text.styled import Line, Role, Span, wrapped
 
 if TYPE_CHECKING:
     from engine.base.errors import Position
 
-_PIECE = re.compile(
+_PIECE = lazy_regex(
     r"(?P<comment>//.*)"
     r'|(?P<string>"[^"]*"?)'
     r"|(?P<called>[A-Za-z_]\w*(?=\s*\())"
@@ -21,7 +22,7 @@ _PIECE = re.compile(
     r"|(?P<other>\s+|[0-9.]+|.)",
     re.ASCII,
 )
-_WORD = re.compile(r"\s+|\S+")
+_WORD = lazy_regex(r"\s+|\S+")
 _ROLES = {"comment": Role.DIM, "string": Role.OK, "called": Role.DERIVED, "other": Role.PLAIN}
 _NUMBER_CELLS = 4
 

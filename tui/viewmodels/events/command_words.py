@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from engine.base.lazy import lazy_regex
 from tui.viewmodels.text import format as fmt
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from engine.specs.command import Command
 
-_CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
+_CAPITAL = lazy_regex(r"(?<=[a-z])([A-Z])")
 _KINDS = ("pool", "node", "job schedule", "job", "task", "certificate", "application package", "application")
 _IDS = ("poolId", "jobScheduleId", "jobId", "taskId", "applicationId", "thumbprint", "id")
 _MOST_NAMED = 2

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.lazy import lazy_regex
 from engine.base.paths import WORKITEMS, name_of, parent
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, between, squeeze, width
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.glyphs import GlyphSet
 
 _INDENT = 2
-_DIGITS = re.compile(r"(\d+)")
+_DIGITS = lazy_regex(r"(\d+)")
 
 
 class TreeRow(NamedTuple):

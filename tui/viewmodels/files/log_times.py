@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from engine.base.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DAY_S = 86_400
-_TIME = re.compile(r"\W?(?:(\d{4})-(\d\d)-(\d\d)[T ])?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?!\d)")
+_TIME = lazy_regex(r"\W?(?:(\d{4})-(\d\d)-(\d\d)[T ])?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?!\d)")
 
 
 def time_of(line: str) -> tuple[int, bool] | None:

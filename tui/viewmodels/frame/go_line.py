@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.lazy import lazy_regex
 from engine.base.rulebook import chapters, rules
 from engine.base.shortening import quoted
 from engine.pacing.speeds import SPEEDS
@@ -74,7 +75,7 @@ _OFFERED = {
     "report": ["report.html", "report.md"],
     "study": ["--vary ", "--seeds ", "--results "],
 }
-_NODE = re.compile(r"n(\d+)", re.IGNORECASE)
+_NODE = lazy_regex(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
 

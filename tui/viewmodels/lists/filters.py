@@ -11,16 +11,17 @@ import re
 from fnmatch import translate
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.lazy import lazy_regex
 from engine.scenario.wording import did_you_mean
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_FIELD = re.compile(r"(!?)([a-z]\w*):(.*)")
-_NUMBER = re.compile(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
-_CLOCK = re.compile(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
-_SPAN = re.compile(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_FIELD = lazy_regex(r"(!?)([a-z]\w*):(.*)")
+_NUMBER = lazy_regex(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
+_CLOCK = lazy_regex(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_SPAN = lazy_regex(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 _ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
 _DAY_S = 86_400
 _FIRST = frozenset("0123456789+-$pt")  # of a text that is a quantity

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from engine.base.lazy import lazy_regex
 from engine.base.units import parse_utc
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.styled import Span
@@ -40,8 +40,8 @@ _WORDS = {
 }
 _NO_LIMIT = "P10675199DT2H48M5.4775807S"
 _UNLIMITED_AT_MINUS_ONE = ("maxTaskRetryCount", "maxParallelTasks")
-_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_UTC = lazy_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_CAPITAL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def words(name: str) -> str:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
+from engine.base.lazy import lazy_regex
 from tui.viewmodels.text.styled import Line, Role, Span, clip, fit, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_WORD = re.compile(r"[a-z0-9']+")
+_WORD = lazy_regex(r"[a-z0-9']+")
 _KEY_CELLS = 12
 _TITLE_SHARE = 0.45
 _WIDE = 70  # cells

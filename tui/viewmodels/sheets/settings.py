@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from engine.base.lazy import lazy_regex
 from tui.settings.options import OPTIONS, Value
 from tui.settings.values import Source
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tui.settings.values import Settings, ViewValue
 
-_PART = re.compile(r"(?=; | \()")  # ahead of each further part of a purpose
+_PART = lazy_regex(r"(?=; | \()")  # ahead of each further part of a purpose
 _WIDE = 90  # cells; narrower lists leave out where a value comes from
 _NAME_CELLS, _VALUE_CELLS, _SOURCE_CELLS = 24, 16, 14
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engine.base import rulebook
+from engine.base.lazy import lazy_regex
 from tui.viewmodels.text.styled import Role
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.text.styled import Line, Span
 
-_LIKE_AN_ID = re.compile(r"[A-Z]-[1-9]")  # without it the rulebook need not be read
+_LIKE_AN_ID = lazy_regex(r"[A-Z]-[1-9]")  # without it the rulebook need not be read
 
 
 def dim_citations(spans: Line) -> Line:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
 from engine.base.units import (
     DAY_MS,
@@ -20,21 +21,21 @@ from engine.base.units import (
 )
 
 _time = lru_cache(maxsize=4096)(format_time)  # a frame shows the times of the one before
-_CLASSIC_NODE = re.compile(r"(tvm)-\d+_(\d+)-.*")
-_NODE = re.compile(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
-_SECONDS = re.compile(r"\d+(\.\d+)?")
-_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
-_CLOCK_SPAN = re.compile(r"(?:(\d+)d )?(\d{1,3}):(\d{2}):(\d{2})", re.ASCII)
+_CLASSIC_NODE = lazy_regex(r"(tvm)-\d+_(\d+)-.*")
+_NODE = lazy_regex(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
+_SECONDS = lazy_regex(r"\d+(\.\d+)?")
+_CLOCK = lazy_regex(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
+_CLOCK_SPAN = lazy_regex(r"(?:(\d+)d )?(\d{1,3}):(\d{2}):(\d{2})", re.ASCII)
 _NUMBER = r"(\d+(?:\.\d+)?)"
-_IN_UNITS = re.compile(
+_IN_UNITS = lazy_regex(
     rf"(?:{_NUMBER} *d(?:ays?)?)? *(?:{_NUMBER} *h(?:ours?)?)? *(?:{_NUMBER} *m(?:in(?:utes?)?)?)?"
     rf" *(?:{_NUMBER} *s(?:ec(?:onds?)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
-_SHORT_OF_UNIT = re.compile(r".*\d *([dhm])\d+", re.ASCII | re.IGNORECASE)
+_SHORT_OF_UNIT = lazy_regex(r".*\d *([dhm])\d+", re.ASCII | re.IGNORECASE)
 _NEXT_UNIT = {"d": "h", "h": "m", "m": "s"}
 _UNITS_MS = (DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS)
-_LIKE_CLOCK = re.compile(r"\d+(:\d+){1,2}", re.ASCII)
+_LIKE_CLOCK = lazy_regex(r"\d+(:\d+){1,2}", re.ASCII)
 _NAMED_MOMENTS = ("end", "failure", "next failure")
 _MOMENTS = "write +5m, -30s, 10:42, PT5M, end or failure"
 

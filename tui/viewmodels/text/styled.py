@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum, auto
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
+
+from engine.base.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +64,7 @@ class Span(NamedTuple):
 Line = tuple[Span, ...]
 _TEXT, _LOOK = itemgetter(0), itemgetter(slice(1, None))  # of a span
 _LEAST_TEXT, _LEAST_NAME = 10, 8  # cells beside a label, and of an id that is cut
-_PART = re.compile(r"[a-z0-9](?=[A-Z])|[-_/.:=,&?]")  # the end of a part of a long word
+_PART = lazy_regex(r"[a-z0-9](?=[A-Z])|[-_/.:=,&?]")  # the end of a part of a long word
 
 
 def line(*parts: Span | str) -> Line:

@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from functools import lru_cache
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.interpreter import wildcards
 from engine.executors.shell.language import patterns
 from engine.executors.shell.language.arithmetic import ArithmeticMistake, IllegalNumber, evaluate
@@ -24,8 +25,8 @@ from engine.executors.shell.language.syntax import (
 from engine.executors.shell.programs.call import ScriptExit, ShellProcess
 from engine.executors.shell.programs.streams import FIRST_JOB, PROCESS_ID
 
-_BLANKS = re.compile(r"[ \t\n]+")
-_TO_SPLIT = re.compile(r"[ \t\n*?\[\\]")
+_BLANKS = lazy_regex(r"[ \t\n]+")
+_TO_SPLIT = lazy_regex(r"[ \t\n*?\[\\]")
 _ALL = ("@", "*")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from engine.base.lazy import lazy_regex
 from engine.base.node_files import AccessDenied
 from engine.executors.shell.interpreter.control_flow import ControlFlow
 from engine.executors.shell.interpreter.redirection import RedirectFailed
@@ -38,10 +39,10 @@ from engine.executors.shell.programs.catalogue import SPECIAL, SimulatedOutput, 
 from engine.executors.shell.programs.streams import BoundReached, InputStream, Stream
 
 _DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split
-_FIRST_LINE = re.compile(
+_FIRST_LINE = lazy_regex(
     r"#![ \t]*/(?:usr/)?bin/(?:env[ \t]+)?(?P<bash>ba|da)?sh(?:[ \t]+-(?P<options>[a-z]+))?[ \t]*\n"
 )
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
+_ASSIGNMENT = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
 
 
 def _is_assignment(word: Word) -> bool:

@@ -7,15 +7,17 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.base.lazy import lazy_regex
+
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)(?![A-Za-z_])|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
     r"|(?P<sign><<=|>>=|&&|\|\||\+\+|--|<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:()])|(?P<bad>\S))",
     re.ASCII,
 )
-_NUMBER = re.compile(r"\s*([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)\s*", re.ASCII)
+_NUMBER = lazy_regex(r"\s*([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)\s*", re.ASCII)
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _DEPTH_LIMIT = 40
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.language.syntax import AndOr, Pipeline, Redirect, Script, ShellCommand, literal
 
 BATCH_FILES = (".bat", ".cmd")
-WINDOWS_ARGUMENT = re.compile(r'(?:"[^"]*"?|[^\s"])+')
+WINDOWS_ARGUMENT = lazy_regex(r'(?:"[^"]*"?|[^\s"])+')
 
 
-_PERCENT = re.compile(r"%([^%=\s]+)%")
-_PARAMETER = re.compile(r"%(?:(?P<percent>%)|(?P<all>\*)|(?P<directory>~dp0)|~?(?P<number>[0-9]))")
-_NOT_RUN = re.compile(r"@?\s*(?:rem(?:\s|$)|:|echo\s+(?:off|on)\s*$|setlocal\b|endlocal\b)", re.IGNORECASE)
+_PERCENT = lazy_regex(r"%([^%=\s]+)%")
+_PARAMETER = lazy_regex(r"%(?:(?P<percent>%)|(?P<all>\*)|(?P<directory>~dp0)|~?(?P<number>[0-9]))")
+_NOT_RUN = lazy_regex(r"@?\s*(?:rem(?:\s|$)|:|echo\s+(?:off|on)\s*$|setlocal\b|endlocal\b)", re.IGNORECASE)
 
 
 class _BeyondGrammarError(Exception):
@@ -65,7 +66,7 @@ def batch_line(line: str, arguments: Sequence[str], variables: Mapping[str, str]
     )
 
 
-_CMD_TOKEN = re.compile(
+_CMD_TOKEN = lazy_regex(
     r"""(?P<escaped>\^.?)
     |(?P<quoted>"[^"]*"?)
     |(?P<operator>&&|\|\||[&|\n])
@@ -73,7 +74,7 @@ _CMD_TOKEN = re.compile(
     |(?P<beyond>[<>]) |(?P<plain>[^\^"&|<>\n0-9]+|[0-9]+?)""",
     re.VERBOSE | re.DOTALL,
 )
-_CMD_NAME = re.compile(
+_CMD_NAME = lazy_regex(
     r"""@*\s*(?P<name>"[^"]*"|(?:echo|cd|chdir|md|mkdir|rd|rmdir|dir|type|del)(?=[.\\/:(,;+=\[\]"\s]|$)|[^\s"]+)""",
     re.I,
 )

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from engine.base.lazy import lazy_regex
 from engine.base.terms import OsFamily
 from engine.executors.shell.language.cmd_reader import WINDOWS_ARGUMENT, percent_expanded, read_cmd_script
 from engine.executors.shell.language.script import ScriptText, read_script
@@ -52,10 +53,10 @@ class Program:
         return simple_commands(self.text.script)
 
 
-_CMD_INVOCATION = re.compile(
+_CMD_INVOCATION = lazy_regex(
     r'\s*"?(?:[^"\s]*[\\/])?cmd(?:\.exe)?"?(?:\s*/[^\s/c][^\s/]*)*\s*/c(?P<script>.*)', re.IGNORECASE | re.DOTALL
 )
-_SH_INVOCATION = re.compile(r"\s*(?:/usr)?(?:/bin/)?(?P<bash>ba|da)?sh\s")
+_SH_INVOCATION = lazy_regex(r"\s*(?:/usr)?(?:/bin/)?(?P<bash>ba|da)?sh\s")
 
 
 def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None = None) -> Program:
@@ -107,13 +108,13 @@ def _without_shell(argv: list[str]) -> Program:
     return Program(Shell.NONE, ScriptText((AndOr((("&&", Pipeline((command,))),)),)))
 
 
-_QUOTES = re.compile(r"""['"\\]""")
+_QUOTES = lazy_regex(r"""['"\\]""")
 # Repetitions are possessive (`++`): a line with an open quote would be tried in every way of dividing it.
-_ARGUMENT = re.compile(
+_ARGUMENT = lazy_regex(
     r"""[ \t\r\n]*+((?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++)(?=[ \t\r\n]|\Z)|[ \t\r\n]+\Z""",
     re.DOTALL,
 )
-_ARGUMENT_PIECE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
+_ARGUMENT_PIECE = lazy_regex(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
 
 
 def _split(command_line: str) -> list[str]:

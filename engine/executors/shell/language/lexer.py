@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.language.syntax import (
     HereDocument,
     Piece,
@@ -30,17 +31,17 @@ from engine.executors.shell.language.words import (
     WordReader,
 )
 
-_SKIPPED = re.compile(r"(?:[ \t]|\\\n)+")
-_COMMENT = re.compile(r"#[^\n]*")
-_OPERATOR = re.compile(r"&&|\|\||;;|[;&|()\n]")
-_REDIRECT = re.compile(r"(?P<handle>\d?)(?P<sign><<-|<<|<&|>&|>>|>\||<>|<|>)")
-_BOTH = re.compile(r"&>>?")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
-_ARRAY = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=\(|[A-Za-z_]\w*(?:\[[^\]]*\]\+?|\+)=", re.ASCII)
-_FUNCTION = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*\([ \t]*\)", re.ASCII)
-_ARITHMETIC = re.compile(r"\(\(\s*[A-Za-z_0-9]*\s*(?:[-+*/%<>=]|\)\))")
-_RESERVED = re.compile(r"[A-Za-z]+(?![^ \t\n;&|<>()])|[!{}](?=[ \t\n;&|<>()]|\Z)")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+_SKIPPED = lazy_regex(r"(?:[ \t]|\\\n)+")
+_COMMENT = lazy_regex(r"#[^\n]*")
+_OPERATOR = lazy_regex(r"&&|\|\||;;|[;&|()\n]")
+_REDIRECT = lazy_regex(r"(?P<handle>\d?)(?P<sign><<-|<<|<&|>&|>>|>\||<>|<|>)")
+_BOTH = lazy_regex(r"&>>?")
+_ASSIGNMENT = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
+_ARRAY = lazy_regex(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=\(|[A-Za-z_]\w*(?:\[[^\]]*\]\+?|\+)=", re.ASCII)
+_FUNCTION = lazy_regex(r"([A-Za-z_][\w.-]*)[ \t]*\([ \t]*\)", re.ASCII)
+_ARITHMETIC = lazy_regex(r"\(\(\s*[A-Za-z_0-9]*\s*(?:[-+*/%<>=]|\)\))")
+_RESERVED = lazy_regex(r"[A-Za-z]+(?![^ \t\n;&|<>()])|[!{}](?=[ \t\n;&|<>()]|\Z)")
+_IDENTIFIER = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 
 _OPERATORS = {"&&": "AND", "||": "OR", ";;": "DSEMI", ";": "SEPARATOR", "&": "SEPARATOR", "|": "PIPE"}
 # fmt: off

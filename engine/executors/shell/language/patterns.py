@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from engine.base.lazy import lazy_regex
+
 _STAR = ""  # the token of `*` among the regular expressions of single characters
 _CLASSES = {
     "alpha": "a-zA-Z",
@@ -24,7 +26,7 @@ _CLASSES = {
     "print": r"\x20-\x7e",
     "graph": r"\x21-\x7e",
 }
-_ESCAPE = re.compile(r"[*?\[\]\\!^-]")
+_ESCAPE = lazy_regex(r"[*?\[\]\\!^-]")
 
 
 def escaped(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.language.syntax import (
     Arithmetic,
     Parameter,
@@ -43,24 +44,24 @@ class NotReadable(Exception):
         self.at = at
 
 
-_BARE = re.compile(r"""[^ \t\n'"\\$`;&|<>()]+""")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|[0-9@*#?$!-]", re.ASCII)
-_BRACED_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|[0-9]+|[@*#?$!-]", re.ASCII)
-_OPERATOR = re.compile(r":?[-=?+]|%%?|##?")
-_OF_BASH = re.compile(r"[\[/^,:@!]|[A-Za-z_]")
-_BACKQUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
-_WILDCARD = re.compile(r"[*?]|\[.")
+_BARE = lazy_regex(r"""[^ \t\n'"\\$`;&|<>()]+""")
+_NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*|[0-9@*#?$!-]", re.ASCII)
+_BRACED_NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*|[0-9]+|[@*#?$!-]", re.ASCII)
+_OPERATOR = lazy_regex(r":?[-=?+]|%%?|##?")
+_OF_BASH = lazy_regex(r"[\[/^,:@!]|[A-Za-z_]")
+_BACKQUOTED = lazy_regex(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_BRACES = lazy_regex(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_WILDCARD = lazy_regex(r"[*?]|\[.")
 # Ordinary text up to a character that may end the part or mean something in it, by the end of the part.
 _PLAIN = {
-    '"': re.compile(r'[^"\\$`]+'),
-    "": re.compile(r"[^\\$`]+"),
-    "}": re.compile(r"[^}\"'\\$`]+"),
-    ")": re.compile(r"[^()\\$`\"]+"),
+    '"': lazy_regex(r'[^"\\$`]+'),
+    "": lazy_regex(r"[^\\$`]+"),
+    "}": lazy_regex(r"[^}\"'\\$`]+"),
+    ")": lazy_regex(r"[^()\\$`\"]+"),
 }
 _ESCAPED = {'"': '$`"\\\n', "": "$`\\\n", "}": '$`"\\}\n', ")": "$`\\\n"}
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "\\": "\\", "'": "'", '"': '"', "0": "\0"}
-_ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ANSI_QUOTED = lazy_regex(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 
 
 class WordReader(ABC):

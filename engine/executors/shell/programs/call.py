@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol
 
+from engine.base.lazy import lazy_regex
 from engine.base.paths import APPLICATIONS, WILDCARD, NodeRoot, is_managed, name_of, parent
 from engine.executors.shell.programs.streams import InputStream, Run, Stream
 
@@ -245,7 +246,7 @@ class Call:
 
 Builtin = Callable[[Call], int]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+_NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 
 
 def succeed(_: Call) -> int:

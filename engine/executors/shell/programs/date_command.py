@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Call, WrongUsage
 from engine.executors.shell.programs.moments import FIRST, MONTHS, WEEKDAYS, NotMoment, read_moment
 from engine.executors.shell.programs.options import OptionTable, ProgramOptions
@@ -27,7 +28,7 @@ _COMPOSED = {
     "F": "%Y-%m-%d", "D": "%m/%d/%y", "x": "%m/%d/%y", "T": "%H:%M:%S", "X": "%H:%M:%S", "R": "%H:%M",
     "r": "%I:%M:%S %p", "c": "%a %b %e %H:%M:%S %Y",
 }  # fmt: skip
-_FIELD = re.compile(r"%(?P<flags>[-_0^#+]*)(?P<width>\d{0,3})(?P<colons>:{0,3})[EO]?(?P<letter>[A-Za-z%])")
+_FIELD = lazy_regex(r"%(?P<flags>[-_0^#+]*)(?P<width>\d{0,3})(?P<colons>:{0,3})[EO]?(?P<letter>[A-Za-z%])")
 
 
 def date(call: Call) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Call
 from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
@@ -16,7 +17,7 @@ _ENV = OptionTable(
     stops=True,
 )
 _PRINTENV = OptionTable("0", "", {"null": "0"}, usage=2, stops=True)
-_ASSIGNMENT = re.compile(r"([^=]+)=(.*)", re.DOTALL)
+_ASSIGNMENT = lazy_regex(r"([^=]+)=(.*)", re.DOTALL)
 
 
 def env(call: Call) -> int:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Call
 from engine.executors.shell.programs.regular_expressions import Expression, NotExpression
 
-_NUMBER = re.compile(r"-?\d{1,400}", re.ASCII)
+_NUMBER = lazy_regex(r"-?\d{1,400}", re.ASCII)
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("|",),
     ("&",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Builtin, Call, copy_into
 from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
@@ -134,7 +135,7 @@ def _touch(call: Call, options: ProgramOptions, path: str) -> int:
     return 0
 
 
-_MODE = re.compile(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
+_MODE = lazy_regex(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
 
 
 def _chmod(call: Call) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Call, WrongUsage
 from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 from engine.executors.shell.programs.text_input import inputs, with_ends
@@ -14,8 +15,8 @@ _WORDS = {"lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v
 _HEAD = OptionTable("qvz", "nc", _WORDS)
 _FOLLOWING = {"follow": "f", "retry": "F", "sleep-interval": "", "pid": "", "max-unchanged-stats": ""}
 _TAIL = OptionTable("qvz", "nc", _WORDS | _FOLLOWING, others="fFs")
-_NUMBER = re.compile(r"([-+]?)(\d{1,15})(?:([bkKMG])(i?B)?)?", re.ASCII)
-_OLD_FORM = re.compile(r"([-+])(\d{1,9})")
+_NUMBER = lazy_regex(r"([-+]?)(\d{1,15})(?:([bkKMG])(i?B)?)?", re.ASCII)
+_OLD_FORM = lazy_regex(r"([-+])(\d{1,9})")
 _FACTORS = {"b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 

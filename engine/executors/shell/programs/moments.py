@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from engine.base.lazy import lazy_regex
+
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = (
@@ -26,8 +28,8 @@ _DAYS = {"yesterday": -1, "today": 0, "now": 0, "tomorrow": 1}
 _COUNTS = {"last": -1, "this": 0, "next": 1}
 _ZONES = frozenset({"z", "utc", "gmt", "ut"})
 
-_EPOCH = re.compile(r"\s*@(-?\d{1,12})(?:[.,](\d{1,9}))?\s*", re.ASCII)
-_ITEM = re.compile(
+_EPOCH = lazy_regex(r"\s*@(-?\d{1,12})(?:[.,](\d{1,9}))?\s*", re.ASCII)
+_ITEM = lazy_regex(
     r"""[\s,]*(?:
     (?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?:t(?=\d))?
   | (?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d+))?)?

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.language.arithmetic import number
 from engine.executors.shell.programs.call import Call
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}
-_ESCAPE = re.compile(r"\\(?:(?P<sign>[abfnrtv\\e])|(?P<octal>0[0-7]{0,3})|(?P<plain>[1-7][0-7]{0,2})|(?P<stop>c))")
-_FIELD = re.compile(r"%(?P<flags>[-+ #0]*)(?P<width>\d+|\*)?(?:\.(?P<precision>\d*|\*))?(?P<kind>[a-zA-Z%])")
-_INTEGER = re.compile(r"\s*[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
-_REAL = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_ESCAPE = lazy_regex(r"\\(?:(?P<sign>[abfnrtv\\e])|(?P<octal>0[0-7]{0,3})|(?P<plain>[1-7][0-7]{0,2})|(?P<stop>c))")
+_FIELD = lazy_regex(r"%(?P<flags>[-+ #0]*)(?P<width>\d+|\*)?(?:\.(?P<precision>\d*|\*))?(?P<kind>[a-zA-Z%])")
+_INTEGER = lazy_regex(r"\s*[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
+_REAL = lazy_regex(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def unescaped(text: str, *, plain_octal: bool = False, escape_sign: bool = True) -> tuple[str, bool]:

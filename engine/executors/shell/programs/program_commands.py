@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.language.syntax import SHELL_OPTIONS
 from engine.executors.shell.programs.call import Builtin, Call, NotSimulated
 from engine.executors.shell.programs.date_command import date
@@ -12,7 +13,7 @@ from engine.executors.shell.programs.expr_command import expr
 from engine.executors.shell.programs.name_commands import basename, dirname
 from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
-_SLEEP = re.compile(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
+_SLEEP = lazy_regex(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
 _SLEEP_OPTIONS = OptionTable()
 _UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST_MS = 3_650 * 86_400_000

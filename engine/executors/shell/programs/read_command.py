@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Call, NotSimulated, check_name
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+_NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 _ESCAPED_BASE = 0xF0000  # characters that a backslash keeps from splitting, until the fields are made
 
 

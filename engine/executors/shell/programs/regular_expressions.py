@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.language.patterns import bracket
 
 _STATE_LIMIT = 2_000
 _DEPTH_LIMIT = 40
 _CACHE_LIMIT = 10_000
 _CLASSES = {"w": "[A-Za-z0-9_]", "W": "[^A-Za-z0-9_]", "s": r"\s", "S": r"\S"}
-_REPEATED = re.compile(r"(\d{0,3})(,?)(\d{0,3})")
+_REPEATED = lazy_regex(r"(\d{0,3})(,?)(\d{0,3})")
 
 # The sides of a place in a line: its begin or end, a sign of a word, and another sign.
 _EDGE, _WORD, _OTHER = 0, 1, 2

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Call
 from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
 _OPTIONS = OptionTable("w", "sf", {"separator": "s", "equal-width": "w", "format": "f"}, stops=True)
-_NUMBER = re.compile(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
-_FIELD = re.compile(r"%(?:%|(?P<flags>[-+ #0']*)(?P<width>\d{0,4})(?:\.(?P<places>\d{0,3}))?(?P<kind>[eEfFgGaA]))")
+_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
+_FIELD = lazy_regex(r"%(?:%|(?P<flags>[-+ #0']*)(?P<width>\d{0,4})(?:\.(?P<places>\d{0,3}))?(?P<kind>[eEfFgGaA]))")
 
 
 def seq(call: Call) -> int:

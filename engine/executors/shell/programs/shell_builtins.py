@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.language.syntax import SHELL_OPTIONS
 from engine.executors.shell.programs.call import (
     Builtin,
@@ -18,7 +19,7 @@ from engine.executors.shell.programs.call import (
 from engine.executors.shell.programs.getopts_command import getopts
 from engine.executors.shell.programs.read_command import read
 
-_NUMBER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
+_NUMBER = lazy_regex(r"[-+]?[0-9]{1,18}", re.ASCII)
 
 
 def _exit(call: Call) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Iterator
 from functools import cmp_to_key
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Call, WrongUsage
 from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 from engine.executors.shell.programs.sort_keys import ORDERS, sort_keys
@@ -134,7 +134,7 @@ _UNIQ = OptionTable(
     },
     others="D",
 )  # fmt: skip
-_SKIPPED_FIELD = re.compile(r"[ \t]*[^ \t]*")
+_SKIPPED_FIELD = lazy_regex(r"[ \t]*[^ \t]*")
 
 
 def uniq(call: Call) -> int:

@@ -8,23 +8,24 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import WrongUsage
 from engine.executors.shell.programs.options import ProgramOptions
 
 ORDERS = "bdfghiMnRrV"
 """The letters of orders, which a key may have too."""
 
-_KEY = re.compile(
+_KEY = lazy_regex(
     rf"(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*)(?:,(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*))?", re.ASCII
 )
-_NUMBER = re.compile(r"[ \t]*(-?)(\d*(?:\.\d*)?)([KkMGTPEZY]?)", re.ASCII)
-_REAL = re.compile(r"\s*([-+]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][-+]?\d{1,3})?)", re.ASCII)
-_MONTH = re.compile(r"[ \t]*([A-Za-z]{3})")
+_NUMBER = lazy_regex(r"[ \t]*(-?)(\d*(?:\.\d*)?)([KkMGTPEZY]?)", re.ASCII)
+_REAL = lazy_regex(r"\s*([-+]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][-+]?\d{1,3})?)", re.ASCII)
+_MONTH = lazy_regex(r"[ \t]*([A-Za-z]{3})")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_SUFFIX = re.compile(r"(?:\.[A-Za-z~][A-Za-z0-9~]*)*\Z")
-_VERSION_PART = re.compile(r"(\D*)(\d*)", re.ASCII)
-_BLANKS = re.compile(r"[ \t]*")
-_FIELD = re.compile(r"[ \t]*[^ \t]*")
+_SUFFIX = lazy_regex(r"(?:\.[A-Za-z~][A-Za-z0-9~]*)*\Z")
+_VERSION_PART = lazy_regex(r"(\D*)(\d*)", re.ASCII)
+_BLANKS = lazy_regex(r"[ \t]*")
+_FIELD = lazy_regex(r"[ \t]*[^ \t]*")
 
 
 def _decimal(text: str) -> Decimal:

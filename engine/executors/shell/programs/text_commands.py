@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Builtin, Call, NotSimulated
 from engine.executors.shell.programs.grep_command import grep
 from engine.executors.shell.programs.head_and_tail import head, tail
@@ -114,7 +115,7 @@ _SETS = {
 }
 _SETS["alpha"] = _SETS["upper"] + _SETS["lower"]
 _SETS["alnum"] = _SETS["digit"] + _SETS["alpha"]
-_SET_ITEM = re.compile(
+_SET_ITEM = lazy_regex(
     r"\[:(?P<named>[a-z]+):\]|(?P<low>\\[0-7]{1,3}|\\.|[^\\])-(?P<high>\\[0-7]{1,3}|\\.|[^\\])|(?P<one>\\[0-7]{1,3}|\\.|.)",
     re.DOTALL,
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from engine.base.lazy import lazy_regex
 from engine.executors.shell.programs.call import Call
 
-WHOLE = re.compile(r"\d{1,9}")
+WHOLE = lazy_regex(r"\d{1,9}")
 
 _MISSING = "No such file or directory"
 _DIRECTORY = "Is a directory"
