@@ -1,15 +1,15 @@
-"""Formulas and the results of their evaluation (AS-1 to AS-5, AS-65 to AS-70)."""
+"""Formulas and the results of their evaluation (AS-1 to AS-5, AS-65 to AS-70).
+
+Parser and evaluation are imported only if there is a formula.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale.errors import SYNTAX, TOO_LONG, EvaluationError, FormulaError, RunError
-from engine.autoscale.evaluate import Evaluation
-from engine.autoscale.functions import FormulaStopped
 from engine.autoscale.inputs import Inputs
 from engine.autoscale.names import DEDICATED, LOW_PRIORITY, OPTION, REQUEUE
 from engine.autoscale.values import Value, text_of
@@ -18,12 +18,13 @@ from engine.base.errors import Position
 if TYPE_CHECKING:
     from lark import Token, Tree
 
+    from engine.autoscale.evaluate import Evaluation
+
 MOST_CHARACTERS = 8192
 MOST_STATEMENTS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(NamedTuple):
     """The results of an evaluation. After an error they are the targets in force and are not applied (AS-66)."""
 
     target_dedicated: int
@@ -53,8 +54,7 @@ def joined(items: Sequence[tuple[str, str]]) -> str:
     return ";".join(f"{name}={value}" for name, value in items)
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(NamedTuple):
     """A formula with valid syntax."""
 
     text: str
@@ -62,6 +62,8 @@ class Formula:
 
     def evaluate(self, inputs: Inputs) -> Results:
         """Return the targets that the formula sets on these inputs, or the error that ended it (AS-65, AS-66)."""
+        from engine.autoscale.evaluate import Evaluation
+
         evaluation = Evaluation(inputs)
         in_force = inputs.target(DEDICATED), inputs.target(LOW_PRIORITY)
         try:
@@ -76,6 +78,8 @@ class Formula:
 
     def _run(self, evaluation: Evaluation) -> bool:
         """Evaluate the statements in order; return whether ``stop()`` ended them (AS-62)."""
+        from engine.autoscale.functions import FormulaStopped
+
         try:
             for statement in self.statements:
                 evaluation.value(statement)
@@ -87,7 +91,6 @@ class Formula:
 @lru_cache(maxsize=256)
 def parse(text: str) -> Formula:
     """Parse a formula; the most recent ones are cached. Raises FormulaError (AS-2, AS-5, AS-72)."""
-    # The parser is imported only if there is a formula.
     from engine.autoscale.grammar import first_position, parse_statements
 
     if len(text) > MOST_CHARACTERS:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from engine.autoscale.values import TICKS_PER_MS, Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """The decisions with the weakest evidence, each a single value."""
 
     sunday: int = 0  # AS-20

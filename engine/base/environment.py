@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from engine.base.lazy import lazy_regex
 from engine.base.paths import MOUNTS, SHARED, STARTUP, NodeRoot, package_directory, working_directory
@@ -26,8 +26,7 @@ class TaskKind(Enum):
     SUBTASK = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFacts:
+class NodeFacts(NamedTuple):
     """Facts that all tasks on a node share."""
 
     account_name: str
@@ -39,8 +38,7 @@ class NodeFacts:
     reserved_disk_bytes: int = RESERVED_DISK_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFacts:
+class TaskFacts(NamedTuple):
     """Facts about one task. Directories are keys below the node's root (see ``engine.base.paths``).
 
     ``prep_directory`` is the directory of the job's preparation task, or None. A start task has neither id nor job.
@@ -57,8 +55,7 @@ class TaskFacts:
 START_TASK = TaskFacts(TaskKind.START, STARTUP)
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledPackage:
+class InstalledPackage(NamedTuple):
     """An application package on the node; ``pinned`` if the reference names the version (APP-6)."""
 
     application_id: str
@@ -66,8 +63,7 @@ class InstalledPackage:
     pinned: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class MultiInstanceFacts:
+class MultiInstanceFacts(NamedTuple):
     """The nodes of a multi-instance task as (IP address, cores), the master first (MI-9).
 
     ``ip`` is the address of this node. ``directory`` is the key of the primary task's directory, which every node has.

@@ -251,8 +251,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One mistake or warning in a scenario and its position. Lines and columns count from 1; 0 means unknown."""
 
     message: str

@@ -7,7 +7,7 @@ but the file API does not see it (FILE-10). Keys are case-sensitive, except for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.base.lazy import lazy_regex
 from engine.base.terms import OsFamily
@@ -71,8 +71,7 @@ def name_of(key: str) -> str:
     return key.rpartition("/")[2]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRoot:
+class NodeRoot(NamedTuple):
     """The root directory of a node, AZ_BATCH_NODE_ROOT_DIR, with the path rules of its operating system."""
 
     os: OsFamily

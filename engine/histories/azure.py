@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -148,7 +147,7 @@ class _Importer:
         found = list(records)
         if found:
             more = f" ({len(found) - 1:,} more like it)" if len(found) > 1 else ""
-            self._doubts.append(replace(found[0].source.problem(message + more), severity=Severity.WARNING))
+            self._doubts.append(found[0].source.problem(message + more)._replace(severity=Severity.WARNING))
 
     # --- jobs
 

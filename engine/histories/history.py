@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -215,7 +214,7 @@ class _Reader:
 
     def _warn(self, problem: Problem) -> None:
         if len(self._warnings) < _MOST_WARNINGS:
-            self._warnings.append(replace(problem, severity=Severity.WARNING))
+            self._warnings.append(problem._replace(severity=Severity.WARNING))
 
 
 def _text(body: object, name: str) -> str | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from engine.base.errors import ScenarioError
 from engine.base.lazy import lazy_regex
@@ -29,8 +28,7 @@ _AFTER = lazy_regex(r"\+?\d{1,12}(\.\d{1,12})?|P.*", re.ASCII | re.IGNORECASE)
 _ANY_START = datetime(2000, 1, 1, tzinfo=UTC)  # no time here counts from the start of the scenario
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessEnd:
+class ProcessEnd(NamedTuple):
     """The end of a process by ``until``: a condition, or None for the completion of all other tasks of its job."""
 
     condition: Condition | None
@@ -101,7 +99,7 @@ def _read_own(name: str, place: DocumentPlace) -> Given | None:
         job = Tree(place.tree.position, OWN_JOB)
         keys = place.tree.keys | {"jobId": job.position}
         tree = Tree(place.tree.position, (value or {}) | {"jobId": job}, keys, place.tree.origins)
-        place = replace(place, tree=tree)
+        place = place._replace(tree=tree)
     return read_command(name, place)
 
 

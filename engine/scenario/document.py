@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from engine.base.errors import Position, Problem, Severity
 from engine.base.lazy import lazy_regex
@@ -74,8 +74,7 @@ class Document:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentPlace:
+class DocumentPlace(NamedTuple):
     """A place in the document: a value and its path."""
 
     document: Document

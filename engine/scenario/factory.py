@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted, shortened
@@ -35,8 +34,7 @@ _NAMES_ONLY = ("id", "displayName", "commandLine", "environmentSettings", "resou
 _BLOB_PATH = ("destination", "container", "path")
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
+class Placeholder(NamedTuple):
     """A parameter's value in a text. ``parameter`` None is the task's number."""
 
     parameter: int | None

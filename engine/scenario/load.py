@@ -101,7 +101,7 @@ def _loaded(
         scenario = read(document, source)
     problems, warnings = document.problems, _in_order(document.warnings)
     if strict:
-        problems += [replace(warning, severity=Severity.ERROR) for warning in warnings]
+        problems += [warning._replace(severity=Severity.ERROR) for warning in warnings]
         warnings = []
     if problems:
         raise ScenarioError(_in_order(problems), warnings)

@@ -7,7 +7,6 @@ body; so are the lists that only the state document of a run adds (GEN-21).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 
 from engine.scenario import arm
@@ -62,7 +61,7 @@ def command_as_created(entry: DocumentPlace) -> DocumentPlace:
             if name in COMMANDS:
                 changed = _changed(changed, (name,), partial(as_created, model=COMMANDS[name]))
         known[entry.tree] = changed.tree
-    return replace(entry, tree=known[entry.tree])
+    return entry._replace(tree=known[entry.tree])
 
 
 def _pool(place: DocumentPlace, model: type[PoolSpec], others: tuple[str, ...]) -> DocumentPlace:
@@ -95,7 +94,7 @@ def _each(place: DocumentPlace, model: type[Spec]) -> DocumentPlace:
     if all(before.tree is after.tree for before, after in entries):
         return place
     trees = [after.tree for _, after in entries]
-    return replace(place, tree=Tree(place.tree.position, trees, size=1 + sum(tree.size for tree in trees)))
+    return place._replace(tree=Tree(place.tree.position, trees, size=1 + sum(tree.size for tree in trees)))
 
 
 def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -> DocumentPlace:
@@ -124,7 +123,7 @@ def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -
             apart.put(name, inner)
         else:
             parts.put(name, inner)
-    sent = replace(place, tree=spelled(parts.place(), model, Style(is_returned=True)))
+    sent = place._replace(tree=spelled(parts.place(), model, Style(is_returned=True)))
     for name, inner in sent.items():
         apart.put(name, inner)
     if issubclass(model, JobScheduleSpec):  # the service leaves out a schedule in which nothing is set
@@ -175,4 +174,4 @@ def _changed(place: DocumentPlace, path: Path, change: Change) -> DocumentPlace:
         return place
     tree = place.tree
     origins = {**tree.origins, name: new.path}
-    return replace(place, tree=Tree(tree.position, {**value, name: new.tree}, tree.keys, origins, tree.size))
+    return place._replace(tree=Tree(tree.position, {**value, name: new.tree}, tree.keys, origins, tree.size))

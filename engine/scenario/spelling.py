@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -72,7 +71,7 @@ class Parts:
     def place(self) -> DocumentPlace:
         """Return the mapping, at the place for which it was made."""
         size = 1 + sum(inner.size for inner in self.value.values())
-        return replace(self._place, tree=Tree(self._place.tree.position, self.value, self._keys, self._origins, size))
+        return self._place._replace(tree=Tree(self._place.tree.position, self.value, self._keys, self._origins, size))
 
 
 def spelled(place: DocumentPlace, model: type[Spec], style: Style) -> Tree:

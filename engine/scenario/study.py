@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.base.lazy import lazy_regex
 from engine.base.shortening import quoted
@@ -44,15 +44,13 @@ _SEEDS = lazy_regex(r"(-?\d{1,18})\.\.(-?\d{1,18})", re.ASCII)
 _COUNT = lazy_regex(r"\d{1,18}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class JobEnd:
+class JobEnd(NamedTuple):
     """The end of a job, as something that the table of a study shows."""
 
     job_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class StudySection:
+class StudySection(NamedTuple):
     """The ``study`` of a scenario. Without ``seeds`` the command decides; ``shown`` are more columns of its table."""
 
     factors: tuple[Factor, ...] = ()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import NamedTuple
 
 from engine.base.errors import Position, Problem, ScenarioError
@@ -69,7 +68,7 @@ def read_typed(
         tree = parse(text, document.report)
         if tree is not None and tree.value is not None:
             place = _body_place(DocumentPlace(document, tree), name)
-            place = replace(place, tree=_with_names(place.tree, known))
+            place = place._replace(tree=_with_names(place.tree, known))
             place = as_created(place, COMMANDS[name], known)
             if not isinstance(place.tree.value, dict):
                 place.report("must be a mapping, such as id: nightly")
@@ -112,7 +111,7 @@ def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:
 def _as_tasks(place: DocumentPlace, tasks: Tree) -> DocumentPlace:
     position = place.tree.position
     tree = Tree(position, {"tasks": tasks}, {"tasks": position}, {"tasks": place.path}, size=tasks.size + 1)
-    return replace(place, tree=tree)
+    return place._replace(tree=tree)
 
 
 def _with_names(tree: Tree, beside: Mapping[str, Plain]) -> Tree:
@@ -127,7 +126,7 @@ def _with_names(tree: Tree, beside: Mapping[str, Plain]) -> Tree:
 def _refusals(place: DocumentPlace, command: Command, account: AccountInForce | None) -> Iterator[Problem]:
     """Yield what the service would refuse in a body, as ``check`` reports it."""
     found = Document("")
-    place = replace(place, document=found)
+    place = place._replace(document=found)
     with suppress(ReadingStopped):
         match command:
             case CreatePool() if account is not None:

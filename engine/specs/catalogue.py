@@ -6,9 +6,9 @@ Prices are rounded list prices in US dollars per hour, for illustration only (VM
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
+from typing import NamedTuple
 
 from engine.base.lazy import lazy_regex
 from engine.base.terms import OsFamily
@@ -22,8 +22,7 @@ SPOT_SHARE_WINDOWS = 0.40  # VM-2
 OS_DISK_SHARE_GIB = 30.0  # VM-4
 
 
-@dataclass(frozen=True, slots=True)
-class VmSize:
+class VmSize(NamedTuple):
     """A VM size: cores, memory, local disk (VM-3), and prices in USD per hour; None where the size is not offered."""
 
     name: str
@@ -264,8 +263,7 @@ def _seconds(mean: int, jitter: int = 0) -> Distribution:
     return Distribution(kind="uniform", values=((mean - jitter) * SECOND_MS, (mean + jitter) * SECOND_MS))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTimings:
+class NodeTimings(NamedTuple):
     """Durations of the steps in a node's life, named as in ``simulate.nodes`` where they exist there."""
 
     allocation: Distribution  # TIME-2, until creating

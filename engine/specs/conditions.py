@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,7 @@ class SubjectKind(StrEnum):
     JOB_SCHEDULE = "job schedule"
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionSubject:
+class ConditionSubject(NamedTuple):
     """The object that a condition refers to. ``kind`` decides which ids are set; their case is the file's (GEN-1).
 
     A node has ``pool_id`` and either ``node_id`` or ``node_index`` (from 0, over all nodes that the pool ever had).
@@ -62,11 +61,10 @@ class ConditionSubject:
 
     def within(self, job_id: str) -> ConditionSubject:
         """Return the subject as a process of this job means it."""
-        return replace(self, job_id=job_id) if self.job_id == OWN_JOB else self
+        return self._replace(job_id=job_id) if self.job_id == OWN_JOB else self
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A condition that holds when every wanted property matches; see ``engine.scenario.expect.matches``.
 
     ``wanted`` has the property names of the file. A job: ``state``, ``terminateReason``, ``tasks``,

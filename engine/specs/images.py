@@ -7,10 +7,10 @@ not listed may exist all the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from functools import cache
+from typing import NamedTuple
 
 from engine.base.shortening import quoted, shortened
 from engine.base.terms import OsFamily
@@ -168,8 +168,7 @@ _TABLE: tuple[tuple[str, str, str, date, str], ...] = (
 _OTHER_AGENTS = {("ubuntu-24_04-lts", "server"): "batch.node.ubuntu 20.04"}
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(NamedTuple):
     """A marketplace image: its node agent, and the day on which the service stops to create pools with it."""
 
     publisher: str

@@ -81,7 +81,7 @@ class Variants:
                 for problem in error.problems:
                     where = problem.line, problem.column, problem.path, problem.message
                     if where not in found:
-                        found[where] = replace(problem, message=f"{problem.message} ({self._named(variant)})")
+                        found[where] = problem._replace(message=f"{problem.message} ({self._named(variant)})")
             if len(found) >= _LIMIT:
                 break
             between()

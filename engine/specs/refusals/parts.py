@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.base.errors import BatchError
 from engine.base.lazy import lazy_regex
@@ -22,8 +22,7 @@ _ID = lazy_regex(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _METADATA_MAX = 32_768
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """The reason why the service refuses a body: code, property by wire names and indexes, and explanation."""
 
     code: str

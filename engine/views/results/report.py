@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.rules.job_schedules import missed, next_run_ms
 from engine.run.observe import cost_usd, pool_cost_usd
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 GONE = "deleted"
 
 
-@dataclass(frozen=True, slots=True)
-class JobResult:
+class JobResult(NamedTuple):
     """A job of the run."""
 
     job_id: str
@@ -39,8 +37,7 @@ class JobResult:
     transferred: TransferredBytes
 
 
-@dataclass(frozen=True, slots=True)
-class JobScheduleResult:
+class JobScheduleResult(NamedTuple):
     """A job schedule of the run."""
 
     schedule_id: str
@@ -51,8 +48,7 @@ class JobScheduleResult:
     next_run_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class PoolResult:
+class PoolResult(NamedTuple):
     """A pool of the run; ``nodes`` are those in the pool now."""
 
     pool_id: str
@@ -64,8 +60,7 @@ class PoolResult:
     resize_errors: tuple[str, ...]  # codes
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedRow:
+class RefusedRow(NamedTuple):
     """A command that was refused, or should have been: ``code`` is then ``accepted`` or ``never given``."""
 
     at_ms: int
@@ -75,8 +70,7 @@ class RefusedRow:
     announced: bool  # the scenario expected it
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """The outcome of a run. Times are ms since ``start``."""
 
     scenario: str

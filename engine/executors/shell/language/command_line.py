@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from engine.base.lazy import lazy_regex
 from engine.base.terms import OsFamily
@@ -30,8 +30,7 @@ from engine.executors.shell.language.syntax import (
 _BEYOND_CMD = "it uses a construct of cmd outside the small shell's grammar"
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """A parsed command line. Without a shell the script is a single command with literal words.
 
     ``arguments`` are ``$0``, ``$1`` and so on; ``options`` are those of the shell, such as ``errexit`` for ``sh -e``.
