@@ -25,10 +25,10 @@ _MOST_DECIMALS = 5  # of an amount of money
 UNLIMITED_WIRE = "P10675199DT2H48M5.4775807S"
 
 _DURATION = lazy_regex(
-    r"(?P<sign>-)?P(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
-    r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)(?:\.(?P<fraction>\d+))?S)?)?",
+    r"(-)?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?",
     re.ASCII | re.IGNORECASE,
 )
+_UNITS_MS = 7 * DAY_MS, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS  # of weeks, days, hours, minutes and seconds
 UNLIMITED_FROM_MS = 10_675_199 * DAY_MS  # longer durations mean "no limit"
 
 
@@ -41,17 +41,18 @@ def parse_duration(text: str) -> int | None:
         ValueError: The text is no such duration, or has years or months, which have no fixed length.
     """
     match = _DURATION.fullmatch(text)
-    if match is None or not any(match[part] for part in ("weeks", "days", "hours", "minutes", "seconds")):
+    sign, *parts, fraction = match.groups() if match else (None, None)
+    if not any(parts):
         raise ValueError(f"{quoted(text)} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
-    ms = int(match["weeks"] or 0) * 7 * DAY_MS
-    ms += int(match["days"] or 0) * DAY_MS
-    ms += int(match["hours"] or 0) * HOUR_MS
-    ms += int(match["minutes"] or 0) * MINUTE_MS
-    ms += int(match["seconds"] or 0) * SECOND_MS
-    ms += int(((match["fraction"] or "") + "000")[:3])
+    ms = 0
+    for part, unit_ms in zip(parts, _UNITS_MS, strict=True):
+        if part:
+            ms += int(part) * unit_ms
+    if fraction:
+        ms += int((fraction + "000")[:3])
     if ms >= UNLIMITED_FROM_MS:
         return None
-    return -ms if match["sign"] else ms
+    return -ms if sign else ms
 
 
 def format_duration(ms: int | None) -> str:
