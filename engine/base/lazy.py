@@ -9,15 +9,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class _LazyRegex:
+class LazyRegex:
     """Stands for a compiled regular expression, whose methods it takes over one by one."""
 
     def __init__(self, text: str, flags: int) -> None:
+        """``text`` and ``flags`` are those of ``re.compile``."""
         self._source = text, flags
+
+    def compiled(self) -> re.Pattern[str]:
+        """Return the compiled expression. Raises ``re.error`` if the text is none."""
+        return re.compile(*self._source)
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         """Return a method of the compiled expression, and keep it: it is not asked for here again."""
-        method = getattr(re.compile(*self._source), name)
+        method = getattr(self.compiled(), name)
         setattr(self, name, method)
         return cast("Callable[..., object]", method)
 
@@ -27,4 +32,4 @@ def lazy_regex(text: str, flags: int = 0) -> re.Pattern[str]:
 
     For constants of modules. Functions of ``re`` do not accept it: call the methods.
     """
-    return cast("re.Pattern[str]", _LazyRegex(text, flags))
+    return cast("re.Pattern[str]", LazyRegex(text, flags))
