@@ -14,6 +14,7 @@ from engine import BatchError, Simulation
 from engine.rules.processes import plain_outputs
 from engine.rules.tasks import attempts
 from engine.run import checkpoints
+from engine.run import simulation as playing
 from engine.run.journal import Origin
 from engine.state.tasks import ACTIVE, PREPARING
 from engine.views.explain.autoscale import why_targets
@@ -46,7 +47,8 @@ class Property(NamedTuple):
 
     def check(self, case: Case) -> None:
         """Fail where the case breaks the promise."""
-        with mock.patch.object(checkpoints, "FIRST_DISTANCE", 60):  # so that short runs have several
+        # Short runs have several checkpoints so.
+        with mock.patch.object(checkpoints, "FIRST_DISTANCE", 60), mock.patch.object(playing, "_SLICE", 100):
             self.holds(case)
 
 
