@@ -2,8 +2,8 @@
 
 Nine of ten entries in the calendar of a large run are of this kind. One loop handles them, and writes the columns of
 the tables itself. While one job has all the turns, a shorter loop follows it, which writes most columns for many tasks
-at once. ``tasks.attempts`` and ``scheduling`` do the same in many steps, and everything that is not plain. A property
-test runs both and compares the logs byte for byte.
+at once. ``tasks.attempts`` and ``scheduling`` do the same in many steps, and everything that is not plain. Tests play
+runs both ways and compare the logs byte for byte.
 """
 
 from __future__ import annotations
