@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from distributed import Client, Worker, WorkerPlugin, get_worker
+from distributed.client import ClosedClientError
 
 from engine.studies.plan import installed_version
 from engine.studies.playing import Player
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 _PATIENCE_S = 10
 _COUNTED_S = 1.0  # between two questions to the scheduler
 _LOGGERS = ("distributed", "distributed.client")  # those that Dask gives a level of their own
-_GONE = (OSError, TimeoutError, RuntimeError)  # what the client raises when the scheduler does not answer any more
+# What the client raises when the scheduler does not answer any more; once it has closed itself, its scheduler is None.
+_GONE = (OSError, TimeoutError, RuntimeError, ClosedClientError, AttributeError)
 
 
 class ClusterUnreachable(Exception):
@@ -108,8 +110,8 @@ class DaskWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._executor.shutdown(wait=False)
         with suppress(*_GONE):  # of a cluster that is gone there is nothing to clear
+            self._executor.shutdown(wait=False)
             self._client.unregister_worker_plugin(self._name)
         with suppress(*_GONE):
             self._client.close(timeout=_PATIENCE_S)
