@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 _MOST_HISTORIES = 4
-_SERIES_ENTRIES = 16_384  # read in a few milliseconds; a busy frame has fewer
+_SERIES_ENTRIES = 24_576  # read in a few milliseconds; a busy frame has fewer, even with the cost of its buckets
 _SOON_MS = 30_000  # what is due so soon is waited for
 HistoryT = TypeVar("HistoryT")
 FoundT = TypeVar("FoundT")
