@@ -79,6 +79,40 @@ def test_a_list_that_is_kept_shows_the_same_as_a_new_one(name, reads):
     assert all(sum(each is model for each in reads) <= 2 for model, _ in kept)  # at first, and after a step back
 
 
+@pytest.mark.parametrize("time_format", ["clock", "relative"])
+@pytest.mark.parametrize(
+    "name", ["retries-and-exit-conditions", "nodes-fail-and-recover", "pipeline-with-dependencies"]
+)
+def test_cells_that_are_kept_are_the_same_as_new_ones(name, time_format):
+    simulation = Simulation(load_scenario(name))
+    session = Session(simulation)
+    simulation.advance(simulation.end_ms, 40)
+    session.focus_job(session.job_id)
+    session.time_format = time_format
+    model = TasksModel(session)
+    for number in range(90):
+        session.update()
+        keys = model.order()[:]
+        assert model.cells_of(keys) == {key: model.cells(key) for key in keys}, simulation.now_ms
+        if number == 50:
+            model.chosen_columns = frozenset(("State", "Waiting for", "Depends on"))
+        if number == 70:
+            simulation.seek(simulation.now_ms // 2)
+            simulation.branch()
+        simulation.advance(simulation.end_ms, number % 4)
+
+
+def test_cells_in_view_are_kept_while_only_time_goes_by(monkeypatch):
+    simulation = Simulation(load_scenario("nodes-fail-and-recover"))
+    session = Session(simulation)
+    simulation.advance(simulation.end_ms, 60)
+    model, running = TasksModel(session), session.tasks(session.job_id).running()
+    before = model.cells_of(running)
+    monkeypatch.setattr(TasksModel, "cells", None)
+    assert before
+    assert model.cells_of(running) == before
+
+
 def test_added_deleted_and_reactivated_tasks_are_put_in_their_places(reads):
     simulation = Simulation(load_scenario("retries-and-exit-conditions"))
     session = Session(simulation)

@@ -200,7 +200,7 @@ class Table(ResizeFilter, RowsView):
     def _draw_changes(self) -> None:
         places = self._visible_places()
         keys = {place: self.model.key(place) for place in places if 0 <= place < self.model.count}
-        rows = {key: self.model.cells(key) for key in keys.values()}
+        rows = self.model.cells_of(keys.values())
         same = {key for key, cells in rows.items() if self._cells.get(key) == cells}
         self._cells = rows
         if not self._measure(cells for key, cells in rows.items() if key not in same):

@@ -122,6 +122,10 @@ class RowsModel(ColumnsModel, ABC):
 
     # -- what all lists have in common ---------------------------------------------------------------------------
 
+    def cells_of(self, keys: Collection[int]) -> Mapping[int, tuple[Span, ...]]:
+        """Return the cells of the rows that are visible. A list may keep them until something about a row changes."""
+        return {key: self.cells(key) for key in keys}
+
     def update(self) -> None:
         """Read the simulation again: rows, order, filter."""
         rows = self.order()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from engine.base.terms import TaskState
 from engine.views.explain.waits_for import task_waits_for
 from engine.views.log.changed_tasks import ChangedTasks
 from tui.viewmodels.lists.amending import ChangedRows
@@ -19,14 +20,17 @@ from tui.viewmodels.text.glyphs import TASK_GLYPHS, glyph_of_task
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Sequence
+    from collections.abc import Collection, Container, Hashable, Mapping, Sequence
 
     from tui.viewmodels.lists.sorting import SortValues
     from tui.viewmodels.session.session import Session
 
 _OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
+_SLOW = "Waiting for", "Depends on", "Affinity"  # columns that are read only where they are shown
 _OF_TIMES = frozenset(("Created", "Start time", "End time"))
+_DURATION = 11  # the number of that column
 _MOST_ENTRIES = 65_536  # of the log, between two moments
+_MOST_NEW = 1024  # entries of the log that are read to learn which visible rows are still the same
 _MOST_CHANGED = 60_000  # rows that are judged at once, for some 50 ms
 
 
@@ -81,6 +85,8 @@ class TasksModel(RowsModel):
         super().__init__(session)
         self._page = session.tasks(session.job_id)
         self._changed = ChangedTasks(session.simulation)
+        self._changed_in_view = ChangedTasks(session.simulation)
+        self._kept: tuple[object, dict[int, tuple[Span, ...]]] = (None, {})  # the cells in view, and what else decides
 
     def order(self) -> Sequence[int]:
         """Return the tasks of the job in focus, or only its failed ones."""
@@ -185,6 +191,32 @@ class TasksModel(RowsModel):
             Span(task.failure.code if task.failure else "", Role.FAILED),
             Span(task.command_line),
         )
+
+    def cells_of(self, keys: Collection[int]) -> Mapping[int, tuple[Span, ...]]:
+        """Return the cells of the visible tasks. They are kept until the log names the task; time changes durations.
+
+        What active tasks wait for ends without an entry about them, and relative times change all the time.
+        """
+        session, changed = self.session, self._changed_in_view.take(_MOST_NEW)
+        about = session.simulation.jumps, session.time_format, session.glyphs.ascii_only, *map(self.shows, _SLOW)
+        known = self._kept[1] if self._kept[0] == about else {}
+        if changed is None or session.time_format == "relative" or self.shows("Waiting for"):
+            known, changed = {}, set()
+        cells = {
+            key: self._with_duration(key, known[key])
+            if key in known and key not in changed and self._page.state_of(key) is not TaskState.ACTIVE
+            else self.cells(key)
+            for key in keys
+        }
+        self._kept = about, cells
+        return cells
+
+    def _with_duration(self, key: int, cells: tuple[Span, ...]) -> tuple[Span, ...]:
+        """Return a task's cells with its duration at this moment."""
+        duration = fmt.span(self._page.times(key).runs_ms)
+        if cells[_DURATION].text == duration:
+            return cells
+        return *cells[:_DURATION], Span(duration, Role.DERIVED), *cells[_DURATION + 1 :]
 
     def _waits_for(self, key: int) -> str:
         return task_waits_for(self.session.simulation, key) if self.shows("Waiting for") else ""
