@@ -74,8 +74,28 @@ def matcher(term: Term, *, is_name: bool = False) -> Callable[[str], bool]:
         term: The term.
         is_name: Whether the cells are names, of which only a whole one matches a value without ``*``.
     """
-    holds = _pattern(term.value) if "*" in term.value else _comparison(term, is_name=is_name)
+    value = term.value
+    if "*" in value:
+        holds = _pattern(value)
+    elif term.operator:
+        holds = _comparison(term)
+    elif is_name:
+        holds = _name(value)
+    else:
+        return _search(term)
     return lambda text: holds(text.strip().lower()) is not term.is_excluded
+
+
+def _search(term: Term) -> Callable[[str], bool]:
+    """Return the test for a text that contains a value, or is the same quantity. A single call: lists can be long."""
+    wanted, right, is_excluded = term.value, quantity(term.value), term.is_excluded
+
+    def holds(text: str) -> bool:
+        text = text.strip().lower()
+        left = None if right is None or text[:1] not in _FIRST else quantity(text)
+        return (wanted in text if left is None else left == right) is not is_excluded
+
+    return holds
 
 
 def _pattern(value: str) -> Callable[[str], bool]:
@@ -84,17 +104,17 @@ def _pattern(value: str) -> Callable[[str], bool]:
     return lambda text: bool(matches(text)) or any(map(matches, text.split()))
 
 
-def _comparison(term: Term, *, is_name: bool) -> Callable[[str], bool]:
+def _name(value: str) -> Callable[[str], bool]:
+    """Return the test for a text, or a word of it, that is a value."""
+    return lambda text: value == text or value in text.split()
+
+
+def _comparison(term: Term) -> Callable[[str], bool]:
+    """Return the test for a text that is less or more than a value, as a quantity if both are."""
     wanted, right, operator = term.value, quantity(term.value), term.operator
-    if not operator and is_name:
-        return lambda text: wanted == text or wanted in text.split()
-    if not operator and right is None:
-        return lambda text: wanted in text
 
     def holds(text: str) -> bool:
         left = quantity(text)
-        if not operator:
-            return wanted in text if left is None else left == right
         if left is None or right is None:
             return bool(text) and (text < wanted if operator == "<" else text > wanted)
         return left < right if operator == "<" else left > right
