@@ -87,11 +87,12 @@ class SlicedSort:
         places: dict[Any, int] = {}  # of equal values: a column has few
         for first in range(0, len(rows), self._piece):
             piece = rows[first : first + self._piece]
-            for row, one in zip(piece, values(piece), strict=True):
-                place = places.get(one)
+            found, remembers = list(values(piece)), len(places) < _MOST_PLACES
+            for row, one, known in zip(piece, found, map(places.get, found), strict=True):
+                place = known
                 if place is None:
                     place = bisect_right(bounds, one)
-                    if len(places) < _MOST_PLACES:
+                    if remembers:
                         places[one] = place
                 part, ones = parts[place]
                 part.append(row)
