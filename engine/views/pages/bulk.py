@@ -60,15 +60,16 @@ def rows_in_state(column: bytearray, ranges: Sequence[range], state: int) -> lis
     """Return the rows of these ranges whose value in a column of states is this one."""
     found: list[int] = []
     for rows in ranges:
-        found += map(rows.__getitem__, places(column[rows.start : rows.stop], state))
+        found += places(column, state, rows.start, rows.stop)
     return found
 
 
-def places(states: bytes | bytearray, state: int) -> list[int]:
-    """Return the places of a state."""
-    found = []
-    at = states.find(state)
+def places(states: bytes | bytearray, state: int, start: int = 0, stop: int | None = None) -> list[int]:
+    """Return the places of a state, from ``start`` to before ``stop``."""
+    found: list[int] = []
+    find, add = states.find, found.append
+    at = find(state, start, stop)
     while at >= 0:
-        found.append(at)
-        at = states.find(state, at + 1)
+        add(at)
+        at = find(state, at + 1, stop)
     return found
