@@ -60,6 +60,8 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     slots = pool.slots if profile.exclusive else profile.required_slots
     nodes = world.nodes
     states, opens, frees = nodes.state, nodes.open, nodes.free
+    profile_of = world.tasks.profile
+    own_profiles = {number for number, profile in enumerate(world.tasks.profiles) if profile.job == job.row}
     preparations = _preparations(world, job)
     ineligible: _Why = f"ineligible until {eligible_again(world.options).until_any}: preparation failed there", "PREP-9"
     closed: dict[_Why, list[tuple[int | None, int]]] = {}
@@ -80,7 +82,8 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
         elif node in preparations:
             closed.setdefault(_PREPARES, []).append((preparations[node], node))
         else:
-            (full if _is_on(world, job, node) else foreign).append(node)
+            is_foreign = own_profiles.isdisjoint(map(profile_of.__getitem__, nodes.running[node]))
+            (foreign if is_foreign else full).append(node)
     for short, by in ((full, ""), (foreign, ": other jobs use them")):
         if short:
             lacks = f"with fewer than {slots} free slots" if slots > 1 else "without a free slot"
@@ -96,12 +99,6 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     preparing = changes.pop(_PREPARES, None)
     following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
     return Fit(present, fitting, reasons, following or earliest(_evictions(world, [*full, *foreign])))
-
-
-def _is_on(world: World, job: Job, node: int) -> bool:
-    """Return whether a task of the job is on the node, rather than only others."""
-    profiles, profile = world.tasks.profiles, world.tasks.profile
-    return any(profiles[profile[task]].job == job.row for task in world.nodes.running[node])
 
 
 def _preparations(world: World, job: Job) -> dict[int, int]:
@@ -147,13 +144,23 @@ def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
 
 def _limits(world: World, nodes: set[int]) -> Iterator[tuple[int, int]]:
     """Yield when the time of a job is over that has tasks on these nodes, and the first of the nodes (JOB-9)."""
-    for job in world.jobs.present():
-        if job.busy and job.max_wall_clock_ms is not None:
-            limit_ms = job.created_ms + job.max_wall_clock_ms
-            theirs = (node for node in nodes if _is_on(world, job, node) and not _is_evicted_by(world, node, limit_ms))
-            first = min(theirs, default=None)
-            if first is not None:
-                yield limit_ms, first
+    limits = [
+        (job.row, job.created_ms + job.max_wall_clock_ms)
+        for job in world.jobs.present()
+        if job.busy and job.max_wall_clock_ms is not None
+    ]
+    jobs_on = {node: _jobs_on(world, node) for node in nodes} if limits else {}
+    for job_row, limit_ms in limits:
+        theirs = (node for node in nodes if job_row in jobs_on[node] and not _is_evicted_by(world, node, limit_ms))
+        first = min(theirs, default=None)
+        if first is not None:
+            yield limit_ms, first
+
+
+def _jobs_on(world: World, node: int) -> set[int]:
+    """Return the rows of the jobs that have tasks on the node."""
+    tasks = world.tasks
+    return {tasks.profiles[tasks.profile[task]].job for task in world.nodes.running[node]}
 
 
 def room_ms(world: World, node: int, slots: int) -> int | None:
