@@ -29,7 +29,7 @@ class Record(NamedTuple):
 
 
 class History(NamedTuple):
-    """What an account really did.
+    """The record of an account: what was there, and what it really did.
 
     Bodies have the names and the spelling of the REST API, without nulls, URLs and other properties that only locate
     an object. Their times are valid; those of a task are in order. Tasks and instances (entries of the preparation and

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Sides(NamedTuple):
-    """What stands beside each line of content, below ``top`` lines; None if an effect changes the content, too."""
+    """The frame beside each line of content, below ``top`` lines; ``left`` is None if an effect changes content, too."""
 
     top: int
     left: Sequence[Segment] | None
