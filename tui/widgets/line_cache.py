@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Sides(NamedTuple):
-    """The frame beside each line of content, below ``top`` lines; ``left`` is None if an effect changes content, too."""
+    """The frame beside each line of content, below ``top`` lines; no ``left`` if an effect changes content, too."""
 
     top: int
     left: Sequence[Segment] | None
