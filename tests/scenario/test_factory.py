@@ -29,6 +29,16 @@ def test_the_last_parameter_varies_fastest():
     assert factory.spec(4).command_line == factory.command_line(4) == "20 2 002 {0}"
 
 
+@pytest.mark.parametrize(
+    "text", ["{0}", "a {0}", "{0} b", "a {0} b", "%d {0:3}", "%d {0}", "100 %% {0} %d", "%%d{0:2}%d"]
+)
+def test_many_texts_are_the_same_as_each_by_itself(text):
+    factory = sweep(range(8, 12), id="t{0}", commandLine=text)
+    each = [text.replace("{0}", str(n)).replace("{0:3}", f"{n:03}").replace("{0:2}", f"{n:02}") for n in range(8, 12)]
+    assert factory.command_lines(range(4)) == [factory.command_line(k) for k in range(4)] == each
+    assert factory.task_ids(range(4), "<", ">") == [f"<t{n}>" for n in range(8, 12)]
+
+
 def test_every_string_of_the_template_is_filled():
     factory = sweep(
         range(5, 8),
