@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engine.state.task_records import TaskBlock
     from engine.world.world import World
 
-_TOGETHER = 1 << 16  # events
+_TOGETHER = 1 << 17  # events
 
 _TIME = pa.timestamp("ms", tz="UTC")
 _CODED = pa.dictionary(pa.int32(), pa.string())  # each text is stored once, events have its number
@@ -80,6 +80,7 @@ _SHARED = {
     "trial": pa.bool_(),
     "rule": _CODED,
 }
+_BY_SHAPE = ("event", *_SHARED)
 SCHEMA = pa.schema({"seq": pa.int64(), "t": pa.float64(), "time": _TIME, "event": _CODED} | _SUBJECT | _SHARED)
 
 # Texts that repeat are numbered, numbers that grow are differences; statistics are for what is sorted.
@@ -130,7 +131,7 @@ def file_pieces(simulation: Simulation, suffix: str) -> Iterator[bytes]:
 
 
 def event_batches(simulation: Simulation) -> Iterator[pa.RecordBatch]:
-    """Yield all events, some ten thousand at a time. A text has the same number in all batches."""
+    """Yield all events, a hundred thousand or so at a time. A text has the same number in all batches."""
     log = simulation.log
     table = _EventTable(simulation.world, log)
     for first in range(1, log.count + 1, _TOGETHER):
@@ -167,7 +168,6 @@ class _EventTable:
         node = _where(subject, _OF_NODE, b)
         pool = pc.coalesce(_where(subject, {LogSubject.POOL}, a), self._pool_of_node.take(node))
         job = pc.coalesce(_where(subject, _OF_JOB, a), self._job_of_task.take(task))
-        shared = self._shapes.take(shape)
         columns = {
             "seq": pc.add(self._counted[: stop - first], first),
             "t": pc.divide(when_ms.cast(pa.float64()), float(SECOND_MS)),
@@ -179,9 +179,16 @@ class _EventTable:
             "scheduleId": self._schedules.take(_where(subject, {LogSubject.SCHEDULE}, a)),
             "url": url,
             "bytes": size,
-            **dict(zip(shared.schema.names, shared.columns, strict=True)),
+            **dict(self._shared(shape)),
         }
         return pa.record_batch([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+    def _shared(self, shape: pa.Array) -> Iterator[tuple[str, pa.Array]]:
+        """Yield the columns that follow from the shapes. Most are empty, which need not be looked up event by event."""
+        for name, each, here in zip(
+            _BY_SHAPE, self._shapes.columns, self._shapes.take(shape.unique()).columns, strict=True
+        ):
+            yield name, _nulls(len(shape), each) if here.null_count == len(here) else each.take(shape)
 
     def _rows(self, first: int, stop: int) -> tuple[pa.Array, ...]:
         """Return time, shape and both rows of each event; the first row of a new task is its own."""
@@ -211,10 +218,9 @@ class _EventTable:
 
 def _by_shape(shapes: Sequence[Shape]) -> pa.RecordBatch:
     """Return a row for each shape: what its events have in common."""
-    names = ("event", *_SHARED)
     rows = [{"event": shape.event} | {name: _cell(name, value) for name, value in shape.fields} for shape in shapes]
-    columns = [pa.array([row.get(name) for row in rows], SCHEMA.field(name).type) for name in names]
-    return pa.record_batch(columns, names)
+    columns = [pa.array([row.get(name) for row in rows], SCHEMA.field(name).type) for name in _BY_SHAPE]
+    return pa.record_batch(columns, _BY_SHAPE)
 
 
 def _cell(name: str, value: Hashable) -> object:
@@ -232,10 +238,17 @@ def _coded(texts: Iterable[str]) -> pa.DictionaryArray:
 
 
 def _task_ids(blocks: Iterable[TaskBlock]) -> Iterator[list[str]]:
-    """Yield the ids of all tasks in the order of their rows, some ten thousand at a time."""
+    """Yield the ids of all tasks in the order of their rows, a hundred thousand or so at a time."""
     for block in blocks:
         for first in range(0, block.source.count, _TOGETHER):
             yield block.source.task_ids(range(first, min(first + _TOGETHER, block.source.count)))
+
+
+def _nulls(count: int, column: pa.Array) -> pa.Array:
+    """Return as many nulls of the type of a column; texts have the same numbers as there."""
+    if column.type == _CODED:
+        return pa.DictionaryArray.from_arrays(pa.nulls(count, pa.int32()), column.dictionary)
+    return pa.nulls(count, column.type)
 
 
 def _joined(arrays: Iterable[pa.Array], kind: pa.DataType) -> pa.Array:
