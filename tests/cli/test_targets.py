@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.saving.targets import FileLines, StreamLines, TargetError, TreeTarget, lines_target
+from tui.saving.targets import FileLines, StreamLines, TargetError, TreeTarget, _GuardedFile, lines_target, while_read
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="devices, modes and links of POSIX")
 
@@ -88,6 +89,17 @@ def test_a_reader_that_leaves_ends_the_writing_and_nothing_else():
         target.write(["x" * 100_000])
         target.write(["more"])
         target.keep()
+
+
+@needs_posix
+def test_nothing_more_is_made_once_the_reader_of_standard_output_has_left():
+    reading, writing = os.pipe()
+    os.close(reading)
+    stream = io.BufferedWriter(_GuardedFile(writing, is_result=True))
+    made = []
+    stream.writelines(while_read(stream, (made.append(number) or b"x" * 100_000 for number in range(9))))
+    os.close(writing)
+    assert len(made) == 2
 
 
 def test_a_dash_is_standard_output(capfdbinary):

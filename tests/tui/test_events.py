@@ -13,7 +13,7 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.events.event_words import what
-from tui.viewmodels.text.styled import ItemRef
+from tui.viewmodels.text.styled import ItemRef, plain
 
 LATER_S = 330
 
@@ -206,3 +206,27 @@ def test_a_run_without_failures_says_so_when_only_failures_are_shown(session_at)
     model.only_failed = True
     model.update()
     assert model.nothing_shown() == ("No event tells of a failure.", "! shows all.")
+
+
+def test_a_filter_of_a_long_log_says_at_which_events_it_does_not_look(session_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.events.event_list._FILTERED", 5)
+    session = session_at(LATER_S)
+    model = model_at(session, filter_text="kind:pool")
+    total, since = len(model.order()), session.clock(session.events.when_ms(model.order()[-5]))
+    first, second = model.nothing_shown()
+    assert first == f"None of the newest 5 events matches, those since {since}. Esc clears the filter."
+    assert second.startswith(f"{total - 5} older ones are not searched")
+    assert f"{total - 5} older ones not searched" in plain(model.arrangement())
+    found = model_at(session, filter_text="!nothing")
+    assert found.count == 5
+    assert " hidden" not in plain(found.arrangement())
+
+
+def test_events_say_that_they_stand_in_the_order_of_time_instead_of_being_sorted(dashboard_at):
+    seen = after(dashboard_at(LATER_S), "9", "o")
+    assert contains(seen, "Events stand in the order of time.")
+    assert not contains(seen, "Time▲")
+    assert contains(
+        after(dashboard_at(LATER_S), "9", "colon", *"sort", "space", *"kind", "enter"),
+        "Events stand in the order of time.",
+    )

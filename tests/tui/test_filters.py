@@ -296,3 +296,14 @@ def test_a_job_without_failed_tasks_says_so(session_at):
     model.only_failed = True
     model.update()
     assert model.nothing_shown() == ("No task has failed for good.", "! shows all 6.")
+
+
+def test_a_word_that_is_in_no_id_is_told_how_a_column_is_named(session_at):
+    session = session_at(LATER_S)
+    for model, term in ((NodesModel(session), "state:running"), (TasksModel(session), "state:running")):
+        model.filter_text = "running"
+        model.update()
+        assert model.nothing_shown()[1] == f"A word is looked for in ids. {term} looks in a column."
+        model.filter_text = "state:nowhere"
+        model.update()
+        assert len(model.nothing_shown()) == 1

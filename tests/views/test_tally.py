@@ -54,8 +54,10 @@ def _is(event, **fields):
     return lambda line: line["event"] == event and all(line.get(name) == value for name, value in fields.items())
 
 
+_goes_back = _is("TaskStateChanged", **{"from": "running", "to": "active"})
 EVENTS = {
-    Measure.REQUEUED: _is("TaskStateChanged", **{"from": "running", "to": "active"}),
+    Measure.RETRIED: lambda line: _goes_back(line) and "exitCode" in line,
+    Measure.REQUEUED: lambda line: _goes_back(line) and "exitCode" not in line,
     Measure.STARTED: _is("TaskStateChanged", to="running"),
     Measure.SUCCEEDED: _is("TaskStateChanged", to="completed", result="success"),
     Measure.TERMINATED: lambda line: line["event"] == "TaskStateChanged" and _code(line) == "TaskEnded",
@@ -77,7 +79,8 @@ def _code(line):
 
 
 @pytest.mark.parametrize(
-    "name", ["spot-evictions", "every-way-to-end-a-job", "reboot-after-preparation", "release-fails"]
+    "name",
+    ["spot-evictions", "every-way-to-end-a-job", "reboot-after-preparation", "release-fails", "retries-of-flaky-tasks"],
 )
 def test_each_measure_counts_the_events_that_it_names(name):
     simulation = finished(name)

@@ -15,6 +15,7 @@ from rich.text import Text
 from engine.base.shortening import shortened
 from engine.base.units import format_clock, format_utc
 from engine.views.results import document
+from tui.saving.targets import while_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +46,7 @@ def console(*, to_stderr: bool) -> Console:
 
 def write_state(simulation: Simulation, stream: BinaryIO) -> None:
     """Write the whole state as JSON. Raises OSError."""
-    stream.writelines(piece.encode() for piece in document.json_text(simulation))
+    stream.writelines(while_read(stream, (piece.encode() for piece in document.json_text(simulation))))
     stream.write(b"\n")
     stream.flush()
 

@@ -12,7 +12,7 @@ import shutil
 import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 
@@ -166,11 +166,11 @@ class StreamLines(LinesTarget):
         self._has_reader = True
 
     def write_bytes(self, pieces: Iterable[bytes]) -> None:
-        """Send ``pieces`` to the reader, if it is still there. Raises TargetError."""
+        """Send ``pieces`` to the reader as long as it is there; no more are made then. Raises TargetError."""
         if not self._has_reader:
             return
         try:
-            self._stream.writelines(pieces)
+            self._stream.writelines(while_read(self._stream, pieces))
             self._stream.flush()
         except BrokenPipeError:
             self._has_reader = False
@@ -226,18 +226,24 @@ class _GuardedFile(io.FileIO):
     def __init__(self, descriptor: int, *, is_result: bool) -> None:
         super().__init__(descriptor, "w", closefd=False)
         self._is_result = is_result
-        self._is_lost = False
+        self.is_lost = False
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write ``data`` as far as possible. Raises TargetError for the first failure but a closed pipe."""
-        if not self._is_lost:
+        if not self.is_lost:
             try:
                 return super().write(data)
             except OSError as error:
-                self._is_lost = True
+                self.is_lost = True
                 if self._is_result and not isinstance(error, BrokenPipeError):
                     raise TargetError(Path("standard output"), reason_of(error)) from None
         return memoryview(data).nbytes
+
+
+def while_read(stream: BinaryIO, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield ``pieces``, but no more once the reader of standard output has closed its end."""
+    file = getattr(stream, "raw", None)
+    return takewhile(lambda _: not file.is_lost, pieces) if isinstance(file, _GuardedFile) else iter(pieces)
 
 
 def lines_target(name: str) -> LinesTarget:

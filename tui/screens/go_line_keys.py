@@ -132,6 +132,8 @@ class GoLineKeys(SearchKeys):
             model.only_failed = True
         elif verb == "filter":
             model.filter_text = rest
+        elif verb == "sort" and model.only_order:
+            raise AnswerError(model.only_order)
         elif verb == "sort":
             at = column_of(field_name(rest), model.column_names) if rest else None
             model.sort_column, model.is_descending = None if at is None else model.column_names[at], False

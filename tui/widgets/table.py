@@ -17,7 +17,7 @@ from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text.styled import Role, Span, wrapped
 from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import strip_of
-from tui.widgets.messages import GoToFailure
+from tui.widgets.messages import GoToFailure, say
 from tui.widgets.redraw import ResizeFilter, set_line_count
 
 if TYPE_CHECKING:
@@ -401,7 +401,7 @@ class Table(ResizeFilter, RowsView):
     def _sort_at(self, x: int) -> None:
         left = 2
         for index, cells_wide in self._columns:
-            if left <= x <= left + cells_wide and self.model.columns[index].name:
+            if left <= x <= left + cells_wide and self.model.columns[index].name and self._can_sort():
                 self.model.sort_by(self.model.columns[index].name)
                 self._sorted_for()
                 return
@@ -409,13 +409,21 @@ class Table(ResizeFilter, RowsView):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self.model.next_sort()
-        self._sort_soon()
+        if self._can_sort():
+            self.model.next_sort()
+            self._sort_soon()
 
     def action_reverse(self) -> None:
         """Reverse the order."""
-        self.model.is_descending = not self.model.is_descending
-        self._sort_soon()
+        if self._can_sort():
+            self.model.is_descending = not self.model.is_descending
+            self._sort_soon()
+
+    def _can_sort(self) -> bool:
+        """Return whether the list can be sorted; if not, say so."""
+        if self.model.only_order:
+            say(self, self.model.only_order)
+        return not self.model.only_order
 
     def _sort_soon(self) -> None:
         """Sort; a long list only once no key has been pressed for a moment, since the user may go on to a column."""

@@ -30,6 +30,7 @@ class Measure(Enum):
     SCHEDULES = "job schedules created"
     SUCCEEDED = "tasks succeeded"
     FAILED = "tasks failed"
+    RETRIED = "tasks retried"
     REQUEUED = "tasks requeued"
     TERMINATED = "tasks terminated"
     STARTED = "task starts"
@@ -235,7 +236,9 @@ def _of_task(fields: Mapping[str, Hashable]) -> Measure | None:
         return Measure.TERMINATED if code == "TaskEnded" else Measure.FAILED
     if new is TaskState.RUNNING:
         return Measure.STARTED
-    return Measure.REQUEUED if old is TaskState.RUNNING and new is TaskState.ACTIVE else None
+    if old is TaskState.RUNNING and new is TaskState.ACTIVE:
+        return Measure.RETRIED if "exitCode" in fields else Measure.REQUEUED
+    return None
 
 
 def _of_node(old: Hashable, new: Hashable) -> Measure | None:

@@ -23,7 +23,7 @@ from tui.viewmodels.text.blocks import Block, block_of, row
 from tui.viewmodels.text.styled import ItemRef, Kind, Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from tui.viewmodels.session.session import Session
 
@@ -114,6 +114,7 @@ class EventsModel(RowsModel):
 
     title = "Events"
     identity = 2
+    only_order = "Events stand in the order of time."
     columns = (
         Column("Time", 10, "when it happened"),
         Column("Kind", 11, "the kind of event"),
@@ -143,6 +144,25 @@ class EventsModel(RowsModel):
         if self.only_failed:
             return self._page.failures()
         return self._folds.starts() if self._folds_now else range(self._page.count)
+
+    @property
+    def _unsearched(self) -> int:
+        """The number of events at which the filter does not look, the oldest ones."""
+        return max(0, len(self.order()) - _FILTERED) if self.filter_text else 0
+
+    def nothing_shown(self) -> Sequence[str]:
+        """Return the sentences of an empty list. Of a long log they say which events were not searched."""
+        older = self._unsearched
+        if self.is_sorting or not self.hidden or not older:
+            return super().nothing_shown()
+        since = self.session.clock(self._page.when_ms(self.order()[older]))
+        return (
+            f"None of the newest {_FILTERED:,} events matches, those since {since}. Esc clears the filter.",
+            f"{older:,} older ones are not searched: go back in time to search those before a moment.",
+        )
+
+    def _about_words(self) -> Iterator[str]:
+        yield from ()  # a word is looked for in all columns
 
     @property
     def _folds_now(self) -> bool:
@@ -296,7 +316,9 @@ class EventsModel(RowsModel):
             return line(Span("your commands as script lines   R saves them as a scenario", Role.DIM))
         failed = "   only failures" if self.only_failed else ""
         failed += "   folded" if self._folds_now else ""
-        hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
+        older = self._unsearched
+        hidden = f"   {self.hidden - older:,} hidden" if self.hidden > older else ""
+        hidden += f"   {older:,} older ones not searched" if older else ""
         more = self._page.lines - self._page.count
         hidden += f"   {more:,} more in the log, of tasks added together" if more else ""
         return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))

@@ -18,7 +18,7 @@ from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Hashable, Iterator, Mapping, Sequence
 
     from engine import Simulation
     from tui.viewmodels.files.locations import FileLocation
@@ -42,6 +42,7 @@ class RowsModel(ColumnsModel, ABC):
     help_text: str = ""
     kind: ClassVar[Kind | None] = None  # the kind of item in a row
     own_order: ClassVar[str] = "failures first"  # in words
+    only_order: ClassVar[str] = ""  # why the list is sorted by no column, as a sentence
     at_once: ClassVar[int] = 500  # more rows are filtered and sorted in slices, since the cells of each are made
 
     def __init__(self, session: Session) -> None:
@@ -349,8 +350,16 @@ class RowsModel(ColumnsModel, ABC):
         if self.is_sorting:
             return ("Filtering and sorting ...",)
         if self.hidden:
-            return (f"No row matches. Esc clears the filter, which hides {self.hidden:,} rows.",)
+            no_match = f"No row matches. Esc clears the filter, which hides {self.hidden:,} rows."
+            return no_match, *self._about_words()
         return self.empty()
+
+    def _about_words(self) -> Iterator[str]:
+        """Say where the words of the filter were looked for, and how another column is named."""
+        word = next((term.value for term in parse_filter(self.filter_text) if not term.field), None)
+        if word is not None:
+            column = "State" if "State" in self.column_names else self.named_columns[0].name
+            yield f"A word is looked for in ids. {field_name(column)}:{word} looks in a column."
 
 
 class NamedRowsModel(RowsModel, Generic[RowT]):
