@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -159,3 +160,25 @@ def test_while_the_panes_wait_for_their_next_update_so_does_the_clock(dashboard_
 
     asyncio.run(run())
     assert ["08:05:31" in seen[0], "08:05:31" in seen[1], "08:06:10" in seen[2]] == [True] * 3
+
+
+@pytest.mark.parametrize(("took_s", "rests_s"), [(0.01, 0.19), (0.2, 0.5)])
+def test_the_panes_rest_as_long_as_they_took_many_times_but_not_for_long(dashboard_at, monkeypatch, took_s, rests_s):
+    app, seen = dashboard_at(330), []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            playback, clock_s = app.screen.playback, [100.0]
+            monkeypatch.setattr(playback.pacer, "playing", True)
+            monkeypatch.setattr(playback, "_notify_of_news", lambda: None)
+            monkeypatch.setattr(playback, "_update", lambda: clock_s.append(clock_s[-1] + took_s))
+            with monkeypatch.context() as patched:
+                patched.setattr("tui.screens.playback.time", SimpleNamespace(perf_counter=lambda: clock_s[-1]))
+                playback._next_update_s = 0
+                playback._on_frame()
+            seen.append(playback._next_update_s - clock_s[-1])
+            playback._next_update_s = 0
+
+    asyncio.run(run())
+    assert seen == [pytest.approx(rests_s)]

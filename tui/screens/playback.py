@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # A view is updated again after nineteen times as long as that took. Textual draws about as long: a tenth of the time.
 _IDLE_SHARE = 19
+_LONGEST_REST_S = 0.5  # a clock that stands still longer looks as if nothing went on
 _QUIET_S = 10  # wall seconds without an event that are worth a notification
 _BETWEEN_NOTICES_S = 1.0
 _SEARCH_SLICE_S = 0.02
@@ -167,7 +168,7 @@ class Playback:
             return  # the clock waits for the panes: a frame shows one moment
         self._update()
         ended_s = time.perf_counter()
-        self._next_update_s = ended_s + _IDLE_SHARE * (ended_s - began_s)
+        self._next_update_s = ended_s + min(_IDLE_SHARE * (ended_s - began_s), _LONGEST_REST_S)
 
     def _notify_of_news(self) -> None:
         """Notify of what has failed and what has ended, at most once a second."""
