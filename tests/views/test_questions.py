@@ -266,4 +266,4 @@ def test_what_never_comes_about_and_what_is_not_waited_for():
 def test_what_lies_too_far_off_is_not_looked_for():
     sim = simulation(a_job(tasks=[*some_tasks(4_000, 60), a_task("last")]))
     run_to(sim, seconds=60)
-    assert expected(sim, "task", task_row(sim, "last")).text == "no change until then"
+    assert expected(sim, "task", task_row(sim, "last")).text == "no change in the next 5,000 events"

@@ -65,7 +65,8 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
                 basis = PlannedInputs(simulation).between(subjects, now_ms, found.when_ms)
                 return found._replace(basis=basis)
             at = len(log)
-        return Expected("no change until then" if has_more else "no change until the end of the run", log.last_ms)
+        until = f"in the next {MOST_ENTRIES:,} events" if has_more else "until the end of the run"
+        return Expected(f"no change {until}", log.last_ms)
 
 
 def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
