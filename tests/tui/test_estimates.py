@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine.views.log.reader import matching
-from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation, some_tasks
 from tests.tui.screen_text import after, text_of
 from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
 from tui.viewmodels.session.session import Session
@@ -128,6 +128,13 @@ def test_once_no_task_waits_the_end_is_what_is_planned(session_at):
     session.simulation.run_until(planned_ms)
     session.update()
     assert not session.job("risk").phases.tasks.running
+
+
+def test_of_the_last_tasks_the_longest_of_those_that_run_counts():
+    tasks = [a_task("long", 1200), *some_tasks(6, 60)]
+    sim = simulation(a_job(tasks=tasks), pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 330)  # the long one and the fifth of the others run, the sixth waits
+    assert Session(sim).forecast().tasks_ms == pytest.approx((READY_S + 1200) * 1000, abs=2000)
 
 
 def test_while_release_runs_the_end_is_what_is_planned(session_at):

@@ -166,7 +166,9 @@ class Forecaster:
             return None
         # Running tasks are on average half done.
         elapsed_ms = self._simulation.now_ms - began_ms
-        return self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
+        end_ms = self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
+        # Near the end the longest of those that run counts more than the average.
+        return end_ms if waiting >= running else max(end_ms, self._tasks.planned_end_ms() or 0)
 
 
 def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:
