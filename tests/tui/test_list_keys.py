@@ -57,6 +57,35 @@ def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
     assert keys[0] == keys[1]
 
 
+def test_the_cursor_stays_with_its_row_while_rows_are_sorted_again_in_slices(dashboard_at, monkeypatch):
+    monkeypatch.setattr(TasksModel, "at_once", 5)
+    keys = []
+
+    async def cursor(app):
+        while app.screen.view.model.is_sorting:
+            await asyncio.sleep(0.001)
+        keys.append(app.screen.view.table.key)
+
+    def act(app):
+        app.session.simulation.seek(LATER_S * 1000 - 30_000)
+        app.session.simulation.branch()  # all rows are read again
+        app.screen.update()
+
+    drive(dashboard_at(LATER_S), "5", *["o"] * 3, cursor, *["down"] * 3, cursor, act, cursor)
+    assert keys[0] != keys[1] == keys[2]
+
+
+def test_the_cursor_is_in_sight_once_the_rows_stand_in_another_order(dashboard_at):
+    seen = []
+
+    def look(app):
+        table = app.screen.view.table
+        seen.append(table.top_line <= table.cursor_row < table.top_line + table.visible_lines)
+
+    drive(dashboard_at(LATER_S), "5", "o", "end", look, "O", look, size=(120, 30))
+    assert seen == [True, True]
+
+
 def test_a_cursor_that_was_not_moved_stays_at_the_top_of_the_list(dashboard_at):
     app = dashboard_at(150)
     seen = []

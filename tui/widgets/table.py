@@ -86,7 +86,9 @@ class Table(ResizeFilter, RowsView):
         self._on_moved = on_moved
         self._key: int | None = None
         self._at = 0
+        self._missed: int | None = None  # the cursor's row until rows are sorted, among which it has not been found yet
         self._was_moved = False  # or its row was opened, by the user
+        self._has_other_rows = False  # since the user has chosen another order or other rows
         self.follows = False
         self._shown: dict[int, Line] = {}  # by row number, as they were drawn last
         self._cells: Mapping[int, Sequence[Span]] = {}  # by key: a row that has moved is not laid out again
@@ -99,7 +101,7 @@ class Table(ResizeFilter, RowsView):
     def show_model(self, model: RowsModel) -> None:
         """Show another list, from its first row."""
         self.model = model
-        self._key, self._at, self.follows, self._was_moved = None, 0, False, False
+        self._key, self._at, self._missed, self.follows, self._was_moved = None, 0, None, False, False
         self._shown.clear()
         self._lines = {}
         self.scroll_to(y=0, animate=False, immediate=True)
@@ -170,25 +172,31 @@ class Table(ResizeFilter, RowsView):
         set_line_count(self, self.model.count + _HEADER_LINES)
         if self._key != before and self._key == self.model.key_in_focus():
             self.scroll_into_view(self._at)
+        if self._has_other_rows and self._missed is None:
+            self._has_other_rows = self.model.is_sorting
+            self.scroll_into_view(self._at)
         if self.follows:
             self._follow()
         self._draw_changes()
 
     def _find_cursor(self) -> None:
         count = self.model.count
+        key = self._key if self._missed is None else self._missed
+        self._missed = None
         if not count:
             self._key, self._at = None, 0
-            return
-        in_focus = self.model.key_in_focus()
-        if in_focus is not None:
-            self._key = in_focus
-        elif not self._was_moved:
-            self._key, self._at = self.model.key(0), 0
-        if self._key is not None and self._at < count and self.model.key(self._at) == self._key:
-            return
-        at = None if self._key is None else self.model.index_of(self._key)
-        self._at = min(self._at, count - 1) if at is None else at
-        self._key = self.model.key(self._at)
+        else:
+            in_focus = self.model.key_in_focus()
+            if in_focus is not None:
+                key = in_focus
+            elif not self._was_moved:
+                key, self._at = self.model.key(0), 0
+            if key is None or self._at >= count or self.model.key(self._at) != key:
+                at = None if key is None else self.model.index_of(key)
+                self._at = min(self._at, count - 1) if at is None else at
+            self._key = self.model.key(self._at)
+        if self._key != key and self.model.is_sorting:
+            self._missed = key
 
     def _follow(self) -> None:
         if self.model.count:
@@ -358,7 +366,7 @@ class Table(ResizeFilter, RowsView):
         self.follows = False
         if not self.model.count:
             return
-        self._was_moved = True
+        self._was_moved, self._missed = True, None
         self._at = max(0, min(row, self.model.count - 1))
         self._key = self.model.key(self._at)
         self.model.put_in_focus(self._key)
@@ -453,4 +461,5 @@ class Table(ResizeFilter, RowsView):
             self.move_to(place)
 
     def _sorted_for(self) -> None:
+        self._has_other_rows = True
         self.post_message(self.Arranged())
