@@ -228,10 +228,13 @@ class PagedColumns(Columns[V]):
         self._groups = tuple(Pages(groups[number]) for number in range(len(groups)))
         # For each group one byte a page, set when a row of it changes.
         self.dirty = tuple(group.dirty for group in self._groups)
+        # Grows with every change but those that mark their page in ``dirty`` themselves, and when time goes back.
+        self.changes = 0
         self._sparse_saved: list[dict[int, V]] = []
 
     def _grow(self, count: int) -> int:
         first = super()._grow(count)
+        self.changes += 1
         if _lies_within_a_page(first, count):
             for dirty in self.dirty:
                 dirty[first >> PAGE_BITS] = 1
@@ -243,6 +246,7 @@ class PagedColumns(Columns[V]):
     def touch(self, row: int, group: int) -> None:
         """Mark the row's page as changed in this group of columns."""
         self.dirty[group][row >> PAGE_BITS] = 1
+        self.changes += 1
 
     def copy(self) -> ColumnsCopy[V]:
         """Return the columns as they are now; copies only the pages changed since the last copy."""
@@ -255,6 +259,7 @@ class PagedColumns(Columns[V]):
 
     def restore(self, copy: ColumnsCopy[V]) -> None:
         """Make the columns as they were when ``copy`` was taken."""
+        self.changes += 1
         for group, saved in zip(self._groups, copy.groups, strict=True):
             group.restore(saved, copy.length)
         self.length = copy.length

@@ -163,7 +163,7 @@ class InstanceTable(PagedColumns[Ending]):
         self.prep_state[row] = _RUNNING
         self.prep_start[row] = now_ms
         self.prep_end[row] = end_ms
-        self.dirty[_PREP][row >> PAGE_BITS] = 1
+        self.touch(row, _PREP)
         if failed_code is not None:
             self.retried_code[len(self.log)] = failed_code
         self._log(now_ms, _PREPARATION, row, _RUNNING, run, None, rule)
@@ -181,9 +181,9 @@ class InstanceTable(PagedColumns[Ending]):
         self.prep_state[row] = _COMPLETED
         self.prep_end[row] = now_ms
         self.flags[row] |= PrepFlag.PREPARED_ONCE | flags
-        page = row >> PAGE_BITS
-        self.dirty[_PREP][page] = self.dirty[_FLAGS][page] = 1
-        self._set_ending(2 * row, page, ending)
+        self.touch(row, _PREP)
+        self.touch(row, _FLAGS)
+        self._set_ending(2 * row, row >> PAGE_BITS, ending)
         self._log(now_ms, _PREPARATION, row, _COMPLETED, self.prep_runs[row], ending, rule)
 
     def prep(self, row: int) -> InstanceView | None:
@@ -199,7 +199,7 @@ class InstanceTable(PagedColumns[Ending]):
         self.release_start[row] = now_ms
         self.release_end[row] = end_ms
         self.release_runs[row] = run = self.release_runs[row] + 1
-        self.dirty[_RELEASE][row >> PAGE_BITS] = 1
+        self.touch(row, _RELEASE)
         self._log(now_ms, _RELEASING, row, _RUNNING, run, None, rule)
 
     def move_release_end(self, row: int, end_ms: int) -> None:
@@ -211,9 +211,8 @@ class InstanceTable(PagedColumns[Ending]):
         """Complete the release task, successfully or not (REL-7)."""
         self.release_state[row] = _COMPLETED
         self.release_end[row] = now_ms
-        page = row >> PAGE_BITS
-        self.dirty[_RELEASE][page] = 1
-        self._set_ending(2 * row + 1, page, ending)
+        self.touch(row, _RELEASE)
+        self._set_ending(2 * row + 1, row >> PAGE_BITS, ending)
         self._log(now_ms, _RELEASING, row, _COMPLETED, self.release_runs[row], ending, rule)
 
     def release(self, row: int) -> InstanceView | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.views.pages.progress import progress_of
+from engine.views.pages.progress import JobsProgress
 from tests.builders import (
     READY_S,
     a_job,
@@ -132,9 +132,10 @@ def test_a_job_that_is_over_says_on_how_many_nodes_its_preparation_ran():
 def test_a_live_job_counts_nodes_as_it_does_once_it_is_over(name, job_id, nodes):
     sim = simulation_at(0, name)
     wait_for(sim, lambda: job_state(sim, job_id) == "terminating")
-    live = progress_of(sim, job_id)
+    progress = JobsProgress(sim)
+    live = progress.of(job_id)
     wait_for(sim, lambda: job_state(sim, job_id) == "completed")
-    over = progress_of(sim, job_id)
+    over = progress.of(job_id)
     assert live.preparation == over.preparation
     jobs = JobsModel(Session(sim))
     jobs.update()

@@ -59,7 +59,7 @@ class Attention:
     def concerns(self) -> Sequence[Concern]:
         """Return all concerns, the worst first, among equals the newest."""
         simulation = self._simulation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms
+        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.finished
         if moment != self._moment:
             self._moment = moment
             self._concerns = sorted(self._all(), key=lambda concern: concern.order)
@@ -131,7 +131,8 @@ def _changes_nodes(shape: Shape) -> bool:
     """Return whether an event can change the concerns about nodes, preparations and releases."""
     if shape.event in _HOOKS:
         return True
-    return shape.event == "NodeStateChanged" and dict(shape.fields).get("to") not in READY
+    fields = dict(shape.fields)
+    return shape.event == "NodeStateChanged" and not (fields.get("from") in READY and fields.get("to") in READY)
 
 
 def _rejected(simulation: Simulation) -> list[Concern]:

@@ -12,6 +12,7 @@ from engine.state.tasks import ACTIVE, COMPLETED
 from engine.state.tasks import GONE as DELETED
 from engine.views.attention.concern import MOST_NAMED, Concern, Severity, apart, listed, some
 from engine.views.log.reader import LogReader, of_kind
+from engine.views.pages.bulk import values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from engine.events.log import Shape
     from engine.state.jobs import Job
 
-_OVER = (COMPLETED, DELETED)
+_IS_OVER = bytes(state in (COMPLETED, DELETED) for state in range(256))
 
 
 class PreparationRetries:
@@ -97,43 +98,72 @@ class TaskRetries:
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(_begins_again))
         self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
+        self._tasks: list[int] = []  # these tasks, sorted
+        self._by_job: dict[int, list[int]] = {}  # likewise
+        self._of_many: dict[
+            tuple[bool, tuple[int, ...]], Concern
+        ] = {}  # about several of them, by the jobs that it names
         self._jumps = simulation.jumps
 
     def concerns(self, *, names_jobs: bool) -> list[Concern]:
         """Return a concern for each job with such tasks; one for all if there are many jobs."""
         self._update()
-        if not self._failed:
-            return []
-        world = self._simulation.world
-        by_job: dict[int, list[int]] = {}
-        tasks, at = sorted(self._failed), 0
-        while at < len(tasks):  # a block of tasks at a time
-            block = world.tasks.block_of(tasks[at])
-            stop = bisect_left(tasks, block.first + block.source.count, at)
-            by_job.setdefault(block.job, []).extend(tasks[at:stop])
-            at = stop
-        jobs = [world.jobs[job] for job in by_job if world.jobs[job].state is not None]
-        return [
-            self._concern(group, [task for job in group for task in by_job[job.row]], names_jobs=names_jobs)
-            for group in apart(jobs)
-        ]
+        jobs = map(self._simulation.world.jobs.__getitem__, self._by_job)
+        present = [job for job in jobs if job.state is not None]
+        return [self._of_jobs(group, names_jobs=names_jobs) for group in apart(present)]
+
+    def _of_jobs(self, jobs: Sequence[Job], *, names_jobs: bool) -> Concern:
+        """Return the concern of these jobs, the same while it is about the same failures of several tasks.
+
+        That of a single task says also which attempt runs, or is waited for.
+        """
+        by_job, key = self._by_job, (names_jobs, tuple(job.row for job in jobs))
+        known = self._of_many.get(key)
+        if known is None:
+            tasks = [task for job in jobs for task in by_job[job.row]]
+            known = self._concern(jobs, tasks, names_jobs=names_jobs)
+            if len(tasks) > 1:
+                self._of_many[key] = known
+        return known
 
     def _update(self) -> None:
-        """Add the failures since the last call, and forget tasks that are completed; after a jump begin again."""
-        simulation = self._simulation
-        log, states = simulation.log, simulation.world.tasks.state
+        """Bring the tasks up to date, by job too."""
+        if not self._read_on():
+            return
+        tasks, table, at = self._tasks, self._simulation.world.tasks, 0
+        self._by_job, self._of_many = {}, {}
+        while at < len(tasks):  # a block of tasks at a time
+            block = table.block_of(tasks[at])
+            stop = bisect_left(tasks, block.first + block.source.count, at)
+            self._by_job.setdefault(block.job, []).extend(tasks[at:stop])
+            at = stop
+
+    def _read_on(self) -> bool:
+        """Add the failures since the last call, and forget tasks that are completed; after a jump begin again.
+
+        Return whether there may be other failures than before.
+        """
+        simulation, failed = self._simulation, self._failed
+        log = simulation.log
         is_over, entries = self._reader.news()
-        if is_over or self._jumps != simulation.jumps:
+        begins = is_over or self._jumps != simulation.jumps
+        if begins:
             self._jumps, entries = simulation.jumps, self._reader.entries()
-            self._failed.clear()
+            failed.clear()
         for at in entries:
             if _is_retry(log.shapes[log.shape_of[at]]):
-                self._failed[log.row_a[at]] = at
+                failed[log.row_a[at]] = at
             else:
-                self._failed.pop(log.row_a[at], None)
-        failed = list(self._failed)  # thousands, in each frame: looked at in bulk
-        for task in compress(failed, map(_OVER.__contains__, map(states.__getitem__, failed))):
-            del self._failed[task]
+                failed.pop(log.row_a[at], None)
+        if begins or entries:
+            self._tasks = sorted(failed)
+        states = bytes(values(simulation.world.tasks.state, self._tasks))  # thousands, in each frame
+        done = list(compress(self._tasks, states.translate(_IS_OVER)))
+        if done:
+            for task in done:
+                del failed[task]
+            self._tasks = [task for task in self._tasks if task in failed]
+        return begins or bool(entries) or bool(done)
 
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
         log, table = self._simulation.log, self._simulation.world.tasks

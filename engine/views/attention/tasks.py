@@ -70,13 +70,19 @@ class TaskFailures:
         self._read = 0  # how many of the reader's entries are in groups
         self._causes: list[str | None] = []  # by shape
         self._groups: dict[int, dict[str, array[int]]] = {}  # by job and cause: entries in ascending order
+        self._lasting: tuple[object, dict[str, list[_Group]]] = (None, {})
+        self._concerns: tuple[object, list[Concern]] = (None, [])
 
     def concerns(self, *, names_jobs: bool) -> list[Concern]:
         """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated."""
-        found: list[Concern] = []
-        for cause, each in self._by_cause().items():
-            found += (self._concern(cause, groups, names_jobs=names_jobs) for groups in apart(each))
-        return found
+        lasting = self._by_cause()
+        known = self._lasting[0], names_jobs
+        if known != self._concerns[0]:
+            found: list[Concern] = []
+            for cause, each in lasting.items():
+                found += (self._concern(cause, groups, names_jobs=names_jobs) for groups in apart(each))
+            self._concerns = known, found
+        return self._concerns[1]
 
     def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:
         """Yield cause, job and log entries of the failures that last, without tasks that a user stopped."""
@@ -92,16 +98,24 @@ class TaskFailures:
         return max((log.when[entries[-1]] for entries in over if entries), default=0)
 
     def _by_cause(self) -> dict[str, list[_Group]]:
-        """Return the failures that last by cause, and for each cause by job."""
+        """Return the failures that last by cause, and for each cause by job.
+
+        While time goes on, one ends only with its job, or as its task is reactivated or deleted: the job has one less
+        then, unless the log has told another one.
+        """
         self._update()
-        found: dict[str, list[_Group]] = {}
-        jobs = self._simulation.world.jobs
-        for row, groups in self._groups.items():
-            job = jobs[row] if row < len(jobs) else None
-            if job is not None and job.state is not None and job.failed:
-                for cause, tasks in self._of_job(job, groups).items():
-                    found.setdefault(cause, []).append(_Group(job, tasks))
-        return found
+        simulation = self._simulation
+        jobs = [simulation.world.jobs[row] for row in self._groups if row < len(simulation.world.jobs)]
+        told = bisect_left(self._reader.found, len(simulation.log))
+        known = simulation.jumps, told, [(job.row, job.state, job.failed) for job in jobs]
+        if known != self._lasting[0]:
+            found: dict[str, list[_Group]] = {}
+            for job in jobs:
+                if job.state is not None and job.failed:
+                    for cause, tasks in self._of_job(job, self._groups[job.row]).items():
+                        found.setdefault(cause, []).append(_Group(job, tasks))
+            self._lasting = known, found
+        return self._lasting[1]
 
     def _update(self) -> None:
         if self._reader.update():

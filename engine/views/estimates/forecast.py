@@ -126,7 +126,7 @@ class Forecaster:
     def _last_prepared_ms(self) -> int | None:
         if not self._preparation.counts().get(HookStatus.SUCCEEDED):
             return None
-        last_ms = max(values(self._simulation.world.instances.prep_end, self._preparation.rows()))
+        last_ms = self._preparation.last_end_ms()
         return last_ms if last_ms <= self._simulation.now_ms else None
 
     def _more_preparations(self, job: Job) -> bool:

@@ -13,7 +13,7 @@ from engine.base.terms import InstanceState, JobState, NodeState, ReleaseAfter, 
 from engine.rules.release import owes_release
 from engine.specs.job import JobPreparationTask
 from engine.state.columns import PAGE_BITS
-from engine.state.instances import ABSENT, PrepFlag
+from engine.state.instances import ABSENT, NEVER_MS, PrepFlag
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import places, side_by_side, values
 from engine.world.agenda import Agenda
@@ -173,6 +173,15 @@ def given_up_ms(world: World, rows: Iterable[int]) -> int | None:
     return max(known) if known and len(known) == len(ends) else None
 
 
+def version_of(world: World, job: Job | None) -> object:
+    """Return a value that differs whenever an instance of the job may look different.
+
+    That takes a change to an instance or to the state of a node, or another state or pool of the job.
+    """
+    of_job = None if job is None else (job.row, job.state, job.pool)
+    return world.instances.changes, world.nodes.changes, of_job
+
+
 class InstancePage:
     """The nodes of one job's preparation or release."""
 
@@ -181,9 +190,12 @@ class InstancePage:
         self._simulation = simulation
         self.job_id = job_id
         self.hook = hook
-        self._updated_at = (-1, -1)
-        self._long_ms: int | None = None  # of this moment, once it is asked for
-        self._counts: dict[HookStatus, int] | None = None  # likewise
+        self._version: object = None
+        # Of this version, once they are asked for.
+        self._long_ms: int | None = None
+        self._counts: dict[HookStatus, int] | None = None
+        self._unrecorded: int | None = None
+        self._last_end_ms: int | None = None
         self._rows: Sequence[int] = ()
         self._codes = b""
         self._ordered: tuple[object, Sequence[int]] = (None, ())
@@ -214,13 +226,13 @@ class InstancePage:
         return None if job is None else job.state
 
     def _update(self) -> None:
-        """Find the status of every node, once for each moment."""
-        moment = self._simulation.jumps, len(self._simulation.log)
-        if self._updated_at == moment:
-            return
-        self._updated_at = moment
-        self._long_ms = self._counts = None
+        """Find the status of every node, once for each version."""
         job = self._job
+        version = version_of(self._simulation.world, job)
+        if self._version == version:
+            return
+        self._version = version
+        self._long_ms = self._counts = self._unrecorded = self._last_end_ms = None
         self._rows = () if job is None else self._simulation.world.instances.rows_of_job(job.row)
         self._codes = b"" if job is None else self._all_codes(job)
 
@@ -322,7 +334,7 @@ class InstancePage:
         self._update()
         _, starts, _ = self.columns()
         nodes = self._nodes() if with_all else ()
-        known = self._updated_at[0], self._codes, values(starts, self._rows), nodes
+        known = self._simulation.jumps, self._codes, values(starts, self._rows), nodes
         if self._ordered[0] != known:
             self._ordered = known, self._new_order(starts, nodes, with_all=with_all)
         return self._ordered[1]
@@ -371,7 +383,13 @@ class InstancePage:
 
     def nodes_without_record(self) -> int:
         """Return the number of nodes in the job's pool on which it has never been, without those that are leaving."""
-        counts, world = self.counts(), self._simulation.world
+        counts = self.counts()
+        if self._unrecorded is None:
+            self._unrecorded = self._count_unrecorded(counts)
+        return self._unrecorded
+
+    def _count_unrecorded(self, counts: dict[HookStatus, int]) -> int:
+        world = self._simulation.world
         nodes = self._nodes() if world.nodes.state.find(NodeState.LEAVING_POOL) >= 0 else ()
         leaving = (node for node in nodes if world.nodes.state[node] == NodeState.LEAVING_POOL)
         missed = sum(self.status_of(node) is HookStatus.NOT_NEEDED for node in leaving)
@@ -397,6 +415,13 @@ class InstancePage:
             took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
             self._long_ms = round(percentile(took_ms, 0.95) or 0)
         return self._long_ms
+
+    def last_end_ms(self) -> int:
+        """Return the latest of all ends, planned ones included, in ms since the start; -1 before any is known."""
+        self._update()
+        if self._last_end_ms is None:
+            self._last_end_ms = max(values(self.columns()[2], self._rows), default=NEVER_MS)
+        return self._last_end_ms
 
     def planned_end_ms(self, node: int) -> int | None:
         """Return the planned end of the present attempt on a node, in ms since the start; None while it does not run.

@@ -9,7 +9,7 @@ from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.pages.bulk import places, values
-from engine.views.pages.instances import OVER, Hook, failed_places
+from engine.views.pages.instances import OVER, Hook, failed_places, version_of
 from engine.views.pages.jobs import bad_end
 from engine.views.pages.phases import TaskCounts
 
@@ -57,24 +57,43 @@ def jobs_worst_first(simulation: Simulation) -> tuple[list[str], list[str]]:
     return [job.id for job in live], [job.id for job in completed]
 
 
-def progress_of(simulation: Simulation, job_id: str) -> JobProgress | None:
-    """Return the progress of a job; None while there is no job of this id."""
-    job = simulation.world.jobs.find(job_id)
-    if job is None:
-        return None
-    counts = job.counts
-    succeeded = counts[COMPLETED] - job.failed
-    return JobProgress(
-        job_id=job.id,
-        state=job.state,
-        bad_end=bad_end(job),
-        preparation=_preparation(simulation, job) if job.has_prep else None,
-        tasks=TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None),
-        release=_release(simulation, job) if job.has_release else None,
-        problems=_problems(job),
-        created_ms=job.created_ms,
-        end_ms=job.end_ms,
-    )
+class JobsProgress:
+    """The progress of jobs. Nodes are counted again only when an instance or a node has changed."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing counted."""
+        self._simulation = simulation
+        self._counted: dict[int, tuple[object, NodeCounts | None, NodeCounts | None]] = {}  # by job, with the version
+
+    def of(self, job_id: str) -> JobProgress | None:
+        """Return the progress of a job; None while there is no job of this id."""
+        job = self._simulation.world.jobs.find(job_id)
+        if job is None:
+            return None
+        counts = job.counts
+        succeeded = counts[COMPLETED] - job.failed
+        preparation, release = self._nodes(job)
+        return JobProgress(
+            job_id=job.id,
+            state=job.state,
+            bad_end=bad_end(job),
+            preparation=preparation,
+            tasks=TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None),
+            release=release,
+            problems=_problems(job),
+            created_ms=job.created_ms,
+            end_ms=job.end_ms,
+        )
+
+    def _nodes(self, job: Job) -> tuple[NodeCounts | None, NodeCounts | None]:
+        """Return where the job prepares and where it releases; None for a task that it does not have."""
+        version = version_of(self._simulation.world, job), job.releases_open
+        known = self._counted.get(job.row)
+        if known is None or known[0] != version:
+            preparation = _preparation(self._simulation, job) if job.has_prep else None
+            release = _release(self._simulation, job) if job.has_release else None
+            known = self._counted[job.row] = version, preparation, release
+        return known[1:]
 
 
 def _problems(job: Job) -> int:

@@ -30,7 +30,7 @@ from engine.views.pages.jobs import (
     pool_row,
 )
 from engine.views.pages.nodes import NodePage
-from engine.views.pages.progress import jobs_worst_first, progress_of
+from engine.views.pages.progress import JobsProgress, jobs_worst_first
 from engine.views.pages.storage import stored_blobs
 from engine.views.pages.tasks import TaskPage
 from engine.views.series.series import RunSeries, Window
@@ -83,6 +83,7 @@ class Session:
         self.series = RunSeries(simulation, _SERIES_ENTRIES)
         self.window = Window.ALL  # that curves show
         self.attention = Attention(simulation)
+        self._progress = JobsProgress(simulation)
         self._foretold = Foretold(simulation, self.ahead)
         self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
         self.newest_ms = simulation.now_ms
@@ -288,7 +289,7 @@ class Session:
 
     def progress(self, job_id: str) -> JobProgress | None:
         """Return the counts of a job that are cheap to read, or None if it does not exist."""
-        return self._look_up(progress_of, job_id)
+        return self._progress.of(job_id)
 
     def job_end(self, job_id: str) -> JobEnd | None:
         """Return when a job will end, or its tasks if it stays active then; None if it is not known."""

@@ -1,0 +1,86 @@
+"""Views that keep what nothing has changed say the same as new ones, at every moment of a run and after jumps."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.views.attention.attention import Attention
+from engine.views.estimates.forecast import FirstStarts, Forecaster
+from engine.views.pages.instances import pages_of
+from engine.views.pages.jobs import job_ids
+from engine.views.pages.progress import JobsProgress
+from engine.views.pages.tasks import TaskPage
+from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to
+from tests.builders import simulation as a_simulation
+
+_SCENARIOS = (
+    "every-way-to-end-a-job",
+    "job-prep-release-sample",
+    "node-removed-during-release",
+    "nodes-fail-and-recover",
+    "offline-and-unusable-at-the-end",
+    "preparation-retries",
+    "reboot-during-preparation",
+    "reimage-clears-the-bar",
+    "release-times-out",
+    "retries-and-exit-conditions",
+    "retries-of-flaky-tasks",
+    "shared-pool-two-jobs",
+    "spot-evictions",
+    "terminate-then-delete",
+)
+
+
+class _Views:
+    """All that is said about a run."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._attention, self._progress = Attention(simulation), JobsProgress(simulation)
+        self._starts = FirstStarts(simulation)
+        self._of_job: dict[str, tuple] = {}
+
+    def said(self) -> object:
+        concerns = [
+            [list(part) if name in ("nodes", "tasks") else part for name, part in concern._asdict().items()]
+            for concern in self._attention.concerns()
+        ]
+        return concerns, [self._said_of(job_id) for job_id in job_ids(self._simulation)]
+
+    def _said_of(self, job_id: str) -> object:
+        if job_id not in self._of_job:
+            tasks, pages = TaskPage(self._simulation, job_id), pages_of(self._simulation, job_id)
+            self._of_job[job_id] = pages, Forecaster(self._simulation, tasks, *pages, self._starts)
+        pages, forecaster = self._of_job[job_id]
+        of_pages = [
+            (page.codes(), page.counts(), page.nodes_without_record(), page.last_end_ms(), page.long_ms())
+            for page in pages
+        ]
+        return job_id, of_pages, self._progress.of(job_id), forecaster.estimate()
+
+
+@pytest.mark.parametrize("name", _SCENARIOS)
+def test_views_that_are_kept_say_what_new_ones_say(name):
+    simulation = Simulation(load_scenario(name))
+    kept = _Views(simulation)
+    marks = []
+    while simulation.advance(simulation.end_ms, 1):
+        assert kept.said() == _Views(simulation).said(), simulation.now_ms
+        marks.append(simulation.now_ms)
+    for when_ms in marks[:: -max(1, len(marks) // 8)]:
+        simulation.seek(when_ms)
+        assert kept.said() == _Views(simulation).said(), when_ms
+    simulation.branch()
+    simulation.advance(simulation.end_ms, len(marks) // 2)
+    assert kept.said() == _Views(simulation).said(), simulation.now_ms
+
+
+def test_a_task_that_fails_again_after_it_was_reactivated_is_a_new_failure():
+    simulation = a_simulation(a_job(tasks=[a_task("fails", 5, 1), a_task("works", 600)]), pool=a_pool(nodes=2))
+    kept = _Views(simulation)
+    run_to(simulation, seconds=READY_S + 10)
+    before = kept.said()
+    do(simulation, "reactivateTask", jobId="j", taskId="fails")
+    run_to(simulation, seconds=READY_S + 20)
+    assert before != kept.said() == _Views(simulation).said()
