@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_states import READY, UNBILLED
@@ -12,7 +11,7 @@ from engine.rules.decisions import network
 from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.nodes import GONE
-from engine.views.pages.bulk import count_bits, places, values
+from engine.views.pages.bulk import count_bits, sum_where, tally, values
 from engine.views.pages.phases import Phases, phases_of
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
+_PRESENT = bytes(state != GONE for state in range(256))
 _BILLED = bytes(state != GONE and state not in UNBILLED for state in range(256))
 _STAYING = frozenset(NodeState).difference(UNBILLED, [NodeState.LEAVING_POOL])
 _READY = bytes(state in READY for state in range(256))
@@ -219,11 +219,9 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         return None
     is_there = pool.state is not None
     states = bytes(values(world.nodes.state, pool.nodes))
-    counts = {NodeState(state): states.count(state) for state in sorted(set(states) - {GONE})}
+    counts = {NodeState(state): count for state, count in tally(states).items() if state != GONE}
     free_slots = values(world.nodes.free, pool.nodes)
-    free = sum(free_slots) - sum(world.nodes.free[pool.nodes[at]] for at in places(states, GONE))
-    used_slots = sum(counts.values()) * pool.slots - free
-    ready = states.translate(_READY)
+    used_slots = sum(counts.values()) * pool.slots - sum_where(states.translate(_PRESENT), free_slots, pool.slots)
     there = states.translate(_BILLED)
     dedicated = count_bits(there, pool.dedicated_bits)
     return PoolRow(
@@ -239,7 +237,7 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         node_counts=tuple(counts.items()),
         slots=pool.slots,
         used_slots=used_slots,
-        usable_slots=used_slots + sum(compress(free_slots, ready)),
+        usable_slots=used_slots + sum_where(states.translate(_READY), free_slots, pool.slots),
         fill=pool.fill.value,
         auto_scale=pool.auto_scale,
         created_ms=pool.created_ms,
