@@ -125,6 +125,7 @@ class NodeTable(PagedColumns[None]):
             "NodeSchedulingStateChanged", LogSubject.NODE, ("from", record.scheduling), ("to", new), ("rule", rule)
         )
         record.scheduling = new
+        self.changes += 1
         self.log.append(now_ms, shape, -1, node)
 
     # -- the life of a node ------------------------------------------------------------------------------------------

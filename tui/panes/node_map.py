@@ -44,6 +44,7 @@ class NodeMapPane(Vertical):
         self._node_map = NodeMap(self._model, id="map")
         self._legend = Legend(self._model, id="legend")
         self._described = LinesView(id="described")
+        self._shown: object = None  # what title, legend and description of groups of nodes were made from
 
     def compose(self) -> ComposeResult:
         yield self._node_map
@@ -75,11 +76,16 @@ class NodeMapPane(Vertical):
     def update(self) -> None:
         node_map = self._node_map
         node_map.update()
-        cells, is_low = max(1, node_map.size.width), self.size.height < _LOW
-        legend = min(1 if is_low else _LEGEND, self._model.legend_lines(cells))
+        layout, size, model = node_map.layout_now, self.size, self._model
+        shown = model.changes, layout, size, node_map.size, node_map.cursor, model.only, model.session.glyphs
+        if layout.form is Form.GROUP and shown == self._shown:
+            return
+        self._shown = shown
+        cells, is_low = max(1, node_map.size.width), size.height < _LOW
+        legend = min(1 if is_low else _LEGEND, model.legend_lines(cells))
         self._legend.update(legend)
-        self._describe(0 if is_low else self._described_lines(cells, self.size.height - legend))
-        set_title(self, self._model.title(self.size.width, node_map.layout_now))
+        self._describe(0 if is_low else self._described_lines(cells, size.height - legend))
+        set_title(self, model.title(size.width, layout))
 
     def wish(self, width: int, height: int) -> Wish:
         """Return the rows for the nodes, with the legend: cards in three fifths of the view, else half of it.

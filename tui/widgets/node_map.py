@@ -9,7 +9,7 @@ from textual.message import Message
 
 from tui.viewmodels.node_map.cells import MapLines
 from tui.viewmodels.node_map.layout import Form, Layout
-from tui.viewmodels.text.styled import ItemRef, Role, Span, cut
+from tui.viewmodels.text.styled import ItemRef, Role, Span
 from tui.widgets.cursor import CursorView
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import OpenSubject, say
@@ -96,20 +96,20 @@ class NodeMap(ResizeFilter, CursorView):
         """Update the model, and draw the lines that have changed."""
         before = self.model.nodes[self._index : self._index + 1]
         self.model.update()
-        unit, nodes = self.layout_now.nodes, self.model.nodes
-        if unit == 1 and before and before != nodes[self._index : self._index + 1] and before[0] in nodes:
+        layout, nodes = self.layout_now, self.model.nodes
+        if layout.nodes == 1 and before and before != nodes[self._index : self._index + 1] and before[0] in nodes:
             self._index = nodes.index(before[0])  # a node before it has left
         self._index = min(self._index, max(0, len(nodes) - 1))
-        self._draw()
+        self._draw(layout)
 
     @property
     def layout_now(self) -> Layout:
         """The layout for the nodes in view in the present room."""
         return self.model.layout(*self.size)
 
-    def _draw(self) -> None:
+    def _draw(self, layout: Layout | None = None) -> None:
         """Draw again the lines that have changed."""
-        layout = self.layout_now
+        layout = layout or self.layout_now
         set_line_count(self, layout.height(len(self.model.nodes)))
         before, self._drawn = self._drawn, self._all_lines(layout)
         refresh_changes(self, before, self._drawn)
@@ -121,8 +121,7 @@ class NodeMap(ResizeFilter, CursorView):
             return [*([()] if height > len(empty) else []), *empty][:height]
         cursor = self._first_in(layout) if self.has_focus else None
         first, rows = self.top_line // layout.lines, -(-height // layout.lines)
-        found = [each for row in range(first, first + rows) for each in self._lines.row(row, layout, cursor)]
-        return [cut(each, width) for each in found[:height]]
+        return self._lines.rows(range(first, first + rows), layout, cursor, width)[:height]
 
     def render_line(self, y: int) -> Strip:
         return strip_of(self, self._drawn[y] if y < len(self._drawn) else ())

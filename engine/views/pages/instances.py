@@ -225,6 +225,11 @@ class InstancePage:
         job = self._job
         return None if job is None else job.state
 
+    @property
+    def version(self) -> object:
+        """A value that differs whenever a status may be another one."""
+        return version_of(self._simulation.world, self._job)
+
     def _update(self) -> None:
         """Find the status of every node, once for each version."""
         job = self._job

@@ -128,6 +128,12 @@ class NodePage:
         pool = self._simulation.world.pools.latest(self.pool_id)
         return () if pool is None else pool.nodes
 
+    @property
+    def version(self) -> object:
+        """A value that differs whenever a node may be new, or have another state, scheduling state or hooks."""
+        pool = self._simulation.world.pools.latest(self.pool_id)
+        return self._simulation.jumps, None if pool is None else (pool.row, pool.state), self._prep.version
+
     def order(self) -> Sequence[int]:
         """Return unusable and failed nodes first, then changing ones, then the rest; those that left last."""
         nodes, ranks = self.nodes(), self.states().translate(_RANKS)

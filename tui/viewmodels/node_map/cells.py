@@ -26,6 +26,19 @@ class MapLines:
         self._model = model
         self._cards = Cards(model)
         self._kept: dict[int, tuple[object, Line]] = {}  # by row: its input, and its line
+        self._rows: tuple[object, list[Line]] = (None, [])  # drawn last
+
+    def rows(self, rows: range, layout: Layout, cursor: int | None, cells: int) -> list[Line]:
+        """Return the lines of these rows, cut to ``cells``; the same ones while all they show is the same.
+
+        Cards and words tell also what changes with every task.
+        """
+        model = self._model
+        looks = model.changes, rows, layout, cursor, cells, model.only, model.session.glyphs, tuple(model.session.marks)
+        if layout.form in (Form.CARD, Form.LINE) or self._rows[0] != looks:
+            lines = [cut(line, cells) for number in rows for line in self.row(number, layout, cursor)]
+            self._rows = looks, lines
+        return self._rows[1]
 
     def row(self, number: int, layout: Layout, cursor: int | None) -> list[Line]:
         """Return the lines of a row. ``cursor`` is the index of the node under the cursor, None without the focus."""

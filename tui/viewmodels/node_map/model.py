@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_TASKS = 4  # on a card
 _OUTPUT_LINES, MOST_OUTPUT = 2, 6  # on a card: wished, and at most
+_LASTING = (Lens.STATE, Lens.PHASE)  # lenses whose property changes only with a node's state or hooks
 
 
 class NodeMapModel:
@@ -40,6 +41,8 @@ class NodeMapModel:
         self.zooms: list[range] = []  # parts of the pool in view, each within the one before
         self._positions: Sequence[int] = ()  # for each node: its index in the pool
         self._states = b""
+        self._seen: object = None  # what ``update`` has read
+        self.changes = 0  # grows with each update that may have found something else
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
         self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
         self._with_gone: set[str] = set()  # pools of which the user wants to see all nodes
@@ -67,6 +70,15 @@ class NodeMapModel:
             self.zooms.clear()
         self.page = page
         self.lens = self._chosen or first_lens(self.session.job(self.session.job_id))
+        seen = (page, page.version, self.lens, tuple(self.zooms)) if self.lens in _LASTING else None
+        if seen is None or seen != self._seen:
+            self._seen = seen
+            self.changes += 1
+            self._read(page, now_ms)
+        self._measure()
+
+    def _read(self, page: NodePage, now_ms: int) -> None:
+        """Read the nodes in view, their states and properties."""
         nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, now_ms)
         positions: Sequence[int] = range(len(nodes))
         self._hidden = 0
@@ -84,7 +96,6 @@ class NodeMapModel:
         self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
         self._positions, self._states, self.facts = positions, states, facts
         self._code()
-        self._measure()
 
     def _code(self) -> None:
         """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
@@ -135,6 +146,7 @@ class NodeMapModel:
         else:
             return False
         self.zooms.clear()
+        self._seen = None
         self.update()
         return True
 
