@@ -145,8 +145,8 @@ class TaskRetries:
         """
         simulation, failed = self._simulation, self._failed
         log = simulation.log
-        is_over, entries = self._reader.news()
-        begins = is_over or self._jumps != simulation.jumps
+        is_back, entries = self._reader.news()
+        begins = is_back or self._jumps != simulation.jumps
         if begins:
             self._jumps, entries = simulation.jumps, self._reader.entries()
             failed.clear()
@@ -158,12 +158,13 @@ class TaskRetries:
         if begins or entries:
             self._tasks = sorted(failed)
         states = bytes(values(simulation.world.tasks.state, self._tasks))  # thousands, in each frame
-        done = list(compress(self._tasks, states.translate(_IS_OVER)))
-        if done:
-            for task in done:
+        is_done = states.translate(_IS_OVER)
+        has_done = 1 in is_done
+        if has_done:
+            for task in compress(self._tasks, is_done):
                 del failed[task]
             self._tasks = [task for task in self._tasks if task in failed]
-        return begins or bool(entries) or bool(done)
+        return begins or bool(entries) or has_done
 
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
         log, table = self._simulation.log, self._simulation.world.tasks

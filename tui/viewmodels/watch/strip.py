@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
@@ -25,6 +26,7 @@ _LEAST_BAR = 3
 _FAIR_BAR = 10  # cells of a bar of nodes where tasks have enough room
 _LEAST_TASK_BAR = 4
 _RUNNING_TASK = TASK_GLYPHS[2]
+_KEPT = 256  # lines and bars: more than a screen has
 _COMPLETED = 3  # lines for completed jobs below the live ones
 
 
@@ -104,16 +106,12 @@ class JobStripModel:
 
     def _line(self, job: JobProgress, shown: list[JobProgress], cells: int, tail: Line) -> Line:
         """Return a job's name, its phases, and ``tail``: its problems and end."""
-        glyphs = self.session.glyphs
-        least, most = _NAME_CELLS
+        session, (least, most) = self.session, _NAME_CELLS
         name_cells = min(max(least, *(len(row.job_id) for row in shown)), most, max(least, cells // 5))
-        glyph = job_glyph(job.state, ended_badly=bool(job.bad_end))
-        is_focus = job.job_id == self.session.job_id
-        role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
-        name = Span(fit(squeeze(self.session.text(job.job_id), name_cells), name_cells), role, is_underlined=is_focus)
-        head = line(glyphs.span(glyph), " ", name, "  ")
-        room = cells - width(head) - width(tail)
-        return (*head, *self._phases(job, shown, room, cells), *tail)
+        name = fit(squeeze(session.text(job.job_id), name_cells), name_cells)
+        # The bars of preparation stand below each other, so all jobs that are shown decide their room.
+        every = tuple(row.preparation for row in shown if row.preparation is not None)
+        return _job_line(job, name, every, tail, cells, session.glyphs, is_focus=job.job_id == session.job_id)
 
     def _problems(self, job: JobProgress) -> Span:
         """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
@@ -121,28 +119,6 @@ class JobStripModel:
         count = job.problems or attention.problems(job.job_id)
         has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
         return Span(f"!{count:,}" if count else "", Role.FAILED if has_failed else Role.WARNING)
-
-    def _phases(self, job: JobProgress, shown: list[JobProgress], cells: int, of: int) -> Line:
-        """Return the bars of the phases that the job has in ``cells``, in a strip ``of`` so many.
-
-        Release is shown once it begins, in a narrow strip in place of preparation. Tasks get what the others leave.
-        The bars of preparation stand below each other, so all jobs that are ``shown`` decide their room.
-        """
-        glyphs, is_wide = self.session.glyphs, of >= _WIDE
-        labels = ("prep ", "tasks ", "release ") if of >= _SMALL else ("P ", "T ", "R ")
-        has_release = job.release is not None and (job.state is JobState.TERMINATING or (is_wide and not job.is_live))
-        preparation: Line = ()
-        release: Line = ()
-        if job.preparation is not None and (is_wide or not has_release):
-            every = [row.preparation for row in shown if row.preparation is not None]
-            wanted = max(_fair_cells(labels[0], each, cells, share=0.3 if has_release else 0.4) for each in every)
-            preparation = _of_nodes(labels[0], job.preparation, glyphs, wanted, Role.PREPARING)
-        if job.release is not None and has_release:
-            wanted = _fair_cells(labels[2], job.release, cells, share=0.3)
-            release = _of_nodes(labels[2], job.release, glyphs, wanted, Role.RELEASING)
-        room = cells - width(preparation) - width(release)
-        tasks = _of_tasks(labels[1], job.tasks, glyphs, room, is_live=job.is_live)
-        return (*preparation, *tasks, *release)
 
     def _end(self, job: JobProgress, *, is_told: bool) -> Span:
         clock = self.session.clock
@@ -152,6 +128,46 @@ class JobStripModel:
         if end is None:
             return Span("")
         return Span(f"{_end_words(end) if is_told else ''}{clock(end.when_ms)}", Role.DERIVED)
+
+
+@lru_cache(maxsize=_KEPT)
+def _job_line(
+    job: JobProgress,
+    name: str,
+    every: tuple[NodeCounts, ...],
+    tail: Line,
+    cells: int,
+    glyphs: GlyphSet,
+    *,
+    is_focus: bool,
+) -> Line:
+    """Return the line of a job; ``every`` has the preparations of all jobs that are shown."""
+    role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
+    glyph = job_glyph(job.state, ended_badly=bool(job.bad_end))
+    head = line(glyphs.span(glyph), " ", Span(name, role, is_underlined=is_focus), "  ")
+    room = cells - width(head) - width(tail)
+    return (*head, *_phases(job, every, room, cells, glyphs), *tail)
+
+
+def _phases(job: JobProgress, every: tuple[NodeCounts, ...], cells: int, of: int, glyphs: GlyphSet) -> Line:
+    """Return the bars of the phases that the job has in ``cells``, in a strip ``of`` so many.
+
+    Release is shown once it begins, in a narrow strip in place of preparation. Tasks get what the others leave.
+    """
+    is_wide = of >= _WIDE
+    labels = ("prep ", "tasks ", "release ") if of >= _SMALL else ("P ", "T ", "R ")
+    has_release = job.release is not None and (job.state is JobState.TERMINATING or (is_wide and not job.is_live))
+    preparation: Line = ()
+    release: Line = ()
+    if job.preparation is not None and (is_wide or not has_release):
+        wanted = max(_fair_cells(labels[0], each, cells, share=0.3 if has_release else 0.4) for each in every)
+        preparation = _of_nodes(labels[0], job.preparation, glyphs, wanted, Role.PREPARING)
+    if job.release is not None and has_release:
+        wanted = _fair_cells(labels[2], job.release, cells, share=0.3)
+        release = _of_nodes(labels[2], job.release, glyphs, wanted, Role.RELEASING)
+    room = cells - width(preparation) - width(release)
+    tasks = _of_tasks(labels[1], job.tasks, glyphs, room, is_live=job.is_live)
+    return (*preparation, *tasks, *release)
 
 
 def _end_words(end: JobEnd) -> str:
@@ -173,6 +189,7 @@ def _ran_words(counts: NodeCounts) -> str:
     return f" on {ran:,}" + (f"/{counts.total:,}" if counts.total > ran else "")
 
 
+@lru_cache(maxsize=_KEPT)
 def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role) -> Line:
     """Return a bar of nodes with its label, those on which it has run, and failed ones.
 
