@@ -38,6 +38,7 @@ def test_a_list_that_was_never_shown_is_complete_at_once(dashboard_at):
 def test_a_chart_is_drawn_again_only_when_it_has_changed(session_at, monkeypatch):
     drawn = []
     plot = curves.plot
+    curves._plotted.cache_clear()
     monkeypatch.setattr(curves, "plot", lambda *of: drawn.append(of) or plot(*of))
     session = session_at(330.01)
     model = curves.CurvesModel(session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import SECOND_MS
@@ -16,13 +16,14 @@ from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from engine.views.series.columns import Axis
     from engine.views.series.series import PoolSeries, Window
     from tui.viewmodels.session.session import Session
 
 
+_KEPT = 64  # sets of layers
 _LEAST_USD = 1e-6  # less is an error of rounding
 _RUNS = (HookStatus.RUNNING, HookStatus.RETRYING)
 
@@ -41,18 +42,27 @@ class Chart:
 
     title: str
     axis: Axis
-    layers: Sequence[Layer]
+    layers: tuple[Layer, ...]
     line: Layer | None
-    readings: Sequence[Reading]
+    readings: tuple[Reading, ...]
     is_count: bool  # of things: the scale has whole numbers only
     label: Callable[[float], str]
     now: float = 0  # the value at this moment, which may be above all columns: these are means
 
-    @cached_property
+    @property
     def top(self) -> float:
         """The highest value that is drawn or read."""
-        sums = (sum(column) for column in zip(*(layer.values for layer in self.layers), strict=True))
-        return max(self.now, max(sums, default=0), max(self.line.values, default=0) if self.line else 0)
+        return max(self.now, _highest(self.layers, self.line))
+
+
+@lru_cache(maxsize=_KEPT)
+def _highest(layers: tuple[Layer, ...], line: Layer | None) -> float:
+    sums = (sum(column) for column in zip(*(layer.values for layer in layers), strict=True))
+    return max(max(sums, default=0), max(line.values, default=0) if line else 0)
+
+
+def _layer(name: str, role: Role, values: Iterable[float]) -> Layer:
+    return Layer(name, role, tuple(values))
 
 
 def compact(value: float) -> str:
@@ -87,10 +97,10 @@ def _of_all_jobs(session: Session, window: Window, columns: int) -> list[Chart]:
     tasks = session.series.of_job(None, window, columns)
     if not any(tasks.running) and not any(tasks.waiting):
         return []
-    running, waiting = Layer("running", Role.RUNNING, tasks.running), Layer("waiting", Role.OFF, tasks.waiting)
+    running, waiting = _layer("running", Role.RUNNING, tasks.running), _layer("waiting", Role.OFF, tasks.waiting)
     return [
-        Chart("Running tasks", tasks.axis, (running,), None, [Reading("0", "running", 0)], True, compact),
-        Chart("Waiting tasks", tasks.axis, (waiting,), None, [Reading("0", "waiting", 0)], True, compact),
+        Chart("Running tasks", tasks.axis, (running,), None, (Reading("0", "running", 0),), True, compact),
+        Chart("Waiting tasks", tasks.axis, (waiting,), None, (Reading("0", "waiting", 0),), True, compact),
     ]
 
 
@@ -105,15 +115,15 @@ def _nodes_of_all(session: Session, window: Window, columns: int) -> list[Chart]
         for number, layer in enumerate(layers)
         if any(layer.values)
     ]
-    return [Chart("Nodes of all pools", values.axis, layers, None, latest, True, compact)]
+    return [Chart("Nodes of all pools", values.axis, layers, None, tuple(latest), True, compact)]
 
 
 def _node_layers(values: PoolSeries) -> tuple[Layer, ...]:
     return (
-        Layer("running", Role.RUNNING, values.running),
-        Layer("idle", Role.QUIET, values.idle),
-        Layer("starting", Role.TRANSITION, values.starting),
-        Layer("down", Role.OFF, values.down),
+        _layer("running", Role.RUNNING, values.running),
+        _layer("idle", Role.QUIET, values.idle),
+        _layer("starting", Role.TRANSITION, values.starting),
+        _layer("down", Role.OFF, values.down),
     )
 
 
@@ -132,8 +142,8 @@ def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int)
     ]
     target = pool.target_dedicated + pool.target_spot
     readings.append(Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1))
-    line, now = Layer("target", Role.STRONG, values.target), max(target, sum(kinds[kind] for kind in present))
-    return [Chart("Nodes", values.axis, layers, line, readings, True, compact, now)]
+    line, now = _layer("target", Role.STRONG, values.target), max(target, sum(kinds[kind] for kind in present))
+    return [Chart("Nodes", values.axis, layers, line, tuple(readings), True, compact, now)]
 
 
 def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
@@ -144,11 +154,11 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     if not has_pool and not any(whole.usd):
         return []
     in_all, later = session.cost_usd(), cost_by_the_end(session)
-    layers, told = [Layer("so far", Role.KEY, whole.usd)], [Reading(fmt.dollars(in_all), "so far", 0)]
+    layers, told = [_layer("so far", Role.KEY, whole.usd)], [Reading(fmt.dollars(in_all), "so far", 0)]
     if has_others:
         own, own_usd = session.series.of_pool(pool_id, window, columns).usd, session.cost_usd(pool_id)
         others = [max(0.0, all_ - one) for all_, one in zip(whole.usd, own, strict=True)]
-        layers = [Layer("this pool", Role.KEY, own), Layer("other pools", Role.OFF, others)]
+        layers = [_layer("this pool", Role.KEY, own), _layer("other pools", Role.OFF, others)]
         told = [
             Reading(fmt.dollars(own_usd), "this pool", 0),
             Reading(fmt.dollars(max(0.0, in_all - own_usd)), "other pools", 1),
@@ -158,7 +168,7 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     an_hour = whole.usd_an_hour[-1] if whole.usd_an_hour else 0.0
     if an_hour > _LEAST_USD:
         told.append(Reading(fmt.dollars(an_hour), "an hour"))
-    return [Chart("Cost", whole.axis, layers, None, told, False, fmt.dollars)]
+    return [Chart("Cost", whole.axis, tuple(layers), None, tuple(told), False, fmt.dollars)]
 
 
 def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
@@ -168,19 +178,19 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     if not has_had_several_pools(session.simulation):  # else most of the other jobs run elsewhere
         everything, all_running = session.series.running_of_all(window, columns), session.series.running_tasks()
         others = [max(0.0, all_ - own) for all_, own in zip(everything, values.running, strict=True)]
-    running = [Layer("running", Role.RUNNING, values.running)]
+    running = [_layer("running", Role.RUNNING, values.running)]
     readings = [Reading(f"{tasks.running:,}", "running", 0)]
     if any(others):
-        running.append(Layer("of other jobs", Role.OFF, others))
+        running.append(_layer("of other jobs", Role.OFF, others))
         readings.append(Reading(f"{all_running - tasks.running:,}", "of other jobs", 1))
-    rates = [Layer("succeeded", Role.OK, values.succeeded_a_minute)]
+    rates = [_layer("succeeded", Role.OK, values.succeeded_a_minute)]
     if tasks.failed or any(values.failed_a_minute):
-        rates.append(Layer("failed", Role.FAILED, values.failed_a_minute))
+        rates.append(_layer("failed", Role.FAILED, values.failed_a_minute))
     active, preparing = (tasks.active, tasks.preparing) if job.end_ms is None else (0, 0)
     waiting = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
-    waiting_layers, waiting_now = [Layer("waiting", Role.OFF, waiting)], [Reading(f"{active:,}", "waiting", 0)]
+    waiting_layers, waiting_now = [_layer("waiting", Role.OFF, waiting)], [Reading(f"{active:,}", "waiting", 0)]
     if preparing or any(values.preparing):
-        waiting_layers.append(Layer("preparing", Role.PREPARING, values.preparing))
+        waiting_layers.append(_layer("preparing", Role.PREPARING, values.preparing))
         waiting_now.append(Reading(f"{preparing:,}", "preparing", 1))
     rate = session.series.succeeded_in_a_minute(job_id)
     if job.is_live and not session.is_over:
@@ -190,17 +200,26 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     if len(rates) > 1:
         done.append(Reading(f"{tasks.failed:,}", "failed", 1))
     found = [
-        Chart("Running tasks", values.axis, running, None, readings, True, compact, all_running),
-        Chart("Waiting tasks", values.axis, waiting_layers, None, waiting_now, True, compact, active + preparing),
-        Chart("Completed tasks", values.axis, rates, None, done, False, compact, rate),
+        Chart("Running tasks", values.axis, tuple(running), None, tuple(readings), True, compact, all_running),
+        Chart(
+            "Waiting tasks",
+            values.axis,
+            tuple(waiting_layers),
+            None,
+            tuple(waiting_now),
+            True,
+            compact,
+            active + preparing,
+        ),
+        Chart("Completed tasks", values.axis, tuple(rates), None, tuple(done), False, compact, rate),
     ]
     if job.phases.preparation.is_specified:
         spent_ms = session.series.preparation_ms(job_id)
-        nodes = Layer("preparing", Role.PREPARING, values.preparing_nodes)
+        nodes = _layer("preparing", Role.PREPARING, values.preparing_nodes)
         prepare = sum(job.phases.preparation[status] for status in _RUNS)
         told = [
             Reading(f"{prepare:,}", "node" if prepare == 1 else "nodes", 0),
             Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all"),
         ]
-        found.append(Chart("Preparing nodes", values.axis, (nodes,), None, told, True, compact, prepare))
+        found.append(Chart("Preparing nodes", values.axis, (nodes,), None, tuple(told), True, compact, prepare))
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.pages.jobs import pool_of_job
@@ -13,10 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.views.series.series import Window
-    from tui.viewmodels.curves.charts import Chart
+    from tui.viewmodels.curves.charts import Chart, Reading
+    from tui.viewmodels.curves.plot import Layer
     from tui.viewmodels.session.session import Session
 
 _SIDE_BY_SIDE_FROM, _THREE_FROM = 76, 168  # cells
+_KEPT = 64  # titles, and plots, which have the same columns until one more is complete
 _CHARTS = 5  # before the first drawing
 _CHART_ROWS = 4  # at least: a title and three rows of plot
 _GOOD_ROWS, _HIGH_ROWS = 6, 9
@@ -43,7 +47,6 @@ class CurvesModel:
         self._session = session
         self._window = window
         self.has_grounds = True
-        self._pictures = _Pictures()
         self._count = _CHARTS  # drawn last
         self._key: tuple[object, ...] = ()
         self._lines: list[Line] = []
@@ -136,10 +139,10 @@ class CurvesModel:
         for at, (row, height) in enumerate(zip(in_rows, heights, strict=True)):
             widths = _widths(cells, len(row))
             drawn = [
-                _drawn(chart, wide, height + (at < rest), label_cells, style, self._pictures)
-                for chart, wide in zip(row, widths, strict=True)
+                _drawn(chart, wide, height + (at < rest), label_cells, style, gap)
+                for chart, wide, gap in zip(row, widths, _gaps(widths), strict=True)
             ]
-            lines += _side_by_side(drawn, widths)
+            lines += [tuple(chain.from_iterable(parts)) for parts in zip(*drawn, strict=True)]
         if has_axis:
             widths = _widths(cells, len(charts) - (layers - 1) * columns)
             lines += _side_by_side([[self._times(charts[0], wide, label_cells)] for wide in widths], widths)
@@ -176,64 +179,67 @@ def _widths(cells: int, count: int) -> list[int]:
 
 
 def _side_by_side(blocks: Sequence[Sequence[Line]], widths: Sequence[int]) -> list[Line]:
-    lines = []
-    for parts in zip(*blocks, strict=True):
-        spans: list[Span] = []
-        for number, (part, wide) in enumerate(zip(parts, widths, strict=True)):
-            gap = _GAP if number < len(parts) - 1 else 0
-            spans += [*part, Span(" " * (wide - width(part) + gap))]
-        lines.append(tuple(spans))
-    return lines
+    return [
+        tuple(
+            span
+            for part, wide, gap in zip(parts, widths, _gaps(widths), strict=True)
+            for span in _padded(part, wide, gap)
+        )
+        for parts in zip(*blocks, strict=True)
+    ]
+
+
+def _gaps(widths: Sequence[int]) -> list[int]:
+    """Return the cells behind each of these parts of a line."""
+    return [_GAP] * (len(widths) - 1) + [0]
+
+
+def _padded(part: Line, cells: int, gap: int) -> Line:
+    """Return a part of a line in so many cells, and the ``gap`` behind it."""
+    return (*part, Span(" " * (cells - width(part) + gap)))
 
 
 def _top(chart: Chart) -> float:
     return nice_top(chart.top, is_count=chart.is_count)
 
 
-class _Pictures:
-    """The last title and plot of each chart: it has the same columns as before until one more is complete."""
-
-    def __init__(self) -> None:
-        self._titles: dict[str, tuple[tuple[object, ...], Line]] = {}
-        self._plots: dict[str, tuple[tuple[object, ...], Sequence[Line]]] = {}
-
-    def title(self, chart: Chart, cells: int, style: Style) -> Line:
-        """Return the title of a chart, made again only if it differs from the last one that begins like it."""
-        wanted = chart.readings, chart.layers, chart.line, cells, style
-        known = self._titles.get(chart.title)
-        if known is None or known[0] != wanted:
-            known = self._titles[chart.title] = wanted, _title(chart, cells, style)
-        return known[1]
-
-    def plot(self, chart: Chart, top: float, cells: int, rows: int, style: Style) -> Sequence[Line]:
-        """Return the plot of a chart, drawn again only if it differs from the last one with this title."""
-        wanted = chart.layers, chart.line, top, cells, rows, style
-        known = self._plots.get(chart.title)
-        if known is None or known[0] != wanted:
-            known = self._plots[chart.title] = wanted, plot(chart.layers, chart.line, top, cells, rows, style)
-        return known[1]
-
-
-def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, pictures: _Pictures) -> list[Line]:
-    """Return a chart: a title with the values of now, and the plot with its scale on the left."""
+def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, gap: int) -> tuple[Line, ...]:
+    """Return a chart with a ``gap`` on its right: a title with the values of now, and the plot with its scale."""
     top = _top(chart)
-    plot_cells = max(1, cells - label_cells - 1)
-    if chart.axis.edges:
-        picture = pictures.plot(chart, top, plot_cells, rows - 1, style)
-    else:
-        note = cut((Span(_NO_TIME, Role.DIM),), plot_cells)
-        picture = [note if at == (rows - 1) // 2 else () for at in range(rows - 1)]
     upper, *half = _scale(chart)
     labels = {0: upper, rows - 2: "0"}
     middle = (rows - 2) / 2
     if rows >= _GOOD_ROWS and middle % 1 == 0 and half:
         labels[int(middle)] = half[0]
+    written = tuple(f"{labels.get(at, ''):>{label_cells}}" for at in range(rows - 1))
+    if chart.axis.edges:
+        plotted = _plotted(chart.layers, chart.line, top, written, cells, style, gap)
+    else:
+        note = cut((Span(_NO_TIME, Role.DIM),), max(1, cells - label_cells - 1))
+        empty = [note if at == (rows - 1) // 2 else () for at in range(rows - 1)]
+        plotted = _framed(empty, written, cells, style, gap)
+    return _title(chart.title, chart.readings, chart.layers, chart.line, cells, style, gap), *plotted
+
+
+@lru_cache(maxsize=_KEPT)
+def _plotted(
+    layers: tuple[Layer, ...],
+    line: Layer | None,
+    top: float,
+    labels: tuple[str, ...],
+    cells: int,
+    style: Style,
+    gap: int,
+) -> list[Line]:
+    """Return the plot of a chart behind the labels of its scale, which are all equally wide."""
+    picture = plot(layers, line, top, max(1, cells - len(labels[0]) - 1), len(labels), style)
+    return _framed(picture, labels, cells, style, gap)
+
+
+def _framed(picture: Sequence[Line], labels: Sequence[str], cells: int, style: Style, gap: int) -> list[Line]:
     tick, rail = ("+", "|") if style.ascii_only else ("┤", "│")
-    lines = [pictures.title(chart, cells, style)]
-    for at, spans in enumerate(picture):
-        label = labels.get(at, "")
-        lines.append((Span(f"{label:>{label_cells}}{tick if label else rail}", Role.DIM), *spans))
-    return lines
+    scales = (Span(f"{label}{tick if label.strip() else rail}", Role.DIM) for label in labels)
+    return [_padded((scale, *spans), cells, gap) for scale, spans in zip(scales, picture, strict=True)]
 
 
 def _scale(chart: Chart) -> list[str]:
@@ -251,12 +257,21 @@ class _Form(NamedTuple):
     names_line: bool = True  # the line's name is not needed to tell it from the areas
 
 
-def _title(chart: Chart, cells: int, style: Style) -> Line:
-    """Return the title at the left, and as many readings as fit at the right edge."""
-    title = Span(chart.title, Role.STRONG)
-    room = cells - len(chart.title) - 2
-    for form in _forms(chart):
-        parts = [_reading(chart, number, style, form) for number in form.numbers]
+@lru_cache(maxsize=_KEPT)
+def _title(
+    name: str,
+    readings: tuple[Reading, ...],
+    layers: tuple[Layer, ...],
+    line: Layer | None,
+    cells: int,
+    style: Style,
+    gap: int,
+) -> Line:
+    """Return the title at the left, and as many readings as fit at the right edge, with a ``gap`` behind them."""
+    title = Span(name, Role.STRONG)
+    room = cells - len(name) - 2
+    for form in _forms(readings):
+        parts = [_reading(readings[number], layers, line, style, form) for number in form.numbers]
         if sum(map(width, parts)) + form.gap * (len(parts) - 1) <= room:
             break
     spans: list[Span] = []
@@ -264,17 +279,16 @@ def _title(chart: Chart, cells: int, style: Style) -> Line:
         if width(spans) + width(part) + form.gap > room:
             break
         spans += [Span(" " * form.gap), *part] if spans else part
-    gap = " " * max(1, cells - len(chart.title) - width(spans))
-    return cut((title, Span(gap), *spans), cells)
+    between = " " * max(1, cells - len(name) - width(spans))
+    return _padded(cut((title, Span(between), *spans), cells), cells, gap)
 
 
-def _forms(chart: Chart) -> Iterator[_Form]:
+def _forms(readings: Sequence[Reading]) -> Iterator[_Form]:
     """Yield ever shorter ways to write the readings.
 
     First all, then those that are not zero, then without the last ones that describe no area, then closer together,
     then the line without its name, at last none with its name.
     """
-    readings = chart.readings
     yield _Form(range(len(readings)))
     present = kept = [number for number, reading in enumerate(readings) if reading.text != "0"]
     yield _Form(present)
@@ -286,19 +300,18 @@ def _forms(chart: Chart) -> Iterator[_Form]:
     yield _Form(present, has_names=False)
 
 
-def _reading(chart: Chart, number: int, style: Style, form: _Form) -> Line:
-    reading = chart.readings[number]
+def _reading(reading: Reading, layers: Sequence[Layer], line: Layer | None, style: Style, form: _Form) -> Line:
     has_name = form.has_names and (form.names_line or reading.layer != -1)
     name = f" {reading.name}" if has_name or reading.layer is None else ""
     if reading.layer is None:
         return (Span(reading.text + name, Role.DIM),)
     if reading.layer < 0:
-        assert chart.line is not None
-        return Span("- " if style.ascii_only else "─ ", chart.line.role), Span(reading.text + name)
-    if len(chart.layers) == 1:
-        return (Span(reading.text + name, chart.layers[0].role),)
+        assert line is not None
+        return Span("- " if style.ascii_only else "─ ", line.role), Span(reading.text + name)
+    if len(layers) == 1:
+        return (Span(reading.text + name, layers[0].role),)
     mark = "■" if style.has_grounds and not style.ascii_only else style.texture(reading.layer)
-    return Span(f"{mark} ", chart.layers[reading.layer].role), Span(reading.text + name)
+    return Span(f"{mark} ", layers[reading.layer].role), Span(reading.text + name)
 
 
 def _sparklines(charts: Sequence[Chart], cells: int, rows: int, columns: int, style: Style) -> list[Line]:
