@@ -45,9 +45,10 @@ class Curves(LinesView):
             return
         self._model.has_grounds = palette.has_grounds(self.app.theme)
         if not self.lines or not self._model.is_behind:
-            self._show()
-        self._entitle(names_moment=self._model.is_behind)
-        if self._model.is_behind and (self._catching_up is None or self._catching_up.is_finished):
+            self._show()  # which may ask for more
+        is_behind = self._model.is_behind
+        self._entitle(names_moment=is_behind)
+        if is_behind and (self._catching_up is None or self._catching_up.is_finished):
             self._catching_up = self.run_worker(self._catch_up())  # draws, too
 
     def on_resize(self) -> None:

@@ -78,6 +78,7 @@ class JobLists(Table):
         self.name_shown = TASKS
         self.chosen = ""  # by the user
         self._tabs: Line = ()
+        self._titled: tuple[Line, str] = ((), "")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,8 +127,10 @@ class JobLists(Table):
     def _set_title(self) -> None:
         model = self.model
         told = model.told(self.outer_size.width - _TITLE_CELLS) if isinstance(model, InstancesModel) else ""
-        self._tabs = tab_spans(self.names, self.name_shown, self._counts(), self.outer_size.width - _TITLE_CELLS)
-        set_title(self, title_of(self._tabs), told)
+        tabs = tab_spans(self.names, self.name_shown, self._counts(), self.outer_size.width - _TITLE_CELLS)
+        if (tabs, told) != self._titled:
+            self._tabs, self._titled = tabs, (tabs, told)
+            set_title(self, title_of(tabs), told)
 
     def _counts(self) -> dict[str, str]:
         """Return the number beside each tab."""

@@ -44,6 +44,7 @@ class NodeMapPane(Vertical):
         self._node_map = NodeMap(self._model, id="map")
         self._legend = Legend(self._model, id="legend")
         self._described = LinesView(id="described")
+        self._wish: tuple[object, Wish] = (None, Wish(0, 0, 0))
         self._shown: object = None  # what title, legend and description of groups of nodes were made from
 
     def compose(self) -> ComposeResult:
@@ -92,7 +93,14 @@ class NodeMapPane(Vertical):
 
         In a low view it is two fifths at most: the lists need room as well.
         """
-        model, cells = self._model, width - _SIDES
+        model = self._model
+        wanted = model.changes, model.needs(), model.session.glyphs, width, height
+        if self._wish[0] != wanted:
+            self._wish = wanted, self._new_wish(width - _SIDES, height)
+        return self._wish[1]
+
+    def _new_wish(self, cells: int, height: int) -> Wish:
+        model = self._model
         count = max(1, len(model.nodes))
         of_words = _FRAME + min(_LEGEND, model.legend_lines(cells))
         of_cells = of_words + 1  # for the description of the node under the cursor

@@ -88,6 +88,7 @@ class Keymap:
                 if binding.id:
                     self._keys.setdefault(binding.id, keys_of(binding))
         self._take(self.wanted.items())
+        self._shown: dict[str, str] = {}  # what ``shown`` has been asked for: hints ask for the same in each frame
 
     def _take(self, wanted: Iterable[tuple[str, str]]) -> None:
         declared = dict(self._keys)
@@ -102,7 +103,7 @@ class Keymap:
                 self.changed[identity] = ",".join(keys)
         while clash := self._clash():
             identity, taken = clash
-            self.problems.append(f"{identity}: {self.shown(identity)} is the key of {taken} already")
+            self.problems.append(f"{identity}: {self._names(identity)} is the key of {taken} already")
             self._keys[identity] = declared[identity]
             del self.changed[identity]
 
@@ -143,6 +144,11 @@ class Keymap:
 
     def shown(self, identities: str) -> str:
         """Return the first key of each binding id in a text; words that are not ids stay."""
+        if identities not in self._shown:
+            self._shown[identities] = self._names(identities)
+        return self._shown[identities]
+
+    def _names(self, identities: str) -> str:
         keys = (self._keys.get(identity) for identity in identities.split())
         names = (key_name(each[0]) if each else word for each, word in zip(keys, identities.split(), strict=True))
         return " ".join(names)

@@ -136,20 +136,26 @@ def set_title(widget: Widget, title: str | Content, subtitle: str | None = None)
 
     Assigning a title redraws it, so an unchanged one is not assigned again.
     """
-    content = Content(title) if isinstance(title, str) else title
-    if widget.border_title != content.markup:
+    if not _says(widget._border_title, title):
         with _drawing_line(widget, 0):
-            widget.border_title = content
+            widget.border_title = Content(title) if isinstance(title, str) else title
     if subtitle is not None:
         set_subtitle(widget, subtitle)
 
 
 def set_subtitle(widget: Widget, subtitle: str) -> None:
     """Set the subtitle in a widget's border, without markup, unless it stands there already."""
-    content = Content(subtitle)
-    if widget.border_subtitle != content.markup:
+    if not _says(widget._border_subtitle, subtitle):
         with _drawing_line(widget, widget.outer_size.height - 1):
-            widget.border_subtitle = content
+            widget.border_subtitle = Content(subtitle)
+
+
+def _says(shown: Content | None, title: str | Content) -> bool:
+    """Return whether a border shows this title already. Comparing contents would leave out their looks."""
+    if shown is None:
+        return not title
+    text, spans = (title, []) if isinstance(title, str) else (title.plain, title.spans)
+    return shown.plain == text and shown.spans == spans
 
 
 def _fit_scrollbar(scrollbar: ScrollBar, lines: int, visible: int) -> None:

@@ -194,12 +194,12 @@ class InstancePage:
         # Of this version, once they are asked for.
         self._long_ms: int | None = None
         self._counts: dict[HookStatus, int] | None = None
+        self._listed: int | None = None
         self._unrecorded: int | None = None
         self._last_end_ms: int | None = None
         self._rows: Sequence[int] = ()
         self._codes = b""
         self._ordered: tuple[object, Sequence[int]] = (None, ())
-        self._counted: tuple[object, int] = (None, 0)
 
     @property
     def _job(self) -> Job | None:
@@ -237,7 +237,7 @@ class InstancePage:
         if self._version == version:
             return
         self._version = version
-        self._long_ms = self._counts = self._unrecorded = self._last_end_ms = None
+        self._long_ms = self._counts = self._listed = self._unrecorded = self._last_end_ms = None
         self._rows = () if job is None else self._simulation.world.instances.rows_of_job(job.row)
         self._codes = b"" if job is None else self._all_codes(job)
 
@@ -347,11 +347,11 @@ class InstancePage:
     def count(self) -> int:
         """Return how many nodes ``order`` lists, without ordering them."""
         self._update()
-        known = self._codes, values(self.columns()[1], self._rows)
-        if self._counted[0] != known:
+        if self._listed is None:
+            known = self._codes, values(self.columns()[1], self._rows)
             listed = (start >= 0 and code != HookStatus.NOT_NEEDED.value for code, start in zip(*known, strict=True))
-            self._counted = known, sum(listed)
-        return self._counted[1]
+            self._listed = sum(listed)
+        return self._listed
 
     def _new_order(self, starts: array[int], present: Sequence[int], *, with_all: bool) -> Sequence[int]:
         of_row = self._simulation.world.instances.node.__getitem__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,6 +58,7 @@ def _cell(text: str, role: Role, ground: Role | None = None) -> _Cell:
     return _Cell(text, role, ground)
 
 
+@lru_cache(maxsize=64)
 def nice_top(value: float, *, is_count: bool) -> float:
     """Return a round number that is not below a value, for the top of a scale; a count's top is a whole number."""
     if value <= 0 or (is_count and value < 1):
