@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
 
 _IS_OVER = bytes(state in (COMPLETED, DELETED) for state in range(256))
+_IS_OPEN = bytes(not is_over for is_over in _IS_OVER)
 
 
 class PreparationRetries:
@@ -99,6 +100,7 @@ class TaskRetries:
         self._reader = LogReader(simulation, of_kind(_begins_again))
         self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
         self._tasks: list[int] = []  # these tasks, sorted
+        self._retries: dict[int, bool] = {}  # by shape
         self._by_job: dict[int, list[int]] = {}  # likewise
         self._of_many: dict[
             tuple[bool, tuple[int, ...]], Concern
@@ -150,21 +152,33 @@ class TaskRetries:
         if begins:
             self._jumps, entries = simulation.jumps, self._reader.entries()
             failed.clear()
+        new, is_less = [], False
         for at in entries:
-            if _is_retry(log.shapes[log.shape_of[at]]):
-                failed[log.row_a[at]] = at
-            else:
-                failed.pop(log.row_a[at], None)
-        if begins or entries:
+            task = log.row_a[at]
+            if not self._is_retry(log.shape_of[at]):
+                is_less |= failed.pop(task, None) is not None
+                continue
+            if task not in failed:
+                new.append(task)
+            failed[task] = at
+        if begins or is_less:
             self._tasks = sorted(failed)
+        elif new:
+            self._tasks = sorted(self._tasks + sorted(new))  # two runs are merged
         states = bytes(values(simulation.world.tasks.state, self._tasks))  # thousands, in each frame
         is_done = states.translate(_IS_OVER)
         has_done = 1 in is_done
         if has_done:
             for task in compress(self._tasks, is_done):
                 del failed[task]
-            self._tasks = [task for task in self._tasks if task in failed]
+            self._tasks = list(compress(self._tasks, states.translate(_IS_OPEN)))
         return begins or bool(entries) or has_done
+
+    def _is_retry(self, number: int) -> bool:
+        """Return whether entries of this shape tell that a task is retried; few shapes have thousands of entries."""
+        if number not in self._retries:
+            self._retries[number] = _is_retry(self._simulation.log.shapes[number])
+        return self._retries[number]
 
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
         log, table = self._simulation.log, self._simulation.world.tasks

@@ -47,6 +47,10 @@ class CountsOverTime:
             return None
         return self._when[0], None if self._now else self._when[-1]
 
+    def latest(self) -> tuple[int, int]:
+        """Return when it last changed, and its value since then."""
+        return (self._when[-1], self._now) if self._when else (0, 0)
+
     def at(self, when_ms: int) -> int:
         """Return its value at a moment."""
         number = bisect_right(self._when, when_ms)

@@ -58,8 +58,11 @@ def means(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[floa
 
 def peaks(axis: Axis, level: Level) -> list[int]:
     """Return the highest value of a level in each column: a mean would hide what is short."""
-    moments = (edge * axis.every_ms for edge in axis.edges)
-    return [level.highest(begin_ms, end_ms)[0] for begin_ms, end_ms in pairwise(moments)]
+    moments = [edge * axis.every_ms for edge in axis.edges]
+    last_ms, last = level.latest()
+    return [
+        last if begin_ms >= last_ms else level.highest(begin_ms, end_ms)[0] for begin_ms, end_ms in pairwise(moments)
+    ]
 
 
 def rates(axis: Axis, values: Sequence[float]) -> list[float]:

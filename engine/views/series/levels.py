@@ -59,6 +59,12 @@ class Level(CountsOverTime):
         number = bisect_right(self._when, when_ms) - 1
         return self._areas[number] + self._values[number] * (when_ms - self._when[number]) if number >= 0 else 0
 
+    def areas(self, moments_ms: Sequence[int]) -> list[int]:
+        """Return the area up to each of these moments."""
+        last_ms, last = self.latest()
+        area = self.area(last_ms)
+        return [area + last * (each - last_ms) if each >= last_ms else self.area(each) for each in moments_ms]
+
 
 class RareLevels:
     """The levels of each pool and job by row, of all jobs also together by ``ALL``.

@@ -273,13 +273,14 @@ class RunSeries:
             return PoolSeries(Axis(0, ()), (), (), (), (), (), (), ())
         chosen = world.pools.rows if pool is None else [pool]
         row = ALL if pool is None else pool.row
-        usd = [sum(self._usd(each, edge * axis.every_ms) for each in chosen) for edge in axis.edges]
+        moments = [edge * axis.every_ms for edge in axis.edges]
+        costs = [self._usd_at(each, moments) for each in chosen]
+        usd = [sum(each) for each in zip(*costs, strict=True)] if costs else [0.0] * len(moments)
         running, idle, starting, down = (
             means(axis, buckets, measure, row)
             for measure in (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
         )
-        ends = [edge * axis.every_ms for edge in axis.edges[1:]]
-        targets = [[self._target(each, end_ms) for end_ms in ends] for each in chosen]
+        targets = [[self._target(each, end_ms) for end_ms in moments[1:]] for each in chosen]
         return PoolSeries(
             axis,
             running,
@@ -314,7 +315,7 @@ class RunSeries:
             succeeded,
             failed,
             peaks(axis, level),
-            [level.area(edge * axis.every_ms) / SECOND_MS for edge in axis.edges[1:]],
+            [area / SECOND_MS for area in level.areas(ends)],
         )
 
     def _target(self, pool: Pool, when_ms: int) -> int:
@@ -324,6 +325,10 @@ class RunSeries:
     def _usd(self, pool: Pool, when_ms: int) -> float:
         levels, row = self._levels, pool.row
         return billed_usd(pool, levels.dedicated[row].area(when_ms), levels.spot[row].area(when_ms))
+
+    def _usd_at(self, pool: Pool, moments_ms: Sequence[int]) -> list[float]:
+        dedicated, spot = (level[pool.row].areas(moments_ms) for level in (self._levels.dedicated, self._levels.spot))
+        return [billed_usd(pool, *each) for each in zip(dedicated, spot, strict=True)]
 
     def _billed_ms(self, pool: Pool, when_ms: int) -> int:
         return self._levels.dedicated[pool.row].area(when_ms) + self._levels.spot[pool.row].area(when_ms)

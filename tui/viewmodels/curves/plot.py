@@ -100,10 +100,9 @@ def plot(
     roles = [layer.role for layer in layers]
     has_blocks = not style.ascii_only and (style.has_grounds or len(layers) == 1)
     draw = _blocks if has_blocks else _textures
-    picture = []
-    for row in range(rows):
-        low = (rows - 1 - row) * _EIGHTHS
-        picture.append([draw(column, low, roles, style) for column in heights])
+    lows = range((rows - 1) * _EIGHTHS, -1, -_EIGHTHS)
+    drawn = {column: [draw(column, low, roles, style) for low in lows] for column in set(heights)}  # many are alike
+    picture = [list(row) for row in zip(*map(drawn.__getitem__, heights), strict=True)]
     if over is not None and over.values:
         _draw_line(picture, stretched(over.values, cells), top, over.role, style)
     return [_joined(cells_of_row) for cells_of_row in picture]

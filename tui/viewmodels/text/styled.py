@@ -28,6 +28,8 @@ class ItemRef(NamedTuple):
 class Role(Enum):
     """The meaning of a piece of text. The first nine are the categories of states."""
 
+    __hash__ = object.__hash__  # each exists once; an enumeration would hash the name, in Python
+
     QUIET = auto()
     RUNNING = auto()
     PREPARING = auto()
