@@ -66,25 +66,24 @@ class JobStrip(ResizeFilter, RowsView):
     def update(self) -> None:
         """Read the jobs again, and draw the lines that have changed."""
         self.model.update()
-        if not self.size.width:
+        width, height = self.size
+        if not width:
             return  # in the first frame the pane has no room yet
-        height = self.size.height
         set_line_count(self, height if self.model.is_single else self.row_count)
         if self._at != (self.model.row, height):
             self._at = self.model.row, height
             self.scroll_into_view(self.model.row)
         room = self.outer_size.width - _TITLE_CELLS
         set_title(self, self.model.title(height, room), self.model.subtitle(room))
-        self._draw()
+        self._draw(width, height)
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw anew for the size that the pane has now."""
         if self.has_new_size(event):
             self.update()
 
-    def _draw(self) -> None:
-        cells = self.size.width - _POINTER_CELLS
-        lines = self.model.lines(max(1, cells), self.size.height, self.top_line)
+    def _draw(self, width: int, height: int) -> None:
+        lines = self.model.lines(max(1, width - _POINTER_CELLS), height, self.top_line)
         before, self._lines = self._lines, lines
         refresh_changes(self, before, lines)
 
@@ -99,7 +98,7 @@ class JobStrip(ResizeFilter, RowsView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self._draw()
+        self._draw(*self.size)
 
     def move_to(self, row: int) -> None:
         """Put another job in focus."""

@@ -77,12 +77,13 @@ class NodeMapPane(Vertical):
     def update(self) -> None:
         node_map = self._node_map
         node_map.update()
-        layout, size, model = node_map.layout_now, self.size, self._model
-        shown = model.changes, layout, size, node_map.size, node_map.cursor, model.only, model.session.glyphs
+        size, room, model = self.size, node_map.size, self._model
+        layout = model.layout(*room)
+        shown = model.changes, layout, size, room, node_map.first_in(layout), model.only, model.session.glyphs
         if layout.form is Form.GROUP and shown == self._shown:
             return
         self._shown = shown
-        cells, is_low = max(1, node_map.size.width), size.height < _LOW
+        cells, is_low = max(1, room.width), size.height < _LOW
         legend = min(1 if is_low else _LEGEND, model.legend_lines(cells))
         self._legend.update(legend)
         self._describe(0 if is_low else self._described_lines(cells, size.height - legend))

@@ -67,13 +67,13 @@ class NodeMap(ResizeFilter, CursorView):
     @property
     def cursor(self) -> int:
         """The index of the node under the cursor; of the first one of a cell that stands for several."""
-        return self._first_in(self.layout_now)
+        return self.first_in(self.layout_now)
 
     @property
     def key(self) -> int | None:
         """The row number of the node under the cursor, of the worst one in a cell; None without nodes."""
         nodes, layout = self.model.nodes, self.layout_now
-        first = self._first_in(layout)
+        first = self.first_in(layout)
         return nodes[self.model.worst(first, layout.nodes)] if first < len(nodes) else None
 
     @property
@@ -86,9 +86,9 @@ class NodeMap(ResizeFilter, CursorView):
     def subjects(self) -> Sequence[ItemRef]:
         """The nodes under the cursor: all of a cell."""
         layout = self.layout_now
-        return [ItemRef("node", node) for node in self.model.nodes[self._first_in(layout) :][: layout.nodes]]
+        return [ItemRef("node", node) for node in self.model.nodes[self.first_in(layout) :][: layout.nodes]]
 
-    def _first_in(self, layout: Layout) -> int:
+    def first_in(self, layout: Layout) -> int:
         """Return the index of the first node in the cell under the cursor."""
         return self._index // layout.nodes * layout.nodes
 
@@ -119,7 +119,7 @@ class NodeMap(ResizeFilter, CursorView):
         if not self.model.nodes:
             empty = [(Span(f" {text}", Role.DIM),) for text in self.model.empty()]
             return [*([()] if height > len(empty) else []), *empty][:height]
-        cursor = self._first_in(layout) if self.has_focus else None
+        cursor = self.first_in(layout) if self.has_focus else None
         first, rows = self.top_line // layout.lines, -(-height // layout.lines)
         return self._lines.rows(range(first, first + rows), layout, cursor, width)[:height]
 

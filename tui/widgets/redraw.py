@@ -169,18 +169,18 @@ def set_line_count(widget: ScrollView, lines: int) -> None:
     notice that while it lays out the screen, and lay it out again; and again for a horizontal scrollbar, if what is
     scrolled over were as wide as the widget with its vertical one.
     """
-    styles = widget.styles
-    if styles.auto_dimensions or not widget.size.height:  # as high as its lines, or hidden
-        widget.virtual_size = Size(widget.size.width, lines)
+    styles, (width, height) = widget.styles, widget.size  # which Textual looks up at each access
+    if styles.auto_dimensions or not height:  # as high as its lines, or hidden
+        widget.virtual_size = Size(width, lines)
         return
-    has_scrollbar, needs_scrollbar = widget.show_vertical_scrollbar, lines > widget.size.height
-    cells = widget.size.width - styles.scrollbar_size_vertical if needs_scrollbar else widget.size.width
+    has_scrollbar, needs_scrollbar = widget.show_vertical_scrollbar, lines > height
+    cells = width - styles.scrollbar_size_vertical if needs_scrollbar else width
     size = Size(max(0, cells), lines)
     if has_scrollbar != needs_scrollbar:
         widget.show_vertical_scrollbar = widget.vertical_scrollbar.display = needs_scrollbar
         widget.virtual_size = size
         if needs_scrollbar:  # before it is drawn: it would be drawn again
-            _fit_scrollbar(widget.vertical_scrollbar, lines, widget.size.height)
+            _fit_scrollbar(widget.vertical_scrollbar, lines, height)
     elif widget.virtual_size != size:
         widget.set_reactive(Widget.virtual_size, size)
         if has_scrollbar:
