@@ -183,7 +183,8 @@ class TaskRetries:
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
         log, table = self._simulation.log, self._simulation.world.tasks
         named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
-        entries = list(map(self._failed.__getitem__, tasks))
+        is_all = len(tasks) == len(self._failed)
+        entries = list(self._failed.values() if is_all else map(self._failed.__getitem__, tasks))
         ended = [dict(log.shapes[number].fields) for number in set(map(log.shape_of.__getitem__, entries))]
         codes = {fields["exitCode"] for fields in ended}
         cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""

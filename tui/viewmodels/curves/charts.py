@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import SECOND_MS
@@ -49,7 +49,7 @@ class Chart:
     label: Callable[[float], str]
     now: float = 0  # the value at this moment, which may be above all columns: these are means
 
-    @property
+    @cached_property
     def top(self) -> float:
         """The highest value that is drawn or read."""
         return max(self.now, _highest(self.layers, self.line))

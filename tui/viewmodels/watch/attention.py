@@ -56,8 +56,8 @@ class AttentionModel:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.concerns: Sequence[Concern] = ()
-        # By width and settings: the concerns, what they say, and the lines of each one's cause, effect and remedy.
-        self._parts: dict[tuple[object, ...], tuple[object, object, Sequence[Sequence[Sequence[Line]]]]] = {}
+        # By width and settings: the concerns, and by what they say the lines of each one's cause, effect and remedy.
+        self._parts: dict[tuple[object, ...], tuple[object, dict[object, Sequence[Sequence[Line]]]]] = {}
 
     def update(self) -> None:
         """Read the simulation again; it answers anew only for another moment."""
@@ -86,7 +86,7 @@ class AttentionModel:
         if not self.concerns:
             good = Span(f"{self.session.glyphs.good} ", Role.OK)
             return [(-1, line(good, Span(CALM, Role.DIM))), *warned]
-        parts = [list(lines) for lines in self._parts_in(cells)]
+        parts = [list(lines) for lines in zip(*self._parts_in(cells), strict=True)]
         room = None if rows is None else rows - len(warned) - sum(map(len, parts[0]))
         for lines in parts[1:]:
             for number, drawn in enumerate(lines):
@@ -99,21 +99,18 @@ class AttentionModel:
         return [*found, *warned]
 
     def _parts_in(self, cells: int) -> Sequence[Sequence[Sequence[Line]]]:
-        """Return the lines of each concern's cause, then of each one's effect, then of each one's remedy."""
+        """Return for each concern the lines of its cause, of its effect and of its remedy."""
         session, concerns = self.session, self.concerns
         key = cells, session.time_format, session.glyphs.ascii_only
-        known = self._parts.get(key)
-        if known is not None and known[0] is concerns:
-            return known[2]
+        before, kept = self._parts.get(key, (None, {}))
         said = [(*_told(each), session.clock(each.since_ms)) for each in concerns]
-        if known is not None and known[1] == said:
-            drawn = known[2]
-        else:
-            drawn = [
-                [list(part(each, cells)) for each in concerns] for part in (self._cause, self._effect, self._remedy)
-            ]
-        self._parts[key] = concerns, said, drawn
-        return drawn
+        if before is not concerns:
+            kept = {
+                told: kept.get(told) or [list(part(each, cells)) for part in (self._cause, self._effect, self._remedy)]
+                for told, each in zip(said, concerns, strict=True)
+            }
+            self._parts[key] = concerns, kept
+        return [kept[told] for told in said]
 
     def _cause(self, concern: Concern, cells: int) -> Iterator[Line]:
         """Yield what is wrong, with the time at the right."""
