@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from array import array
+from collections import Counter
 
 import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
 from engine.views.log.node_directories import NodeDirectories
-from engine.views.log.reader import LogReader, about, flags_of, latest_numbers_of, of_kind
+from engine.views.log.reader import LogReader, about, flags_of, latest_numbers_of, of_kind, tally
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, is_failure
 
@@ -74,3 +75,10 @@ def test_flags_of_wanted_shapes_are_exact_however_many_shapes_there_are(shapes):
     kinds = [draw.random() < 0.1 for _ in range(shapes)]
     entries = array("H", (draw.randrange(shapes) for _ in range(2000)))
     assert list(flags_of(kinds, entries)) == [kinds[shape] for shape in entries]
+
+
+@pytest.mark.parametrize("kinds", [40, 256, 300])
+def test_shapes_are_tallied_however_many_there_are(kinds):
+    shapes = array("I", [number * number % kinds for number in range(500)])
+    assert tally(shapes, kinds) == Counter(shapes)
+    assert not tally(array("I"), kinds)

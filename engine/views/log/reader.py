@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from engine import Simulation
     from engine.events.log import EventLog, Shape
@@ -153,6 +154,17 @@ def _lowest(shapes: array[int]) -> bytes:
 def flags_of(kinds: Sequence[bool], shapes: array[int]) -> bytes:
     """Return 1 for each wanted shape, and 0 for the others; six times as fast while there are few shapes."""
     return _lowest(shapes).translate(_table(kinds)) if len(kinds) <= _BYTES else bytes(map(kinds.__getitem__, shapes))
+
+
+def tally(shapes: array[int], kinds: int) -> Mapping[int, int]:
+    """Return how often each shape occurs, of so many ``kinds``; twice as fast while these are few."""
+    if kinds > _BYTES:
+        return Counter(shapes)
+    lowest, found = _lowest(shapes), {}
+    while lowest:
+        found[lowest[0]] = lowest.count(lowest[0])
+        lowest = lowest.translate(None, lowest[:1])
+    return found
 
 
 def numbers_of(column: array[int], value: int, start: int = 0, stop: int | None = None) -> Iterator[int]:

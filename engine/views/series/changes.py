@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.node_states import COMING_UP
 from engine.base.terms import NodeState, TaskResult, TaskState
 from engine.events.log import LogSubject
-from engine.views.log.reader import flags_of, where
+from engine.views.log.reader import flags_of, tally, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -35,6 +35,7 @@ class Measure(IntEnum):
     NODES_DOWN = 9  # in any other state: offline, failed, preempted, deallocated, leaving
 
 
+_FEW_PROFILES = 32
 ALL = -1  # as a row: all jobs, or all pools
 
 # By measure and row of the job or pool, and by measure and ``ALL``.
@@ -84,7 +85,7 @@ class ChangeCounter:
         if len(world.jobs) <= 1 and len(world.pools) <= 1 and len(world.tasks.profiles) <= 1:
             slots = world.tasks.profiles[0].required_slots if world.tasks.profiles else 1
             self.pool_of_job[0] = 0
-            for shape, times in Counter(shapes).items():
+            for shape, times in tally(shapes, len(self._effects)).items():
                 _add(found, self._effects[shape], 0, times, slots)
         else:
             self._count_tasks(found, shapes, log.row_a[start:stop])
@@ -99,16 +100,30 @@ class ChangeCounter:
 
     def _count_tasks(self, found: Changes, shapes: array[int], rows: Sequence[int]) -> None:
         flags = flags_of(self._is_task, shapes)
-        tasks = self._simulation.world.tasks
-        numbers = list(map(tasks.profile.__getitem__, compress(rows, flags)))
-        which: Iterable[int] = compress(shapes, flags)
-        if len(set(numbers)) == 1:  # nearly always; counting pairs takes three times as long
-            counts = {(shape, numbers[0]): times for shape, times in Counter(which).items()}
+        tasks, which = self._simulation.world.tasks, array(shapes.typecode, compress(shapes, flags))
+        changed = list(compress(rows, flags))
+        only = self._only_profile(changed)
+        if only is not None:  # nearly always; counting pairs takes five times as long
+            counts = {(shape, only): times for shape, times in tally(which, len(self._effects)).items()}
         else:
-            counts = Counter(zip(which, numbers, strict=True))
+            counts = Counter(zip(which, map(tasks.profile.__getitem__, changed), strict=True))
         for (shape, number), times in counts.items():
             profile = tasks.profiles[number]
             _add(found, self._effects[shape], profile.job, times, profile.required_slots)
+
+    def _only_profile(self, changed: Sequence[int]) -> int | None:
+        """Return the only profile that these tasks can have; None if they may have several.
+
+        Tasks that were added together belong to one job, which most often has one profile.
+        """
+        tasks = self._simulation.world.tasks
+        if not changed or len(tasks.profiles) > _FEW_PROFILES:
+            return None
+        block = tasks.block_of(min(changed))
+        if max(changed) >= block.first + block.source.count:
+            return None
+        found = [number for number, profile in enumerate(tasks.profiles) if profile.job == block.job]
+        return found[0] if len(found) == 1 else None
 
     def _learn_pools(self, found: Changes, start: int, stop: int) -> None:
         """Note the pools of jobs whose tasks started for the first time in this part of the log."""
@@ -126,7 +141,7 @@ class ChangeCounter:
         flags = flags_of(self._is_node, shapes)
         nodes = self._simulation.world.nodes
         if len(self._simulation.world.pools) == 1:
-            for shape, times in Counter(compress(shapes, flags)).items():
+            for shape, times in tally(array(shapes.typecode, compress(shapes, flags)), len(self._effects)).items():
                 _add(found, self._effects[shape], 0, times)
             return
         self._pools.extend(nodes[node].pool for node in range(len(self._pools), len(nodes.state)))

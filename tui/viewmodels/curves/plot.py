@@ -96,10 +96,12 @@ def plot(
         style: The means of drawing.
     """
     layers = layers or (Layer("", Role.PLAIN, ()),)
-    heights = _heights([stretched(layer.values, cells) for layer in layers], top, rows, cells)
-    roles = [layer.role for layer in layers]
     has_blocks = not style.ascii_only and (style.has_grounds or len(layers) == 1)
     draw = _blocks if has_blocks else _textures
+    if has_blocks:  # a texture tells the number of its layer, a colour does not
+        layers = [layer for layer in layers if any(layer.values)] or layers[:1]
+    heights = _heights([stretched(layer.values, cells) for layer in layers], top, rows, cells)
+    roles = [layer.role for layer in layers]
     lows = range((rows - 1) * _EIGHTHS, -1, -_EIGHTHS)
     drawn = {column: [draw(column, low, roles, style) for low in lows] for column in set(heights)}  # many are alike
     picture = [list(row) for row in zip(*map(drawn.__getitem__, heights), strict=True)]
@@ -113,7 +115,10 @@ def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: in
     full = rows * _EIGHTHS
     scale = full / top
     found = []
-    for column in zip(*(values or (0,) * cells for values in layers), strict=True):
+    columns = zip(*(values or (0,) * cells for values in layers), strict=True)
+    if len(layers) == 1:
+        return [(min(full, max(round(value * scale), value > 0)),) for (value,) in columns]
+    for column in columns:
         total, below, ends = 0.0, 0, []
         for value in column:
             total += value
