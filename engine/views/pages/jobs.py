@@ -221,7 +221,9 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
     states = bytes(values(world.nodes.state, pool.nodes))
     counts = {NodeState(state): count for state, count in tally(states).items() if state != GONE}
     free_slots = values(world.nodes.free, pool.nodes)
-    used_slots = sum(counts.values()) * pool.slots - sum_where(states.translate(_PRESENT), free_slots, pool.slots)
+    present, ready = states.translate(_PRESENT), states.translate(_READY)
+    free = sum_where(present, free_slots, pool.slots)
+    used_slots = sum(counts.values()) * pool.slots - free
     there = states.translate(_BILLED)
     dedicated = count_bits(there, pool.dedicated_bits)
     return PoolRow(
@@ -237,7 +239,7 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         node_counts=tuple(counts.items()),
         slots=pool.slots,
         used_slots=used_slots,
-        usable_slots=used_slots + sum_where(states.translate(_READY), free_slots, pool.slots),
+        usable_slots=used_slots + (free if ready == present else sum_where(ready, free_slots, pool.slots)),
         fill=pool.fill.value,
         auto_scale=pool.auto_scale,
         created_ms=pool.created_ms,
