@@ -17,7 +17,7 @@ from engine.specs.command import Command
 # Text that needs no quotes in YAML, wherever it stands.
 _BARE = lazy_regex(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
 # Text of several lines that YAML can show as it is: no line begins or ends with a blank, and not all are empty.
-_LITERAL = lazy_regex(r"(?=.*\n)(?=\n*[^\n])(?:[^\s][ -~]*)?(?:\n+[!-~](?:[ -~]*[!-~])?)*\n?", re.ASCII | re.DOTALL)
+_LITERAL = lazy_regex(r"(?=.*\n)(?=\n*[^\n])(?:[!-~][ -~]*)?(?:\n+[!-~](?:[ -~]*[!-~])?)*\n?", re.ASCII | re.DOTALL)
 _SHORT_MAPPING, _SHORT_LIST, _SHORT_ENTRY = 48, 72, 110
 _NO_BREAKS = {ord(each): " " for each in "\n\r\x85\u2028\u2029"}
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}

@@ -38,6 +38,7 @@ def with_iterators(document):
     st.lists(PLAIN, max_size=3), PLAIN, st.lists(st.fixed_dictionaries({"id": TEXTS, "more": PLAIN})), st.lists(TEXTS)
 )
 @example([], None, [{"id": "\n", "more": None}], [])
+@example([], None, [{"id": "\x1f\n", "more": None}], [])
 def test_every_document_is_read_as_it_was(items, value, jobs, assumptions):
     document = {
         "scenario": "x",
