@@ -10,7 +10,7 @@ from textual._styles_cache import StylesCache
 from textual.strip import Strip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.terminal_theme import TerminalTheme
     from textual.color import Color
@@ -26,6 +26,17 @@ class _Sides(NamedTuple):
     top: int
     left: Sequence[Segment] | None
     right: Sequence[Segment]
+
+
+class KeptStrip(Strip):
+    """A drawn line of content, with the line that was composed of it and the frame beside it."""
+
+    __slots__ = ("frame", "framed")
+
+    def __init__(self, segments: Iterable[Segment], cell_length: int) -> None:
+        super().__init__(segments, cell_length)
+        self.frame: _Sides | None = None  # with which ``framed`` was composed
+        self.framed: Strip = self
 
 
 class LineCache(StylesCache):
@@ -73,4 +84,10 @@ class LineCache(StylesCache):
         line = render_content_line(y - top)
         if line.cell_length != width:
             return framed(y, lambda _: line)
-        return Strip([*left, *line, *right], size.width) if left or right else line
+        if not left and not right:
+            return line
+        if not isinstance(line, KeptStrip):
+            return Strip([*left, *line, *right], size.width)
+        if line.frame is not self._sides:
+            line.frame, line.framed = self._sides, Strip([*left, *line, *right], size.width)
+        return line.framed

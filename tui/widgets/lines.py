@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 from textual.reactive import var
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
 
 from tui.settings.options import DARK, THEME_NAMES
 from tui.viewmodels.text.citations import dim_citations
 from tui.viewmodels.text.glyphs import to_ascii
 from tui.viewmodels.text.styled import Role, cut, plain, width
 from tui.widgets import palette
+from tui.widgets.line_cache import KeptStrip
 from tui.widgets.redraw import FramedView, refresh_changes, set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from textual.strip import Strip
+    from textual.widget import Widget
 
     from tui.viewmodels.text.styled import Line
 
@@ -26,28 +28,50 @@ if TYPE_CHECKING:
 _CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "?") | dict.fromkeys(map(ord, "\n\r\t"), " ")
 
 
-def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Strip:
+class Look(NamedTuple):
+    """What decides how a line is drawn, beside its spans."""
+
+    theme: str
+    is_ascii: bool
+    cells: int  # the width of the widget
+
+
+def look_of(widget: Widget) -> Look:
+    """Return how lines of a widget are drawn now."""
+    app = widget.app
+    theme = app.theme if app.theme in THEME_NAMES else DARK
+    return Look(theme, app.has_class("-ascii"), widget.size.width)
+
+
+def strip_of(widget: Widget, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
     """Draw a line exactly as wide as the widget, with a background throughout and in ASCII if that is chosen.
 
     A longer line ends with an ellipsis, unless only blanks are lost.
     """
-    app, cells, wide = widget.app, widget.size.width, width(spans)
-    theme = app.theme if app.theme in THEME_NAMES else DARK
-    if wide > cells and plain(spans)[cells:].strip():
+    return drawn(look_of(widget), spans, is_cursor=is_cursor)
+
+
+def drawn(look: Look, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
+    """Draw a line in this look."""
+    theme, is_ascii, cells = look
+    text = plain(spans)
+    if not text.isprintable():
+        spans = tuple(span._replace(text=span.text.translate(_CONTROLS)) for span in spans)
+        text = plain(spans)
+    wide = len(text) if text.isascii() else width(spans)
+    if wide > cells and text[cells:].strip():
         spans = cut(spans, cells)
         wide = width(spans)
-    read = to_ascii if app.has_class("-ascii") else str
-    if not all(span.text.isprintable() for span in spans):
-        spans = tuple(span._replace(text=span.text.translate(_CONTROLS)) for span in spans)
-        wide = width(spans)
-    segments = [
-        Segment(read(span.text), palette.span_style(theme, span, is_cursor=is_cursor)) for span in dim_citations(spans)
-    ]
+    if "-" in text:
+        spans = dim_citations(spans)
+    segments = [Segment(span.text, palette.span_style(theme, span, is_cursor=is_cursor)) for span in spans]
+    if is_ascii:
+        segments = [Segment(to_ascii(text), style) for text, style, _ in segments]
     rest = cells - wide
     if rest > 0:
         segments.append(Segment(" " * rest, palette.style(theme, Role.PLAIN, is_cursor=is_cursor)))
-    strip = Strip(segments, max(wide, cells))
-    return strip if rest >= 0 else strip.crop(0, cells)
+    strip = KeptStrip(segments, max(wide, cells))
+    return strip if rest >= 0 else KeptStrip(strip.crop(0, cells), cells)
 
 
 class LinesView(FramedView):

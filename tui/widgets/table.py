@@ -16,7 +16,7 @@ from tui.playback.yielding import yielder_of
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text.styled import Role, Span, wrapped
 from tui.widgets.cursor import RowsView, row_bindings
-from tui.widgets.lines import strip_of
+from tui.widgets.lines import drawn, look_of
 from tui.widgets.messages import GoToFailure, say
 from tui.widgets.redraw import ResizeFilter, set_line_count
 
@@ -29,17 +29,39 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import ItemRef, Line
+    from tui.widgets.lines import Look
 
 _HEADER_LINES = 1
 _HEADER = -1  # the row number of the header
 _PROGRESS_S = 0.1
 _SLICE_S = 0.004  # of filtering and sorting
 _CHOICE_S = 0.3
+_MARKED, _UNMARKED = Span(" *", Role.STRONG), Span("  ", Role.STRONG)  # after the room for the pointer
 _MARGIN, _FRAME = 2, 2  # cells for pointer and mark, and of the frame
 
 
 def _cells(span: Span) -> int:
-    return cell_len(span.text)
+    text = span.text
+    return len(text) if text.isascii() else cell_len(text)
+
+
+class _Row:
+    """A row as it is drawn, without the pointer of the cursor."""
+
+    __slots__ = ("cells", "line", "look", "strip")
+
+    def __init__(self, line: Line, cells: Sequence[Span] = ()) -> None:
+        """Show a line that was made of these cells."""
+        self.line = line
+        self.cells = cells
+        self.look: Look | None = None  # in which ``strip`` was drawn
+        self.strip: Strip | None = None
+
+    def drawn(self, look: Look) -> Strip:
+        """Return the row as it looks; it is drawn again only in another look, wherever it moves."""
+        if self.strip is None or self.look != look:
+            self.look, self.strip = look, drawn(look, self.line)
+        return self.strip
 
 
 class Table(ResizeFilter, RowsView):
@@ -90,10 +112,11 @@ class Table(ResizeFilter, RowsView):
         self._was_moved = False  # or its row was opened, by the user
         self._has_other_rows = False  # since the user has chosen another order or other rows
         self.follows = False
-        self._shown: dict[int, Line] = {}  # by row number, as they were drawn last
-        self._cells: Mapping[int, Sequence[Span]] = {}  # by key: a row that has moved is not laid out again
-        self._lines: Mapping[int, Line] = {}  # likewise
+        self._shown: dict[int, _Row] = {}  # by row number, as they were drawn last
+        self._rows: Mapping[int, _Row] = {}  # by key: a row that has moved is neither laid out nor drawn again
         self._drawn_with: tuple[list[tuple[int, int]], set[ItemRef]] = ([], set())  # columns and marks
+        self._head: tuple[object, _Row] = (None, _Row(()))  # the header, and what decides on it
+        self._look: Look  # of the lines that are drawn
         self._cursor_drawn = 0
         self._needs: tuple[object, list[int]] = (None, [])  # for which list and width, and cells by column
         self._choice: Timer | None = None  # runs while the user chooses the order of a long list
@@ -103,7 +126,7 @@ class Table(ResizeFilter, RowsView):
         self.model = model
         self._key, self._at, self._missed, self.follows, self._was_moved = None, 0, None, False, False
         self._shown.clear()
-        self._lines = {}
+        self._rows = {}
         self.scroll_to(y=0, animate=False, immediate=True)
         self.refresh()
 
@@ -207,22 +230,24 @@ class Table(ResizeFilter, RowsView):
 
     def _draw_changes(self) -> None:
         places = self._visible_places()
-        keys = {place: self.model.key(place) for place in places if 0 <= place < self.model.count}
-        rows = self.model.cells_of(keys.values())
-        same = {key for key, cells in rows.items() if self._cells.get(key) == cells}
-        self._cells = rows
-        if not self._measure(cells for key, cells in rows.items() if key not in same):
-            self._measure(rows.values())
+        keys = self.model.keys(places[1], len(places) - 1) if len(places) > 1 else ()
+        all_cells = self.model.cells_of(keys)
+        known = self._rows
+        new = {key: cells for key, cells in all_cells.items() if key not in known or known[key].cells != cells}
+        if not self._measure(new.values()):
+            self._measure(all_cells.values())
         columns, marks = self._columns, set(self.model.session.marks)
         if (columns, marks) != self._drawn_with:
             self._drawn_with = columns, marks
-            same.clear()
-        self._lines = {
-            key: self._lines[key] if key in same and key in self._lines else self._row(key, columns, cells)
-            for key, cells in rows.items()
+            new = dict(all_cells)
+        self._rows = {
+            key: self._row(key, columns, cells) if key in new else known[key] for key, cells in all_cells.items()
         }
-        shown = {place: self._lines[keys[place]] if place in keys else self._line(place, columns) for place in places}
-        changed = [place for place in places if self._shown.get(place) != shown[place]]
+        rows = [self._line(_HEADER, columns), *map(self._rows.__getitem__, keys)]
+        rows += [self._line(place, columns) for place in places[len(rows) :]]
+        shown = dict(zip(places, rows, strict=False))
+        before = self._shown
+        changed = [place for place, row in shown.items() if place not in before or before[place].line != row.line]
         self._shown = shown
         if len(changed) * 2 > len(places):
             self._cursor_drawn = self._at
@@ -289,15 +314,21 @@ class Table(ResizeFilter, RowsView):
         first, height = self.top_line, self.size.height
         return [_HEADER, *range(first, first + height - _HEADER_LINES)][:height]
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines, all in the look of this moment."""
+        self._look = look_of(self)
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         place = self._place(y)
-        spans = self._shown.get(place)
-        if spans is None:
-            spans = self._shown[place] = self._line(place, self._columns)
-        is_cursor = place == self._at and self.model.count > 0
-        pointer = self.model.session.glyphs.cursor if is_cursor and self.has_focus else " "
-        line = (spans[0]._replace(text=pointer + spans[0].text), *spans[1:]) if spans else ()
-        return strip_of(self, line, is_cursor=is_cursor)
+        row = self._shown.get(place)
+        if row is None:
+            row = self._shown[place] = self._line(place, self._columns)
+        if place != self._at or not row.cells:
+            return row.drawn(self._look)
+        pointer = self.model.session.glyphs.cursor if self.has_focus else " "
+        first, *others = row.line
+        return drawn(self._look, (first._replace(text=pointer + first.text[1:]), *others), is_cursor=True)
 
     @property
     def _columns(self) -> list[tuple[int, int]]:
@@ -305,41 +336,45 @@ class Table(ResizeFilter, RowsView):
         needs = self._needs[1]
         return self.model.layout(self.size.width - _MARGIN, needs if any(needs) else None, self.model.same_columns)
 
-    def _line(self, place: int, columns: list[tuple[int, int]]) -> Line:
-        """Return the header, a row, or what stands below the rows, without the pointer of the cursor."""
+    def _line(self, place: int, columns: list[tuple[int, int]]) -> _Row:
+        """Return the header, a row, or what stands below the rows."""
         if place == _HEADER:
-            return (Span(" "), *self._header(columns))
+            return self._header(columns)
         if place >= self.model.count:
-            return self._nothing(place - 1) if not self.model.count else ()
+            return _Row(self._nothing(place - 1) if not self.model.count else ())
         key = self.model.key(place)
         return self._row(key, columns, self.model.cells(key))
 
-    def _row(self, key: int, columns: list[tuple[int, int]], cells: Sequence[Span]) -> Line:
+    def _row(self, key: int, columns: list[tuple[int, int]], cells: Sequence[Span]) -> _Row:
         """Return the row with these cells."""
-        session = self.model.session
-        is_marked = bool(session.marks) and self.model.subject_of(key) in session.marks
-        spans = [Span("*" if is_marked else " ", Role.STRONG)]
+        model = self.model
+        marks = model.session.marks
+        spans = [_MARKED if marks and model.subject_of(key) in marks else _UNMARKED]
         for index, cells_wide in columns:
-            column, span = self.model.columns[index], cells[index]
-            spans.append(span._replace(text=column.fitted(span.text, cells_wide) + " "))
-        return tuple(spans)
+            text, *looks = cells[index]
+            spans.append(Span._make((model.columns[index].fitted(text, cells_wide) + " ", *looks)))
+        return _Row(tuple(spans), cells)
 
     def _nothing(self, number: int) -> Line:
         """Return a line of the explanation why there are no rows."""
         cells = max(20, self.size.width - 4)
         lines = [each for sentence in self.model.nothing_shown() for each in wrapped(sentence, cells)]
-        return (Span(" "), Span(lines[number], Role.DIM)) if 0 <= number < len(lines) else ()
+        return (Span("  "), Span(lines[number], Role.DIM)) if 0 <= number < len(lines) else ()
 
-    def _header(self, columns: list[tuple[int, int]]) -> list[Span]:
-        spans = []
-        glyphs = self.model.session.glyphs
+    def _header(self, columns: list[tuple[int, int]]) -> _Row:
+        model, glyphs = self.model, self.model.session.glyphs
+        decides = model, columns, model.sort_column, model.is_descending, glyphs.up, glyphs.down
+        if self._head[0] == decides:
+            return self._head[1]
+        spans = [Span("  ")]
         for index, cells_wide in columns:
-            column = self.model.columns[index]
-            is_sorted = bool(column.name) and column.name == self.model.sort_column
-            arrow = (glyphs.down if self.model.is_descending else glyphs.up) if is_sorted else ""
+            column = model.columns[index]
+            is_sorted = bool(column.name) and column.name == model.sort_column
+            arrow = (glyphs.down if model.is_descending else glyphs.up) if is_sorted else ""
             text = column.head(cells_wide, arrow)
             spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
-        return spans
+        self._head = decides, _Row(tuple(spans))
+        return self._head[1]
 
     def redraw_cursor(self) -> None:
         """Draw the row under the cursor."""

@@ -55,6 +55,14 @@ class HookStatus(Enum):
     NOT_NEEDED = auto()  # no record, and none is due
 
 
+class InstanceBrief(NamedTuple):
+    """What a list shows of a preparation or release task on a node."""
+
+    position: int  # of the node in its pool
+    status: HookStatus
+    view: InstanceView | None  # None where it has never run
+
+
 class InstanceRow(NamedTuple):
     """A preparation or release task on one node (PREP-25). Times are ms since the start."""
 
@@ -458,6 +466,10 @@ class InstancePage:
         if row < 0 or world.nodes[node].gone_ms is not None:
             return False
         return bool(world.instances.flags[row] & PrepFlag.INELIGIBLE)
+
+    def brief(self, node: int) -> InstanceBrief:
+        """Return what a list shows of one node."""
+        return InstanceBrief(self.position_of(node), self.status_of(node), self.view_of(node))
 
     def row(self, node: int) -> InstanceRow:
         """Return one node's row."""

@@ -61,6 +61,21 @@ BY_CHANCE = {
 }
 
 
+class NodeBrief(NamedTuple):
+    """What a list shows of a node, with its status for the job in focus. Times are ms since the start."""
+
+    position: int
+    state: NodeState | None
+    since_ms: int
+    scheduling: SchedulingState
+    slots: int
+    used_slots: int
+    total_run: int
+    ip: str
+    prep: HookStatus
+    release: HookStatus
+
+
 class NodeRow(NamedTuple):
     """A node as the service shows it, with its status for the job in focus. Times are ms since the start."""
 
@@ -210,6 +225,22 @@ class NodePage:
     def id_of(self, node: int) -> str:
         """Return the node's id."""
         return self._simulation.world.nodes[node].id
+
+    def brief(self, node: int) -> NodeBrief:
+        """Return what a list shows of one node."""
+        nodes, record = self._simulation.world.nodes, self._simulation.world.nodes[node]
+        state, slots = nodes.state_of(node), self._simulation.world.pool_of(node).slots
+        return NodeBrief(
+            record.position,
+            state,
+            nodes.since[node],
+            record.scheduling,
+            slots,
+            0 if state is None else slots - nodes.free[node],
+            nodes.ran[node],
+            record.ip_address,
+            *self.hooks(node),
+        )
 
     def row(self, node: int) -> NodeRow:
         """Return one node's row."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.failures import result_of
 from engine.base.terms import SubtaskState, TaskResult, TaskState
 from engine.events.log import LogSubject
 from engine.rules.processes import execution, launches
@@ -29,6 +30,30 @@ def job_of_task(simulation: Simulation, task: int) -> str:
     """Return the id of the job of a task; empty where there is no such row yet."""
     world = simulation.world
     return world.jobs[world.tasks.block_of(task).job].id if task < world.tasks.length else ""
+
+
+class TaskBrief(NamedTuple):
+    """What a list shows of a task. Times are ms since the start."""
+
+    task_id: str
+    state: TaskState | None
+    result: TaskResult | None
+    position: int | None  # of its node in the pool
+    created_ms: int
+    start_ms: int | None
+    end_ms: int | None
+    exit_code: int | None
+    retry_count: int
+    requeue_count: int
+    failure: FailureInfo | None
+    is_blocked: bool  # a dependency is not satisfied yet (DEP-4)
+    awaits_retry: bool
+
+    def runs_ms(self, now_ms: int) -> int | None:
+        """Return how long its last attempt took, or has taken so far."""
+        if self.start_ms is None or self.state is TaskState.ACTIVE:
+            return None
+        return (now_ms if self.end_ms is None else self.end_ms) - self.start_ms
 
 
 class TaskRow(NamedTuple):
@@ -275,42 +300,62 @@ class TaskPage:
         launch = launches.task_launch(world, task, node, 1)
         return execution.environment_of(world, node, launch, Work(tasks.spec(task), job, tasks.task_id(task), task))
 
+    def brief(self, task: int) -> TaskBrief:
+        """Return what a list shows of one task."""
+        world = self._simulation.world
+        tasks, nodes = world.tasks, world.nodes
+        block, state, extra, node = tasks.block_of(task), tasks.state_of(task), tasks.extra(task), tasks.node[task]
+        is_over, begun_ms = state is TaskState.COMPLETED, tasks.started[task]
+        result = result_of(extra.exit_code, extra.failure) if is_over else None
+        has_started = begun_ms != NEVER_MS
+        is_on_node = node >= 0 and (has_started or state is TaskState.PREPARING)
+        book = world.dependencies.get(block.job) if state is TaskState.ACTIVE else None
+        return TaskBrief(
+            block.source.task_id(task - block.first),
+            state,
+            result,
+            nodes[node].position if is_on_node else None,
+            block.created_ms,
+            begun_ms if has_started else None,
+            tasks.ended[task] if is_over else None,
+            0 if result is TaskResult.SUCCESS else extra.exit_code,
+            extra.retry_count,
+            extra.requeue_count,
+            extra.failure,
+            book is not None and book.is_waiting(task),
+            extra.awaits_retry,
+        )
+
     def row(self, task: int) -> TaskRow:
         """Return one task's row."""
         world = self._simulation.world
-        tasks = world.tasks
-        block = tasks.block_of(task)
-        profile = tasks.profile_of(task)
-        extra = tasks.extra(task)
-        state = tasks.state_of(task)
-        result = tasks.result(task)
-        has_started = tasks.started[task] != NEVER_MS
-        is_on_node = tasks.node[task] >= 0 and (has_started or state is TaskState.PREPARING)
-        book = world.dependencies.get(block.job)
+        tasks, brief = world.tasks, self.brief(task)
+        block, profile, extra = tasks.block_of(task), tasks.profile_of(task), tasks.extra(task)
+        node = tasks.node[task] if brief.position is not None else None
         return TaskRow(
             task=task,
-            task_id=block.source.task_id(task - block.first),
+            task_id=brief.task_id,
             job_id=world.jobs[block.job].id,
-            state=state,
-            result=result,
-            node=tasks.node[task] if is_on_node else None,
-            node_id=world.nodes[tasks.node[task]].id if is_on_node else None,
-            position=world.nodes[tasks.node[task]].position if is_on_node else 0,
-            created_ms=block.created_ms,
-            start_ms=tasks.started[task] if has_started else None,
-            end_ms=tasks.ended[task] if state is TaskState.COMPLETED else None,
-            exit_code=0 if result is TaskResult.SUCCESS else extra.exit_code,
-            retry_count=extra.retry_count,
-            requeue_count=extra.requeue_count,
+            state=brief.state,
+            result=brief.result,
+            node=node,
+            node_id=None if node is None else world.nodes[node].id,
+            position=brief.position or 0,
+            created_ms=brief.created_ms,
+            start_ms=brief.start_ms,
+            end_ms=brief.end_ms,
+            exit_code=brief.exit_code,
+            retry_count=brief.retry_count,
+            requeue_count=brief.requeue_count,
             last_retry_ms=extra.last_retry_ms,
             last_requeue_ms=extra.last_requeue_ms,
             attempts=extra.attempts,
             required_slots=profile.required_slots,
-            failure=extra.failure,
+            failure=brief.failure,
             command_line=block.source.command_line(task - block.first),
             instances=profile.instances,
-            is_blocked=state is TaskState.ACTIVE and book is not None and book.is_waiting(task),
-            awaits_retry=extra.awaits_retry,
+            is_blocked=brief.is_blocked,
+            awaits_retry=brief.awaits_retry,
         )
 
     def preferences(self, task: int) -> tuple[str, str]:

@@ -39,6 +39,8 @@ class Column(NamedTuple):
 
     def fitted(self, text: str, cells: int) -> str:
         """Return the text of a cell in exactly ``cells``."""
+        if len(text) <= cells and text.isascii():  # so are most texts
+            return text.rjust(cells) if self.is_right else text.ljust(cells)
         return fit(squeeze(text, cells) if self.is_id else text, cells, right=self.is_right)
 
 

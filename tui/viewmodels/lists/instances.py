@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from engine.base.terms import JobState
+from engine.base.terms import JobState, TaskResult
 from engine.specs.job import JobPreparationTask, JobReleaseTask
 from engine.views.estimates.durations import Durations
 from engine.views.log.node_history import NodeHistory, trigger_of
 from engine.views.pages.instance_groups import instance_groups
-from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
+from engine.views.pages.instances import Hook, HookStatus, InstanceBrief, InstancePage, InstanceRow
 from engine.views.pages.option_words import eligible_again, is_released_after_preparation, released_where
 from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs
 from tui.viewmodels.files.locations import FileLocation, output_at
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.properties import instance as blocks
 from tui.viewmodels.properties.job import no_limit, yes
 from tui.viewmodels.text import format as fmt
@@ -58,7 +58,15 @@ _BAR_CELLS = 8
 _UNNAMED = (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.LEAVING, HookStatus.GONE)
 
 
-class InstancesModel(RowsModel):
+class _Brief(NamedTuple):
+    """The values that decide on the usual cells."""
+
+    of_node: InstanceBrief
+    long_ms: int  # how long the tasks take at most, nearly all of them: the measure of the bars
+    now_ms: int  # 0 where it does not run
+
+
+class InstancesModel(KeptRowsModel[_Brief]):
     """Preparation or release of the job in focus, node by node."""
 
     hook: ClassVar[Hook]
@@ -130,24 +138,38 @@ class InstancesModel(RowsModel):
             case _:
                 return super().text_of(key, column)
 
-    def cells(self, key: int) -> tuple[Span, ...]:
-        record = self._page.row(key)
-        clock = self.session.clock
-        glyph = hook_glyph(self.hook, record.status)
-        result = record.result.value if record.result else ""
-        duration_ms = None if record.start_ms is None else (record.end_ms or self.session.now_ms) - record.start_ms
-        node = NODE[record.node_state]
-        role = glyph.role if record.status in (HookStatus.FAILED, HookStatus.RETRYING) else Role.PLAIN
-        return (
+    def brief(self, key: int) -> _Brief:
+        page = self._page
+        found = page.brief(key)
+        is_running = found.view is not None and found.view.end_ms is None
+        return _Brief(found, page.long_ms(), self.session.now_ms if is_running else 0)
+
+    def usual_cells(self, brief: _Brief) -> tuple[Span, ...]:
+        (position, status, view), clock = brief.of_node, self.session.clock
+        glyph = hook_glyph(self.hook, status)
+        role = glyph.role if status in (HookStatus.FAILED, HookStatus.RETRYING) else Role.PLAIN
+        first = (
             self.session.glyphs.span(glyph),
-            Span(f"n{self._page.position_of(key)}", role),
-            Span(record.state.wire if record.state else glyph.name, Role.PLAIN if record.state else Role.DERIVED),
-            Span(result, Role.FAILED if result == "failure" else Role.PLAIN),
-            Span(clock(record.start_ms)),
-            Span(clock(record.end_ms)),
-            Span(fmt.optional(record.exit_code), Role.FAILED if record.exit_code else Role.PLAIN),
-            *self._retries(record),
-            Span(self._duration(duration_ms), Role.DERIVED),
+            Span(f"n{position}", role),
+            Span(view.state.wire) if view else Span(glyph.name, Role.DERIVED),
+        )
+        if view is None:
+            return (*first, NO_TEXT, NO_TEXT, NO_TEXT, NO_TEXT, *self._retries(0), Span("", Role.DERIVED))
+        result, end_ms = view.result, brief.now_ms if view.end_ms is None else view.end_ms
+        return (
+            *first,
+            Span(result.value, Role.FAILED if result is TaskResult.FAILURE else Role.PLAIN) if result else NO_TEXT,
+            Span(clock(view.start_ms)),
+            Span(clock(view.end_ms)),
+            Span(fmt.optional(view.exit_code), Role.FAILED if view.exit_code else Role.PLAIN),
+            *self._retries(view.retry_count),
+            Span(self._duration(end_ms - view.start_ms), Role.DERIVED),
+        )
+
+    def extra_cells(self, key: int) -> tuple[Span, ...]:
+        record, clock = self._page.row(key), self.session.clock
+        node = NODE[record.node_state]
+        return (
             Span(record.node_id),
             Span(record.pool_id),
             Span(record.failure.category.value if record.failure else ""),
@@ -157,16 +179,14 @@ class InstancesModel(RowsModel):
             *self._more(record),
         )
 
-    def _retries(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # a release task is not retried (REL-8)
+    def _retries(self, count: int) -> tuple[Span, ...]:  # noqa: ARG002  # a release task is not retried (REL-8)
         return ()
 
     def _more(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # only preparation has more
         return ()
 
-    def _duration(self, duration_ms: int | None) -> str:
+    def _duration(self, duration_ms: int) -> str:
         """Return a duration with a bar that is full at the 95th percentile."""
-        if duration_ms is None:
-            return ""
         most_ms = self._page.long_ms()
         cells = min(_BAR_CELLS, -(-duration_ms * _BAR_CELLS // most_ms)) if most_ms else 0
         return f"{fmt.span(duration_ms)} {self.session.glyphs.full * cells}"
@@ -283,8 +303,8 @@ class PreparationModel(InstancesModel):
             "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
         )
 
-    def _retries(self, record: InstanceRow) -> tuple[Span, ...]:
-        return (Span(str(record.retry_count) if record.retry_count else ""),)
+    def _retries(self, count: int) -> tuple[Span, ...]:
+        return (Span(str(count) if count else ""),)
 
     def _more(self, record: InstanceRow) -> tuple[Span, ...]:
         session = self.session

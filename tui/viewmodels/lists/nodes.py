@@ -8,7 +8,7 @@ from engine.base.terms import AllocationState, SchedulingState
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.node_groups import node_groups
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.text import format as fmt
@@ -19,13 +19,14 @@ from tui.viewmodels.text.styled import Line, Role, Span, line
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from engine.views.pages.nodes import NodeRow
+    from engine.views.pages.nodes import NodeBrief, NodeRow
     from tui.viewmodels.session.session import Session
 
 _MOST_TASKS = 12
+_AGE = 7  # the number of the column Age in state
 
 
-class NodesModel(RowsModel):
+class NodesModel(KeptRowsModel["NodeBrief"]):
     """Nodes, failures first and those that left the pool last."""
 
     title = "Nodes"
@@ -88,25 +89,36 @@ class NodesModel(RowsModel):
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
 
-    def cells(self, key: int) -> tuple[Span, ...]:
-        node = self._page.row(key)
-        glyph = NODE[node.state]
-        is_disabled = node.scheduling is SchedulingState.DISABLED
-        phase = phase_glyph(node.prep, node.release)
-        is_known = node.prep is not HookStatus.NOT_NEEDED
+    def brief(self, key: int) -> NodeBrief:
+        return self._page.brief(key)
+
+    def usual_cells(self, brief: NodeBrief) -> tuple[Span, ...]:
+        glyph, glyphs = NODE[brief.state], self.session.glyphs
+        is_disabled = brief.scheduling is SchedulingState.DISABLED
+        phase = phase_glyph(brief.prep, brief.release)
+        is_known = brief.prep is not HookStatus.NOT_NEEDED
         said = "would rerun" if phase is PREPARATION[HookStatus.SUPERSEDED] else phase.name
+        is_present = brief.state is not None
         return (
-            Span(self.session.glyphs.of(glyph), glyph.role, is_underlined=is_disabled),
-            Span(f"n{node.position}", glyph.role if glyph.role is Role.FAILED else Role.PLAIN),
+            Span(glyphs.of(glyph), glyph.role, is_underlined=is_disabled),
+            Span(f"n{brief.position}", glyph.role if glyph.role is Role.FAILED else Role.PLAIN),
             Span(glyph.name, glyph.role if glyph.role is not Role.QUIET else Role.PLAIN),
-            Span(
-                node.scheduling.wire if node.state is not None else "", Role.TRANSITION if is_disabled else Role.PLAIN
-            ),
-            Span(f"{node.used_slots} of {node.slots}" if node.state is not None else ""),
-            Span(f"{self.session.glyphs.of(phase)} {said}" if is_known else "", phase.role),
-            Span(f"{node.total_run:,}"),
-            Span(fmt.span(self.session.now_ms - node.since_ms), Role.DERIVED),
-            Span(node.ip),
+            Span(brief.scheduling.wire if is_present else "", Role.TRANSITION if is_disabled else Role.PLAIN),
+            Span(f"{brief.used_slots} of {brief.slots}") if is_present else NO_TEXT,
+            Span(f"{glyphs.of(phase)} {said}" if is_known else "", phase.role),
+            Span(f"{brief.total_run:,}"),
+            NO_TEXT,
+            Span(brief.ip),
+        )
+
+    def at_this_moment(self, brief: NodeBrief, cells: tuple[Span, ...]) -> tuple[Span, ...]:
+        """Return a node's cells with its age in the present state."""
+        age = fmt.span(self.session.now_ms - brief.since_ms)
+        return cells if cells[_AGE].text == age else (*cells[:_AGE], Span(age, Role.DERIVED), *cells[_AGE + 1 :])
+
+    def extra_cells(self, key: int) -> tuple[Span, ...]:
+        node = self._page.row(key)
+        return (
             Span(node.node_id),
             Span(f"{node.total_succeeded:,}"),
             Span(self.session.clock(node.since_ms)),

@@ -257,6 +257,10 @@ class RowsModel(ColumnsModel, ABC):
         """Return the row at an index."""
         return self._shown.rows[index]
 
+    def keys(self, first: int, count: int) -> Sequence[int]:
+        """Return up to so many rows, from an index on."""
+        return self._shown.rows[max(0, first) : max(0, first) + count]
+
     def index_of(self, key: int) -> int | None:
         """Return the index of a row, or None if it is not shown."""
         return self._shown.index_of(key)

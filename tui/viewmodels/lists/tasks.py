@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.base.terms import TaskState
 from engine.views.explain.waits_for import task_waits_for
 from engine.views.log.changed_tasks import ChangedTasks
 from tui.viewmodels.lists.amending import ChangedRows
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
+from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
+from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.properties import task as blocks
 from tui.viewmodels.properties.resources import task_blocks
 from tui.viewmodels.properties.storage import task_transfers
@@ -20,21 +20,21 @@ from tui.viewmodels.text.glyphs import TASK_GLYPHS, glyph_of_task
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Mapping, Sequence
+    from collections.abc import Collection, Container, Hashable, Sequence
 
+    from engine.views.pages.tasks import TaskBrief
     from tui.viewmodels.lists.sorting import SortValues
     from tui.viewmodels.session.session import Session
 
 _OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
-_SLOW = "Waiting for", "Depends on", "Affinity"  # columns that are read only where they are shown
 _OF_TIMES = frozenset(("Created", "Start time", "End time"))
-_DURATION = 11  # the number of that column
+_DURATION = 11  # the number of that column, the last usual one
+_NO_DURATION = Span("", Role.DERIVED)
 _MOST_ENTRIES = 65_536  # of the log, between two moments
-_MOST_NEW = 1024  # entries of the log that are read to learn which visible rows are still the same
 _MOST_CHANGED = 60_000  # rows that are judged at once, for some 50 ms
 
 
-class TasksModel(RowsModel):
+class TasksModel(KeptRowsModel["TaskBrief"]):
     """Tasks, failed ones first, then running ones."""
 
     title = "Tasks"
@@ -85,8 +85,6 @@ class TasksModel(RowsModel):
         super().__init__(session)
         self._page = session.tasks(session.job_id)
         self._changed = ChangedTasks(session.simulation)
-        self._changed_in_view = ChangedTasks(session.simulation)
-        self._kept: tuple[object, dict[int, tuple[Span, ...]]] = (None, {})  # the cells in view, and what else decides
 
     def order(self) -> Sequence[int]:
         """Return the tasks of the job in focus, or only its failed ones."""
@@ -165,24 +163,35 @@ class TasksModel(RowsModel):
     def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
         return self._page.ids_of(keys)
 
-    def cells(self, key: int) -> tuple[Span, ...]:
-        task = self._page.row(key)
-        glyph = glyph_of_task(task)
-        is_failed = glyph.role is Role.FAILED
-        times = self._times(key)
+    def brief(self, key: int) -> TaskBrief:
+        return self._page.brief(key)
+
+    def usual_cells(self, brief: TaskBrief) -> tuple[Span, ...]:
+        glyph, clock = glyph_of_task(brief), self.session.clock
+        role = Role.FAILED if glyph.role is Role.FAILED else Role.PLAIN
         return (
             self.session.glyphs.span(glyph),
-            Span(task.task_id, Role.FAILED if is_failed else Role.PLAIN),
-            Span(task.state.wire if task.state is not None else "deleted", Role.PLAIN),
-            Span(task.result.value if task.result else "", Role.FAILED if is_failed else Role.PLAIN),
-            Span(f"n{task.position}" if task.node_id else ""),
-            Span(times["Created"]),
-            Span(times["Start time"]),
-            Span(times["End time"]),
-            Span(fmt.optional(task.exit_code), Role.FAILED if task.exit_code else Role.PLAIN),
-            Span(f"{task.retry_count:,}" if task.retry_count else ""),
-            Span(f"{task.requeue_count:,}" if task.requeue_count else ""),
-            Span(times["Duration"], Role.DERIVED),
+            Span(brief.task_id, role),
+            Span(brief.state.wire if brief.state is not None else "deleted"),
+            Span(brief.result.value, role) if brief.result else NO_TEXT,
+            Span(f"n{brief.position}") if brief.position is not None else NO_TEXT,
+            Span(clock(brief.created_ms)),
+            Span(clock(brief.start_ms)),
+            Span(clock(brief.end_ms)),
+            Span(fmt.optional(brief.exit_code), Role.FAILED if brief.exit_code else Role.PLAIN),
+            Span(f"{brief.retry_count:,}") if brief.retry_count else NO_TEXT,
+            Span(f"{brief.requeue_count:,}") if brief.requeue_count else NO_TEXT,
+            _NO_DURATION,
+        )
+
+    def at_this_moment(self, brief: TaskBrief, cells: tuple[Span, ...]) -> tuple[Span, ...]:
+        """Return a task's cells with the duration of its last attempt, so far."""
+        duration = fmt.span(brief.runs_ms(self.session.now_ms))
+        return cells if cells[_DURATION].text == duration else (*cells[:_DURATION], Span(duration, Role.DERIVED))
+
+    def extra_cells(self, key: int) -> tuple[Span, ...]:
+        task = self._page.row(key)
+        return (
             Span(f"{task.required_slots:,}"),
             Span(self._waits_for(key), Role.DERIVED),
             Span(f"{task.attempts:,}"),
@@ -191,32 +200,6 @@ class TasksModel(RowsModel):
             Span(task.failure.code if task.failure else "", Role.FAILED),
             Span(task.command_line),
         )
-
-    def cells_of(self, keys: Collection[int]) -> Mapping[int, tuple[Span, ...]]:
-        """Return the cells of the visible tasks. They are kept until the log names the task; time changes durations.
-
-        What active tasks wait for ends without an entry about them, and relative times change all the time.
-        """
-        session, changed = self.session, self._changed_in_view.take(_MOST_NEW)
-        about = session.simulation.jumps, session.time_format, session.glyphs.ascii_only, *map(self.shows, _SLOW)
-        known = self._kept[1] if self._kept[0] == about else {}
-        if changed is None or session.time_format == "relative" or self.shows("Waiting for"):
-            known, changed = {}, set()
-        cells = {
-            key: self._with_duration(key, known[key])
-            if key in known and key not in changed and self._page.state_of(key) is not TaskState.ACTIVE
-            else self.cells(key)
-            for key in keys
-        }
-        self._kept = about, cells
-        return cells
-
-    def _with_duration(self, key: int, cells: tuple[Span, ...]) -> tuple[Span, ...]:
-        """Return a task's cells with its duration at this moment."""
-        duration = fmt.span(self._page.times(key).runs_ms)
-        if cells[_DURATION].text == duration:
-            return cells
-        return *cells[:_DURATION], Span(duration, Role.DERIVED), *cells[_DURATION + 1 :]
 
     def _waits_for(self, key: int) -> str:
         return task_waits_for(self.session.simulation, key) if self.shows("Waiting for") else ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.views.pages.jobs import JobRow
-    from engine.views.pages.tasks import TaskRow
+    from engine.views.pages.tasks import TaskBrief, TaskRow
 
 
 class Glyph(NamedTuple):
@@ -308,7 +308,7 @@ def task_glyph(
     return TASK[state]
 
 
-def glyph_of_task(task: TaskRow) -> Glyph:
+def glyph_of_task(task: TaskRow | TaskBrief) -> Glyph:
     """Return the glyph of a task's state and result."""
     was_ended = task.failure is not None and task.failure.code == "TaskEnded" and task.failure.category == "UserError"
     return task_glyph(
