@@ -26,6 +26,9 @@ def look_at(simulation, kept):
         new_tasks, new_hooks = TaskPage(simulation, job_id), pages_of(simulation, job_id)
         in_order = kept_tasks.order()
         assert list(in_order) == list(new_tasks.order()) == [in_order[at] for at in range(len(in_order))]
+        as_added = kept_tasks.as_added()
+        assert list(in_order) == sorted(as_added, key=kept_tasks.place)
+        assert list(as_added) == sorted(in_order) == [as_added[at] for at in range(len(as_added))]
         assert list(kept_tasks.failed()) == list(new_tasks.failed())
         assert all(in_order.index(task) == at for at, task in enumerate(in_order))
         for old, new in zip(kept_hooks, new_hooks, strict=True):
@@ -47,6 +50,7 @@ def look_at(simulation, kept):
 def test_kept_pages_say_the_same_as_new_ones(name, monkeypatch):
     monkeypatch.setattr(task_order, "_FIRST_ENTRIES", 4)  # so that short runs are read in several steps
     monkeypatch.setattr(task_order, "_MOST_ENTRIES", 64)
+    monkeypatch.setattr(task_order, "_CHUNK", 8)
     simulation = Simulation(load_scenario(name))
     end_ms = min(simulation.end_ms, 40_000_000)
     kept = {}

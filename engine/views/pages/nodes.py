@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_states import COMING_UP, Availability, states_in
@@ -162,8 +161,8 @@ class NodePage:
 
     def counts(self) -> dict[NodeState | None, int]:
         """Return the number of nodes in each state; None stands for those that have left the pool."""
-        found = Counter(self.states())
-        return {state_in(code): count for code, count in sorted(found.items())}
+        states = self.states()
+        return {state_in(code): states.count(code) for code in sorted(set(states))}
 
     def state_of(self, node: int) -> NodeState | None:
         """Return the node's state; None when it has left the pool."""

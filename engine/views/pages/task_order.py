@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain, compress
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from engine.state.tasks import RUNNING
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, RUNNING
 from engine.views.pages.bulk import LazyRows, rows_in_state
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 # Entries of the log that are read for the tasks that started last. With more it is cheaper to read all tasks.
 _FIRST_ENTRIES, _MOST_ENTRIES = 256, 65_536
+_CHUNK = 2048  # tasks that are counted together
+_START = attrgetter("start")
+
+_PRESENT = bytes(state != GONE for state in range(256))
+AFTER_OTHERS = bytes(state in (ACTIVE, COMPLETED) for state in range(256))  # failed ones among them come first
 
 
 class RunningTasks(LazyRows):
@@ -71,11 +77,8 @@ class RunningTasks(LazyRows):
         return found
 
     def _all(self) -> list[int]:
-        return sorted(self.as_added(), key=self._simulation.world.tasks.started.__getitem__, reverse=True)
-
-    def as_added(self) -> list[int]:
-        """Return the tasks in the order in which they were added, which is faster."""
-        return rows_in_state(self._simulation.world.tasks.state, self._ranges, RUNNING)
+        tasks = self._simulation.world.tasks
+        return sorted(rows_in_state(tasks.state, self._ranges, RUNNING), key=tasks.started.__getitem__, reverse=True)
 
 
 def within(ranges: Sequence[range], tasks: Sequence[int]) -> Iterator[int]:
@@ -85,58 +88,94 @@ def within(ranges: Sequence[range], tasks: Sequence[int]) -> Iterator[int]:
 
 
 class TasksInOrder(LazyRows):
-    """Some tasks before all others, which follow as they were added; nothing is copied for them."""
+    """Some tasks before all others, which follow as they were added.
 
-    def __init__(self, first: Sequence[Sequence[int]], ranges: Sequence[range], without: Sequence[int] = ()) -> None:
-        """Put the parts of ``first`` before the other tasks of ``ranges``, and leave out those in ``without``."""
-        super().__init__(sum(map(len, ranges)) - len(without))
-        self._first = first
+    The others are marked in one byte each when the first of them is asked for, and counted in chunks. A list that is
+    not made again when time has moved on may show a task twice in place of another.
+    """
+
+    def __init__(
+        self,
+        states: bytearray,
+        ranges: Sequence[range],
+        gone: int,
+        *,
+        first: Sequence[Sequence[int]] = (),
+        follow: bytes = _PRESENT,
+        apart: Sequence[int] = (),
+    ) -> None:
+        """List the tasks of these ranges of rows.
+
+        Args:
+            states: The states of all tasks.
+            ranges: The rows of the tasks, in ascending order.
+            gone: The number of them that are deleted.
+            first: The tasks at the beginning, in several parts.
+            follow: 1 for each state whose tasks follow, 0 for the others.
+            apart: Tasks that do not follow, whatever their state.
+        """
+        super().__init__(sum(map(len, ranges)) - gone)
+        self._states = states
         self._ranges = ranges
-        self._deleted = without
+        self._first = first
+        self._follow = follow
+        self._apart = apart
+        self._places = -1, [0]  # of the others in the chunk that was read last, with its number
 
     @cached_property
-    def _without(self) -> list[int]:
-        """The tasks that do not follow in their place; sorted only on first use."""
-        parts = (part.as_added() if isinstance(part, RunningTasks) else part for part in self._first)
-        return sorted(chain(*parts, self._deleted))  # of parts that are in order
+    def _starts(self) -> list[int]:
+        """The place of the first task of each range among all tasks of the ranges."""
+        return [0, *accumulate(map(len, self._ranges))]
 
-    def _staying_before(self, number: int) -> int:
-        """Return how many tasks that stay come before the one that is left out as this number."""
-        return self._place(self._without[number]) - number
+    @cached_property
+    def _flags(self) -> bytearray:
+        """1 for each task of the ranges that follows, 0 for the others."""
+        flags = bytearray().join([self._states[rows.start : rows.stop] for rows in self._ranges])
+        flags = flags.translate(self._follow)
+        for task in self._apart:
+            flags[self._place(task)] = 0
+        return flags
+
+    @cached_property
+    def _before(self) -> list[int]:
+        """The number of tasks that follow before each chunk; the last item is that of all."""
+        flags = self._flags
+        return [0, *accumulate(flags.count(1, at, at + _CHUNK) for at in range(0, len(flags), _CHUNK))]
 
     def _place(self, task: int) -> int:
-        """Return the place of a task among all tasks of the ranges."""
-        before = 0
-        for tasks in self._ranges:
-            if task < tasks.stop:
-                return before + task - tasks.start
-            before += len(tasks)
-        return before
+        """Return the place of a task among all tasks of the ranges.
+
+        Raises:
+            ValueError: It is not one of them.
+        """
+        number = bisect_right(self._ranges, task, key=_START) - 1
+        if number < 0 or task not in self._ranges[number]:
+            raise ValueError(task)
+        return self._starts[number] + task - self._ranges[number].start
+
+    def _task(self, place: int) -> int:
+        """Return the task at a place among all tasks of the ranges."""
+        number = bisect_right(self._starts, place) - 1
+        return self._ranges[number][place - self._starts[number]]
 
     def _at(self, at: int) -> int:
         for part in self._first:
             if at < len(part):
                 return part[at]
             at -= len(part)
-        at += bisect_right(range(len(self._without)), at, key=self._staying_before)
-        for tasks in self._ranges:
-            if at < len(tasks):
-                return tasks[at]
-            at -= len(tasks)
-        raise IndexError(at)
+        before = self._before
+        at = min(at, before[-1] - 1)
+        if at < 0:
+            return self._ranges[0].start
+        chunk = bisect_right(before, at) - 1
+        if self._places[0] != chunk:
+            begin = chunk * _CHUNK
+            flags = self._flags[begin : begin + _CHUNK]
+            self._places = chunk, list(compress(range(begin, begin + len(flags)), flags))
+        return self._task(self._places[1][at - before[chunk]])
 
     def __iter__(self) -> Iterator[int]:
-        return chain(*self._first, *self._stretches())
-
-    def _stretches(self) -> Iterator[range]:
-        """Yield the tasks that follow, in stretches from one that is left out to the next."""
-        for tasks in self._ranges:
-            start = tasks.start
-            for task in self._without[bisect_left(self._without, start) : bisect_left(self._without, tasks.stop)]:
-                if start < task:
-                    yield range(start, task)
-                start = task + 1
-            yield range(start, tasks.stop)
+        return chain(*self._first, compress(chain.from_iterable(self._ranges), self._flags))
 
     def index(self, task: int, *_: int) -> int:
         """Return the place of a task.
@@ -149,7 +188,8 @@ class TasksInOrder(LazyRows):
             with suppress(ValueError):
                 return before + part.index(task)
             before += len(part)
-        at = bisect_left(self._without, task)
-        if task in self._without[at : at + 1] or not any(task in tasks for tasks in self._ranges):
+        place = self._place(task)
+        if not self._flags[place]:
             raise ValueError(task)
-        return before + self._place(task) - at
+        chunk = place // _CHUNK
+        return before + self._before[chunk] + self._flags.count(1, chunk * _CHUNK, place)

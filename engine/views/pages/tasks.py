@@ -15,7 +15,7 @@ from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUN
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import rows_in_state
 from engine.views.pages.task_groups import TaskGroups
-from engine.views.pages.task_order import RunningTasks, TasksInOrder, within
+from engine.views.pages.task_order import AFTER_OTHERS, RunningTasks, TasksInOrder, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -111,6 +111,11 @@ def _tells_failure(shape: Shape) -> bool:
     return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
 
 
+def _gone_of(job: Job) -> int:
+    """Return the number of the job's tasks that have been deleted."""
+    return sum(job.deleted.values())
+
+
 class TaskPage:
     """The tasks of one job that have not been deleted."""
 
@@ -126,6 +131,10 @@ class TaskPage:
     def _job(self) -> Job | None:
         return self._simulation.world.jobs.find(self.job_id)
 
+    @property
+    def _states(self) -> bytearray:
+        return self._simulation.world.tasks.state
+
     def order(self) -> Sequence[int]:
         """Return failed tasks, running ones, newest start first, preparing ones, then the others as they were added."""
         job = self._job
@@ -134,7 +143,9 @@ class TaskPage:
         ranges = self.ranges()
         running = RunningTasks(self._simulation, ranges, job.counts[RUNNING])
         preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
-        return TasksInOrder((self.failed(), running, preparing), ranges, without=self._deleted(ranges))
+        failed = self.failed()
+        first = failed, running, preparing
+        return TasksInOrder(self._states, ranges, _gone_of(job), first=first, follow=AFTER_OTHERS, apart=failed)
 
     def place(self, task: int) -> tuple[int, ...]:
         """Return what puts a task in its place in ``order``, as a value to sort by."""
@@ -148,12 +159,8 @@ class TaskPage:
 
     def as_added(self) -> Sequence[int]:
         """Return all tasks in the order in which they were added."""
-        ranges = self.ranges()
-        return TasksInOrder((), ranges, without=self._deleted(ranges))
-
-    def _deleted(self, ranges: Sequence[range]) -> list[int]:
         job = self._job
-        return self._in_state(ranges, GONE) if job is not None and job.deleted else []
+        return () if job is None else TasksInOrder(self._states, self.ranges(), _gone_of(job))
 
     def ranges(self) -> list[range]:
         """Return the job's tasks by row number, with deleted ones."""

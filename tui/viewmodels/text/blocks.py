@@ -85,6 +85,8 @@ def block_columns(blocks: Sequence[Block], cells: int) -> list[Line]:
     Columns are equally wide unless one of them has longer values: it gets what the others do not need.
     """
     number = max(1, min(len(blocks), (cells + _COLUMN_GAP) // (_LEAST_COLUMN + _COLUMN_GAP)))
+    if number == 1:
+        return block_lines(blocks, cells)
     equal = (cells - _COLUMN_GAP * (number - 1)) // number
     heights = [len(block_lines([block], equal)) + 1 for block in blocks]
     columns: list[list[Block]] = [[]]

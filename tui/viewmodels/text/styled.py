@@ -195,6 +195,8 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 def wrapped(text: str, cells: int) -> list[str]:
     """Return the text in lines of at most ``cells`` cells, broken at spaces where possible."""
+    if len(text) <= cells and text.isascii() and text.isprintable() and text[:1] != " ":
+        return [text]
     lines: list[str] = []
     for paragraph in text.split("\n"):
         current = ""
