@@ -8,11 +8,13 @@ import pytest
 from textual._compositor import Compositor
 from textual.app import App
 from textual.geometry import Size
+from textual.scrollbar import ScrollBar
 
 from tests.tui.screen_text import text_of
 from tui.viewmodels.text.styled import line
 from tui.widgets.lines import LinesView
 from tui.widgets.redraw import refresh_changes, set_title
+from tui.widgets.scrollbar import CellScrollBar
 
 
 def test_control_characters_do_not_reach_the_terminal():
@@ -115,3 +117,31 @@ def test_another_title_draws_its_line_of_the_frame_only(monkeypatch):
         (False, True, True),
     ]
     assert [lines for _, lines in seen[1:]] == [[], []]
+
+
+def test_a_scrollbar_looks_as_textual_draws_it():
+    class Sheet(App[None]):
+        def compose(self):
+            yield LinesView()
+
+    async def look():
+        app = Sheet()
+        seen = []
+        async with app.run_test(size=(30, 9)) as pilot:
+            view = app.query_one(LinesView)
+            view.styles.overflow_y = "scroll"
+            view.show([line(str(number)) for number in range(100)])
+            await pilot.pause()
+            bar = view.vertical_scrollbar
+            for at in (0, 3, 12.5, 50, 91):
+                bar.position = at
+                for draw in (CellScrollBar, ScrollBar):
+                    draw._render_content(bar)
+                    console = app.console
+                    seen.append([strip.render(console) for strip in bar._render_cache.lines])
+        return seen
+
+    own, textual = (asyncio.run(look())[first::2] for first in (0, 1))
+    assert len(own) == 5
+    assert own == textual
+    assert len(set(map(tuple, own))) == 5

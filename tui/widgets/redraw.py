@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from tui.viewmodels.text.styled import Role
 from tui.widgets.line_cache import LineCache
+from tui.widgets.scrollbar import CellScrollBar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,11 +55,11 @@ class FramedView(ScrollView):
     @property
     def vertical_scrollbar(self) -> ScrollBar:
         """The scrollbar, which is made when it is first asked for."""
-        is_new = self._vertical_scrollbar is None
-        scrollbar = super().vertical_scrollbar
-        if is_new:
-            scrollbar._styles_cache = LineCache()
-        return scrollbar
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = CellScrollBar(thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         """Arrange the scrollbar, which Textual draws again at each layout, if sizes or what it scrolls over differ."""

@@ -238,6 +238,11 @@ class InstancePage:
         """A value that differs whenever a status may be another one."""
         return version_of(self._simulation.world, self._job)
 
+    @property
+    def has_ended(self) -> bool:
+        """True if the job has ended or is ending, so that no more of its tasks run, or if there is none of this id."""
+        return self.job_state in OVER
+
     def _update(self) -> None:
         """Find the status of every node, once for each version."""
         job = self._job

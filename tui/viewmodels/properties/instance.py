@@ -72,8 +72,7 @@ def awaited(session: Session, release: InstancePage) -> str:
 
 def is_over(session: Session, job_id: str) -> bool:
     """Return whether the job has ended or is ending, so that no node is ineligible for it any more."""
-    job = session.job(job_id)
-    return job is None or not job.is_live
+    return session.pages(job_id)[0].has_ended
 
 
 def short_until(session: Session, job_id: str) -> str:

@@ -1,0 +1,56 @@
+"""A scrollbar of few different cells, each of which is drawn once."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
+from textual.widget import _RenderCache
+
+from tui.widgets.line_cache import LineCache
+
+
+class _Cells(ScrollBarRender):
+    """Gives the cells one below the other. Textual's own come through a console of Rich, one line after the other."""
+
+    def cells(self, size: int) -> list[Segment]:
+        """Return the cells of a bar of this size; equal ones are mostly the same object."""
+        style = self.style
+        assert not isinstance(style, str)
+        assert style.bgcolor is not None
+        assert style.color is not None
+        bar = self.render_bar(
+            size=size,
+            window_size=self.window_size,
+            virtual_size=self.virtual_size,
+            position=self.position,
+            thickness=self.thickness,
+            back_color=style.bgcolor,
+            bar_color=style.color,
+        )
+        return list(bar.segments)
+
+
+class CellScrollBar(ScrollBar):
+    """A vertical scrollbar that is drawn cell by cell."""
+
+    renderer = _Cells
+
+    def __init__(self, *, thickness: int) -> None:
+        super().__init__(vertical=True, name="vertical", thickness=thickness)
+        self._styles_cache = LineCache()
+
+    def _render_content(self) -> None:
+        bar = self.render()
+        assert isinstance(bar, _Cells)
+        ground = self.visual_style.rich_style
+        strips: dict[int, Strip] = {}
+        lines = []
+        for cell in bar.cells(self.size.height):
+            strip = strips.get(id(cell))
+            if strip is None:
+                strip = Strip(Segment.apply_style([cell], ground), self.thickness)
+                strips[id(cell)] = strip
+            lines.append(strip)
+        self._render_cache = _RenderCache(self.size, lines)
+        self._dirty_regions.clear()
