@@ -61,10 +61,12 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     nodes = world.nodes
     states, opens, frees = nodes.state, nodes.open, nodes.free
     profile_of = world.tasks.profile
+    has_others = any(other.busy for other in world.jobs.present() if other is not job)
     own_profiles = {number for number, profile in enumerate(world.tasks.profiles) if profile.job == job.row}
     preparations = _preparations(world, job)
     ineligible: _Why = f"ineligible until {eligible_again(world.options).until_any}: preparation failed there", "PREP-9"
     closed: dict[_Why, list[tuple[int | None, int]]] = {}
+    kept_out = ineligible_nodes(job, pool)
     full: list[int] = []
     foreign: list[int] = []
     fitting = 0
@@ -73,7 +75,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
             if states[node] != GONE:
                 why, when_ms = _closed(world, agenda, node)
                 closed.setdefault(why, []).append((when_ms, node))
-        elif job.ineligible and job.ineligible >> nodes[node].position & 1:
+        elif node in kept_out:
             closed.setdefault(ineligible, []).append((None, node))
         elif profile.dedicated_only and not nodes[node].dedicated:
             closed.setdefault(_SPOT, []).append((None, node))
@@ -82,8 +84,9 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
         elif node in preparations:
             closed.setdefault(_PREPARES, []).append((preparations[node], node))
         else:
-            is_foreign = own_profiles.isdisjoint(map(profile_of.__getitem__, nodes.running[node]))
-            (foreign if is_foreign else full).append(node)
+            running = nodes.running[node]
+            is_own = not own_profiles.isdisjoint(map(profile_of.__getitem__, running)) if has_others else bool(running)
+            (full if is_own else foreign).append(node)
     for short, by in ((full, ""), (foreign, ": other jobs use them")):
         if short:
             lacks = f"with fewer than {slots} free slots" if slots > 1 else "without a free slot"
@@ -99,6 +102,12 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     preparing = changes.pop(_PREPARES, None)
     following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
     return Fit(present, fitting, reasons, following or earliest(_evictions(world, [*full, *foreign])))
+
+
+def ineligible_nodes(job: Job, pool: Pool) -> set[int]:
+    """Return the nodes that the pool has or had on which preparation failed for good (PREP-9)."""
+    positions = f"{job.ineligible:b}"[::-1] if job.ineligible else ""
+    return {node for node, bit in zip(pool.nodes, positions, strict=False) if bit == "1"}
 
 
 def _preparations(world: World, job: Job) -> dict[int, int]:

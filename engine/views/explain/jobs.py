@@ -11,7 +11,7 @@ from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.explain.autoscale import next_evaluation
-from engine.views.explain.candidates import Fit, candidates, first_end, state_passes_ms
+from engine.views.explain.candidates import Fit, candidates, first_end, ineligible_nodes, state_passes_ms
 from engine.views.explain.explanation import (
     Check,
     Next,
@@ -27,12 +27,14 @@ from engine.views.explain.explanation import (
     time_in_state,
 )
 from engine.views.explain.priority import priority_check
+from engine.views.pages.bulk import values
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.state.jobs import Job
+    from engine.state.pools import Pool
     from engine.views.explain.explanation import Explanation, Reason
     from engine.world.world import World
 
@@ -128,8 +130,13 @@ def _pool(world: World, job: Job) -> Check:
         return Check("pool", False, f"{job.pool_id} does not exist", "POOL-18")
     pool = world.pools[job.pool]
     ready = sum(bits.bit_count() for bits in pool.buckets)
-    present = sum(world.nodes.state[node] != GONE for node in pool.nodes)
+    present = _present(world, pool)
     return Check("nodes that take tasks", ready > 0, f"{ready:,} of {present:,} in pool {pool.id}", "SCHED-8")
+
+
+def _present(world: World, pool: Pool) -> int:
+    """Return the number of the pool's nodes, without those that have left it."""
+    return len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
 
 
 def _obstacles(world: World, job: Job) -> list[Check]:
@@ -144,10 +151,10 @@ def _obstacles(world: World, job: Job) -> list[Check]:
         if too_large:
             checks.append(Check("size", False, f"{some(too_large, 'task')} too large for any node", "SCHED-10"))
         if job.ineligible:
-            here = [node for node in pool.nodes if world.nodes.state[node] != GONE]
-            ineligible = sum(job.ineligible >> world.nodes[node].position & 1 for node in here)
-            value = f"{ineligible:,} of {len(here):,}: preparation failed there for good"
-            some_left = ineligible < len(here)
+            ineligible = sum(world.nodes.state[node] != GONE for node in ineligible_nodes(job, pool))
+            present = _present(world, pool)
+            value = f"{ineligible:,} of {present:,}: preparation failed there for good"
+            some_left = ineligible < present
             checks.append(Check("ineligible nodes", some_left, value, "PREP-9" if some_left else "PREP-11"))
     return checks
 

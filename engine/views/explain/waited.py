@@ -94,9 +94,17 @@ def _without_nodes(simulation: Simulation, job: Job, from_ms: int, until_ms: int
     world, log = simulation.world, simulation.log
     pools = {pool.row for pool in world.pools.rows if _is_pool_of(job, pool.id)}
     changes = [_change_of_ready(shape) for shape in log.shapes]
-    ready, last_ms = 0, 0  # nodes, and when there was none for the last time
-    for at in where(list(map(bool, changes)), log.shape_of[: log.index_at(until_ms - 1)], 0):
-        if world.nodes[log.row_b[at]].pool in pools:
+    shapes = log.shape_of[: log.index_at(until_ms - 1)]
+
+    def of_pool(kinds: list[bool]) -> Iterator[int]:
+        return (at for at in where(kinds, shapes, 0) if world.nodes[log.row_b[at]].pool in pools)
+
+    first = next(of_pool([change > 0 for change in changes]), None)
+    last_ms = 0 if first is None else log.when[first]  # when there was none for the last time
+    ready = int(first is not None)  # nodes
+    if any(True for _ in of_pool([change < 0 for change in changes])):  # else some have been ready since the first one
+        ready = 0
+        for at in of_pool(list(map(bool, changes))):
             if not ready:
                 last_ms = log.when[at]
             ready += changes[log.shape_of[at]]
