@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from tui.viewmodels.text.glyphs import going_on
-from tui.viewmodels.text.styled import Role, Span, merged, squeeze
+from tui.viewmodels.text.styled import Role, Span, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Canvas:
         self._glyphs = glyphs
         self._height = height
         self._drawn: list[list[Span]] = []
-        self._stretches = [(glyph, sum(1 for _ in run)) for glyph, run in groupby(ground)]
+        self._stretches = [(glyph, len(list(run))) for glyph, run in groupby(ground)]
 
     def _ground(self, line: int) -> list[Span]:
         """Return what a line shows where there is no bar."""
@@ -105,8 +105,8 @@ class Canvas:
         return range(top, top + high)
 
     def spans(self, line: int) -> list[Span]:
-        """Return the cells of a line."""
-        return merged(self._drawn[line] if self._drawn else self._ground(line))
+        """Return the cells of a line, some of them together."""
+        return self._drawn[line] if self._drawn else self._ground(line)
 
     def letter(self, line: int, column: int) -> str:
         """Return what shows a cell in the colour of the cursor: a block would hide it."""
