@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -231,18 +232,20 @@ class Table(ResizeFilter, RowsView):
     def _draw_changes(self) -> None:
         places = self._visible_places()
         keys = self.model.keys(places[1], len(places) - 1) if len(places) > 1 else ()
-        all_cells = self.model.cells_of(keys)
-        known = self._rows
-        new = {key: cells for key, cells in all_cells.items() if key not in known or known[key].cells != cells}
-        if not self._measure(new.values()):
-            self._measure(all_cells.values())
+        cells_of = self.model.cells_of(keys)
+        self._measure(cells_of)
         columns, marks = self._columns, set(self.model.session.marks)
         if (columns, marks) != self._drawn_with:
             self._drawn_with = columns, marks
-            new = dict(all_cells)
-        self._rows = {
-            key: self._row(key, columns, cells) if key in new else known[key] for key, cells in all_cells.items()
-        }
+            self._rows = {}
+        shown_of = itemgetter(*(index for index, _ in columns))
+        known, self._rows = self._rows, {}
+        for key, cells in cells_of.items():
+            row = known.get(key)
+            if row is None or (row.cells is not cells and shown_of(row.cells) != shown_of(cells)):
+                row = self._row(key, columns, cells)
+            row.cells = cells
+            self._rows[key] = row
         rows = [self._line(_HEADER, columns), *map(self._rows.__getitem__, keys)]
         rows += [self._line(place, columns) for place in places[len(rows) :]]
         shown = dict(zip(places, rows, strict=False))
@@ -256,17 +259,21 @@ class Table(ResizeFilter, RowsView):
             self._draw(changed)
             self._draw_cursor()
 
-    def _measure(self, rows: Iterable[Sequence[Span]]) -> bool:
-        """Note the longest text of each column. Columns do not become narrower while the same list is shown.
-
-        Return False if another list or size is shown than when the other rows were measured.
-        """
+    def _measure(self, cells_of: Mapping[int, Sequence[Span]]) -> None:
+        """Note the longest text of each column. Columns do not become narrower while the same list is shown."""
         model = self.model
         asked = model, self.size, model.session.job_id, model.session.pool_id
         is_known = self._needs[0] == asked
-        known = self._needs[1] if is_known else [0] * len(model.columns)
-        self._needs = asked, [max(needs) for needs in zip(known, *(map(_cells, row) for row in rows), strict=True)]
-        return is_known
+        needs = self._needs[1] if is_known else [0] * len(model.columns)
+        for key, cells in cells_of.items():
+            row = self._rows.get(key) if is_known else None
+            if row is None:
+                needs = [max(need, _cells(span)) for need, span in zip(needs, cells, strict=True)]
+            elif row.cells is not cells:
+                for at, (before, span) in enumerate(zip(row.cells, cells, strict=True)):
+                    if span is not before:
+                        needs[at] = max(needs[at], _cells(span))
+        self._needs = asked, needs
 
     @property
     def natural_width(self) -> int:
