@@ -10,8 +10,11 @@ from tui.viewmodels.events import event_list
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists import amending
 from tui.viewmodels.lists.amending import ChangedRows, amended
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.glyphs import GlyphSet
 
 EVENTS_BETWEEN_LOOKS = 7
 CHOICES = [
@@ -80,25 +83,35 @@ def test_a_list_that_is_kept_shows_the_same_as_a_new_one(name, reads):
 
 
 @pytest.mark.parametrize("time_format", ["clock", "relative"])
+@pytest.mark.parametrize("kind", [TasksModel, NodesModel, PreparationModel, ReleaseModel])
 @pytest.mark.parametrize(
-    "name", ["retries-and-exit-conditions", "nodes-fail-and-recover", "pipeline-with-dependencies"]
+    "name",
+    [
+        "retries-and-exit-conditions",
+        "nodes-fail-and-recover",
+        "pipeline-with-dependencies",
+        "preparation-fails-on-one-node",
+        "node-removed-during-release",
+        "reboot-during-preparation",
+    ],
 )
-def test_cells_that_are_kept_are_the_same_as_new_ones(name, time_format):
+def test_cells_that_are_kept_are_the_same_as_new_ones(name, kind, time_format):
     simulation = Simulation(load_scenario(name))
     session = Session(simulation)
     simulation.advance(simulation.end_ms, 40)
     session.focus_job(session.job_id)
     session.time_format = time_format
-    model = TasksModel(session)
-    for number in range(90):
+    model = kind(session)
+    for number in range(160):
         session.update()
         keys = model.order()[:]
         assert model.cells_of(keys) == {key: model.cells(key) for key in keys}, simulation.now_ms
         if number == 50:
-            model.chosen_columns = frozenset(("State", "Waiting for", "Depends on"))
+            model.chosen_columns = frozenset(column.name for column in model.columns)
         if number == 70:
             simulation.seek(simulation.now_ms // 2)
             simulation.branch()
+            session.glyphs = GlyphSet(ascii_only=True)
         simulation.advance(simulation.end_ms, number % 4)
 
 
@@ -108,7 +121,7 @@ def test_cells_in_view_are_kept_while_only_time_goes_by(monkeypatch):
     simulation.advance(simulation.end_ms, 60)
     model, running = TasksModel(session), session.tasks(session.job_id).running()
     before = model.cells_of(running)
-    monkeypatch.setattr(TasksModel, "cells", None)
+    monkeypatch.setattr(TasksModel, "usual_cells", None)
     assert before
     assert model.cells_of(running) == before
 

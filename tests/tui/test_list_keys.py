@@ -26,6 +26,35 @@ def test_a_filter_works_while_it_is_typed_and_esc_clears_it(dashboard_at):
     assert counts == [40, 11, 40]
 
 
+@pytest.mark.parametrize(
+    ("setting", "other", "usual"),
+    [("theme", "light", "dark"), ("glyphs", "ascii", "unicode"), ("time", "elapsed", "clock")],
+)
+def test_rows_that_are_kept_look_as_new_ones(dashboard_at, setting, other, usual):
+    app = dashboard_at(60)
+    seen = []
+
+    def look(app):
+        lines = app.screen._compositor.render_strips()
+        table = app.screen.view.table
+        table._rows, table._shown = {}, {}
+        table._styles_cache.clear()
+        table._draw_changes()
+        seen.append((lines, app.screen._compositor.render_strips()))
+
+    def later(app):
+        app.session.simulation.advance(app.session.simulation.end_ms, 9)
+        app.screen.update()
+
+    def choose(value):
+        return lambda app: app.choose(setting, value)
+
+    drive(app, "6", "down", look, later, look, choose(other), look, later, look, choose(usual), look, size=(140, 40))
+    assert len({tuple(str(strip) for strip in kept) for kept, _ in seen}) > 2
+    for kept, new in seen:
+        assert kept == new
+
+
 def test_only_failed_and_sorting(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []
