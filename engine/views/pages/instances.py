@@ -213,6 +213,11 @@ class InstancePage:
     def _job(self) -> Job | None:
         return self._simulation.world.jobs.find(self.job_id)
 
+    @property
+    def has_ended(self) -> bool:
+        """True if the job has ended or is ending, so that no more of its tasks run, or if there is none of this id."""
+        return self.job_state in OVER
+
     def columns(self) -> tuple[bytearray, array[int], array[int]]:
         """Return states, starts and planned or past ends in the table of instances, of all jobs."""
         table = self._simulation.world.instances
@@ -237,11 +242,6 @@ class InstancePage:
     def version(self) -> object:
         """A value that differs whenever a status may be another one."""
         return version_of(self._simulation.world, self._job)
-
-    @property
-    def has_ended(self) -> bool:
-        """True if the job has ended or is ending, so that no more of its tasks run, or if there is none of this id."""
-        return self.job_state in OVER
 
     def _update(self) -> None:
         """Find the status of every node, once for each version."""
