@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.text.styled import Span
@@ -18,6 +18,14 @@ BriefT = TypeVar("BriefT")
 NO_TEXT = Span("")
 
 
+class _Kept(NamedTuple, Generic[BriefT]):
+    """The cells of a row, and what they were made from."""
+
+    brief: BriefT
+    usual: tuple[Span, ...]
+    cells: tuple[Span, ...]  # with empty ones in the extra columns
+
+
 class KeptRowsModel(RowsModel, Generic[BriefT]):
     """A list whose first columns are the usual ones, and all others extra ones, which most users never choose.
 
@@ -27,7 +35,7 @@ class KeptRowsModel(RowsModel, Generic[BriefT]):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._kept: tuple[object, dict[int, tuple[BriefT, tuple[Span, ...]]]] = (None, {})
+        self._kept: tuple[object, dict[int, _Kept[BriefT]]] = (None, {})  # what else decides, and the rows in view
         self._no_extras = (NO_TEXT,) * sum(column.is_extra for column in self.columns)
 
     @abstractmethod
@@ -63,13 +71,18 @@ class KeptRowsModel(RowsModel, Generic[BriefT]):
         from_ms = session.now_ms if session.time_format == "relative" else 0
         looks = session.time_format, from_ms, session.glyphs.ascii_only
         known = self._kept[1] if self._kept[0] == looks else {}
-        kept = {}
+        kept: dict[int, _Kept[BriefT]] = {}
         for key in keys:
-            brief = self.brief(key)
-            before = known.get(key)
-            usual = before[1] if before is not None and before[0] == brief else self.usual_cells(brief)
-            kept[key] = brief, self.at_this_moment(brief, usual)
+            brief, before = self.brief(key), known.get(key)
+            if before is None or before.brief != brief:
+                usual = self.at_this_moment(brief, self.usual_cells(brief))
+            else:
+                usual = self.at_this_moment(brief, before.usual)
+                if usual is before.usual:
+                    kept[key] = before
+                    continue
+            kept[key] = _Kept(brief, usual, usual + self._no_extras)
         self._kept = looks, kept
         if self._with_extras:
-            return {key: usual + self.extra_cells(key) for key, (_, usual) in kept.items()}
-        return {key: usual + self._no_extras for key, (_, usual) in kept.items()}
+            return {key: each.usual + self.extra_cells(key) for key, each in kept.items()}
+        return {key: each.cells for key, each in kept.items()}

@@ -186,6 +186,8 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
 
     def at_this_moment(self, brief: TaskBrief, cells: tuple[Span, ...]) -> tuple[Span, ...]:
         """Return a task's cells with the duration of its last attempt, so far."""
+        if brief.end_ms is not None and cells[_DURATION].text:
+            return cells
         duration = fmt.span(brief.runs_ms(self.session.now_ms))
         return cells if cells[_DURATION].text == duration else (*cells[:_DURATION], Span(duration, Role.DERIVED))
 
