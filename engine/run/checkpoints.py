@@ -50,7 +50,7 @@ class Checkpoints:
         Most of the cost of a checkpoint is copying what is alive, so the next one is the farther away the more that is.
         """
         length = checkpoint.world.log_length
-        self._next_length = length + max(self._distance, checkpoint.world.alive // 3)
+        self._next_length = length + max(self._distance, checkpoint.world.alive)
         if self._all and self._all[-1].world.log_length >= length:
             return
         self._all.append(checkpoint)
