@@ -80,6 +80,7 @@ def main(program: str, name: str, path: Path) -> None:
         from tests.bench.replayed import read
 
         scenario = load_scenario(name, text=workload.scenario())
+        gc.freeze()  # as ``batchdeck run`` does: else the collector looks through all that was imported meanwhile
         before = peak_bytes()
         began_s = time.process_time()
         simulation = Simulation(scenario, can_go_back=program == "past")
