@@ -7,10 +7,14 @@ of a pool are idle at ``READY_S``; a process takes its duration and a second to 
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine import BatchError, Scenario, Simulation, load_scenario
 from engine.base.units import SECOND_MS
+from engine.events.calendar import DueKind
+from engine.rules import preparation
+from engine.rules.tasks import attempts
 from engine.specs.commands import COMMANDS
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
     from engine.state.instances import InstanceView
     from engine.state.node_records import Node
+    from engine.world.world import World
 
 ALLOCATION_S, STARTING_S, BOOT_S, REBOOT_S, REIMAGE_S, REMOVAL_S = 10, 10, 30, 60, 120, 20
 NOTICE_S = 30  # TIME-12
@@ -143,6 +148,13 @@ def run_to_end(sim: Simulation) -> None:
     """Go on until nothing more can happen; commands may still be given then."""
     while sim.step():
         pass
+
+
+def play_one_by_one(world: World) -> None:
+    """Let the readable rules handle each entry of the calendar by itself, without the fast paths."""
+    world.calendar.on_task_ends(lambda: attempts.task_ended(world, world.calendar.take()))
+    world.calendar.on(DueKind.PREPARATION_ENDED, partial(preparation.preparation_ended, world))
+    world.calendar.take_alike = lambda *_: []  # type: ignore[method-assign]
 
 
 def wait_for(sim: Simulation, condition: Callable[[], Any]) -> None:

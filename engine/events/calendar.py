@@ -193,6 +193,22 @@ class Calendar(simpy.Environment):
         self.left -= 1
         return due
 
+    def take_alike(self, due: Due, belongs: Callable[[int], bool]) -> list[int]:
+        """Remove the entries that follow ``due`` in the same millisecond and are of its kind; return their keys.
+
+        It ends at the first one whose key does not belong to the others, or that may not be processed any more.
+        """
+        entries, now_ms, kind = self.entries, self.now_ms, due.kind
+        keys: list[int] = []
+        while self.left and entries and entries[0][0] == now_ms and entries[0][1] == kind:
+            key = entries[0][3].key
+            if not belongs(key):
+                break
+            heappop(entries)
+            self.left -= 1
+            keys.append(key)
+        return keys
+
     def pending(self) -> list[Pending]:
         """Return the entries in order, void ones included, without the ends of tasks, which the task table holds."""
         entries = sorted(filter(itemgetter(1), self.entries))

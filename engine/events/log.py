@@ -143,10 +143,10 @@ class EventLog:
         a(row_a)
         b(row_b)
 
-    def extend(self, when: array[int], shape_of: array[int], row_a: array[int], row_b: array[int]) -> None:
+    def extend(self, when: list[int], shape_of: list[int], row_a: list[int], row_b: list[int]) -> None:
         """Append entries, given by their columns, none of which is about added tasks."""
         for column, more in zip(self._columns(), (when, shape_of, row_a, row_b), strict=True):
-            column.extend(more)
+            column.fromlist(more)
 
     def append_tasks_added(self, now_ms: int, shape: int, first: int, count: int) -> None:
         """Append one entry for ``count`` new tasks from ``first`` on; it stands for ``count`` events."""

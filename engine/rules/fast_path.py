@@ -9,13 +9,12 @@ runs both ways and compare the logs byte for byte.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Sequence
 from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState, PoolState
-from engine.rules import scheduling
+from engine.rules import fast_preparation, scheduling
 from engine.rules.processes import plain_outputs
 from engine.rules.tasks import attempts
 from engine.state.columns import PAGE_BITS
@@ -51,7 +50,8 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
     fill_after_task, look_elsewhere = scheduling.fill_after_task, world.scheduler.look_elsewhere
-    assign, leave_outputs, follow = scheduling.assign, plain_outputs.leave, follower_of_jobs(world)
+    assign, leave_outputs, start_again = scheduling.assign, plain_outputs.leave, attempts.start
+    prepare, follow = fast_preparation.preparer_of_nodes(world), follower_of_jobs(world)
 
     def fill_by_rules(node: int, slots: int, task: int) -> None:
         """Leave the choice of the next task to ``scheduling``; the task that has ended may have to run again."""
@@ -150,20 +150,25 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 else:
                     turns[0] = turn
             job.served = served
-            is_plain = not has_run
-            if is_plain and job.has_prep:
+            row = -1
+            is_prepared = not job.has_prep
+            if not is_prepared:
                 rows = instance_rows.get(job.row)
                 row = rows[node] if rows is not None and node < len(rows) else -1
                 needed = _SETTLED if job.has_release else _PREPARED
-                is_plain = row >= 0 and flags[row] & needed == needed
-            if not is_plain:
+                is_prepared = row >= 0 and flags[row] & needed == needed
+            if has_run or not is_prepared:
                 pool.run_on(now_ms, -slots)
-                heappop(entries)
-                assign(world, job, task, node)
+                if is_prepared:
+                    heappop(entries)
+                    start_again(world, task, node, row)
+                elif has_run or row >= 0 or not prepare(job, task, node):
+                    heappop(entries)
+                    assign(world, job, task, node)
                 if care:
                     look_elsewhere(ended_task)
                 continue
-            # The next task starts (attempts._start, TaskTable.start).
+            # The next task starts (attempts.start, TaskTable.start).
             end_ms = now_ms + planned[task]
             state[task] = RUNNING
             on_node[task] = node
@@ -201,7 +206,8 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
     nodes_dirty = nodes.dirty[BUSY]
     jobs, flags, instance_rows = world.jobs.rows, instances.flags, instances.rows
     entries = calendar.entries
-    shapes = array("I", (tasks.first_success, tasks.first_start))
+    briefs: list[tuple[int, int]] = []  # of each profile: its job and its slots, 0 if there are outputs
+    shapes = [tasks.first_success, tasks.first_start]
 
     def follow(pool: Pool, job: Job, lane: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
         if not pool.keeps_turn():
@@ -237,12 +243,16 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
                     break
                 if needed and (node >= len(rows) or rows[node] < 0 or flags[rows[node]] & needed != needed):
                     break
-                if profile_of[done] != number:
-                    profile = profiles[profile_of[done]]
-                    if profile.required_slots != slots or profile.outputs is not None:
+                ended_number = profile_of[done]
+                if ended_number != number:
+                    while ended_number >= len(briefs):
+                        profile = profiles[len(briefs)]
+                        briefs.append((profile.job, profile.required_slots if profile.outputs is None else 0))
+                    job_row, needs = briefs[ended_number]
+                    if needs != slots:
                         break
-                    if profile.job != job.row:
-                        other = jobs[profile.job]
+                    if job_row != job.row:
+                        other = jobs[job_row]
                         counts = other.counts
                         if (
                             other.max_parallel >= 0
@@ -277,14 +287,10 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         tasks.started[first:end] = array(tasks.started.typecode, times)
         ended[first:end] = array(ended.typecode, ends)
         tasks.start_entry[first:end] = array("i", range(at + 1, at + 2 * count, 2))
-        log.extend(
-            _in_turn(log.when.typecode, times, times),
-            shapes * count,
-            _in_turn("i", completed, range(first, end)),
-            _in_turn("i", places, places),
-        )
-        for node, tasks_run in Counter(places).items():
-            ran[node] += tasks_run
+        both = _in_turn(completed, range(first, end))
+        log.extend(_in_turn(times, times), shapes * count, both, _in_turn(places, places))
+        for node in places:
+            ran[node] += 1
             nodes_dirty[node >> PAGE_BITS] = 1
         counts = job.counts
         counts[ACTIVE] -= count
@@ -301,8 +307,8 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
     return follow
 
 
-def _in_turn(code: str, some: Sequence[int], others: Sequence[int]) -> array[int]:
-    """Return the numbers of two sequences of the same length in turn, as an array of this type."""
-    both = array(code, bytes(2 * len(some) * array(code).itemsize))
-    both[::2], both[1::2] = array(code, some), array(code, others)
+def _in_turn(some: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Return the numbers of two sequences of the same length in turn."""
+    both = [0] * (2 * len(some))
+    both[::2], both[1::2] = some, others
     return both

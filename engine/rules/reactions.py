@@ -17,6 +17,7 @@ from engine.rules import (
     certificates,
     chance,
     fast_path,
+    fast_preparation,
     faults,
     job_schedules,
     jobs,
@@ -168,4 +169,5 @@ def install(world: World) -> None:
     world.reactions = {fact: tuple(handler for handler, _ in entries) for fact, entries in REACTIONS.items()}
     for kind, rule in DUE.items():
         world.calendar.on(kind, partial(rule, world))
+    world.calendar.on(DueKind.PREPARATION_ENDED, fast_preparation.ender_of_preparations(world))
     world.calendar.on_task_ends(fast_path.ender_of_tasks(world))

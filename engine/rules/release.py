@@ -7,6 +7,7 @@ and are interrupted; the job waits for them in ``jobs``.
 from __future__ import annotations
 
 from enum import Enum, auto
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from engine.base.failures import STOPPED_EXIT_CODE
@@ -23,6 +24,8 @@ from engine.state.instances import ABSENT, Ending, PrepFlag
 from engine.world.facts import NodeDrained, ReleasesEnded
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.state.jobs import Job
     from engine.world.facts import (
         InstanceInterrupted,
@@ -91,35 +94,47 @@ def job_ending(world: World, ending: JobEnding) -> None:
     if not job.has_release:
         return
     instances, node_state, records = world.instances, world.nodes.state, world.nodes.records.rows
-    after = world.options.release_after
+    verdict_of = cache(partial(release_verdict, after=world.options.release_after))  # on most nodes all is the same
+    starting: list[int] = []
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
         if records[node].operation is not None and not world.nodes.busy(node):
+            _start(world, job, starting, rule="REL-3")
+            starting = []
             world.emit(NodeDrained(node))  # an operation that waited for the job's last task there comes first (REL-14)
-        verdict = release_verdict(instances.flags[row], instances.release_state[row], node_state[node], after)
+        verdict = verdict_of(instances.flags[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue
         job.wait_for_releases(1)
         if verdict is ReleaseVerdict.RUN:
-            _start(world, job, node, row, rule="REL-3")
+            starting.append(row)
             continue
         instances.set_flags(row, PrepFlag.RELEASE_OWED)
         if verdict is ReleaseVerdict.WAIT_A_WHILE:
             _wait_a_while(world, node, row)
+    _start(world, job, starting, rule="REL-3")
 
 
-def _start(world: World, job: Job, node: int, row: int, rule: str) -> None:
-    """Start the release task's process, which takes no slot (REL-11)."""
+def _start(world: World, job: Job, rows: Sequence[int], rule: str) -> None:
+    """Start the release task's process on the nodes of these instances, where it takes no slot (REL-11)."""
     instances, now_ms = world.instances, world.calendar.now_ms
     hook = hooks.process_of(world, job, is_release=True)
-    end_ms, start = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
-    if instances.flags[row] & PrepFlag.RELEASE_OWED:
-        instances.clear_flags(row, PrepFlag.RELEASE_OWED)
-    instances.release_start_run(now_ms, row, end_ms, rule)
-    if start is None or not start.is_open:
-        world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
-    if start is not None:
-        acts.begin(world, Process(ProcessKind.RELEASE, row), start, job.row)
+    for row in rows:
+        if instances.flags[row] & PrepFlag.RELEASE_OWED:
+            instances.clear_flags(row, PrepFlag.RELEASE_OWED)
+    if hook.fixed is not None:
+        end_ms = min(now_ms + hook.fixed.total_ms, world.latest_ms)
+        instances.release_start_runs(now_ms, rows, end_ms, rule)
+        for row in rows:
+            world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
+        return
+    for row in rows:
+        end_ms, start = hooks.start_hook(world, job, hook, instances.node[row], instances.release_runs[row] + 1, now_ms)
+        instances.release_start_runs(now_ms, (row,), end_ms, rule)
+        if start is None or not start.is_open:
+            world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
+        if start is not None:
+            acts.begin(world, Process(ProcessKind.RELEASE, row), start, job.row)
 
 
 def wait_over(world: World, over: WaitOver) -> None:
@@ -131,27 +146,32 @@ def wait_over(world: World, over: WaitOver) -> None:
 def release_ended(world: World, due: Due) -> None:
     """End a release task whose process has come to its planned end; a failure is final (REL-7, REL-8, REL-9)."""
     row = due.key
-    instances = world.instances
-    if instances.release_state[row] != _RUNNING or instances.release_end[row] != world.calendar.now_ms:
+    instances, now_ms = world.instances, world.calendar.now_ms
+    of_job, state, ends = instances.job, instances.release_state, instances.release_end
+    if state[row] != _RUNNING or ends[row] != now_ms:
         return
-    job, node = world.jobs[instances.job[row]], instances.node[row]
+    job, node = world.jobs[of_job[row]], instances.node[row]
     hook = hooks.process_of(world, job, is_release=True)
     ending = hooks.end_hook(world, job, hook, node, instances.release_runs[row])
-    if ending.failure is None:
-        _complete(world, job, row, ending, rule="REL-6")
-    else:
-        ran_out = ending.failure is TIME_LIMIT
-        _complete(world, job, row, ending, rule="REL-9" if ran_out else "REL-7")
+    rows = [row]
+    if hook.fixed is not None and not job.forced:  # all end alike, and nothing follows before the last one
+
+        def ends_too(other: int) -> bool:
+            return of_job[other] == job.row and state[other] == _RUNNING and ends[other] == now_ms
+
+        rows += world.calendar.take_alike(due, ends_too)
+    failed = "REL-9" if ending.failure is TIME_LIMIT else "REL-7"
+    _complete(world, job, rows, ending, rule="REL-6" if ending.failure is None else failed)
     if hook.plain is None:
         disk_space.report_if_full(world, node)
 
 
-def _complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
-    """Complete a release instance, for which the job waits no more; the files of a deleted job are deleted."""
-    world.instances.release_complete(world.calendar.now_ms, row, ending, rule)
+def _complete(world: World, job: Job, rows: Sequence[int], ending: Ending, rule: str) -> None:
+    """Complete release instances, for which the job waits no more; the files of a deleted job are deleted."""
+    world.instances.release_complete(world.calendar.now_ms, rows, ending, rule)
     if job.state is None and world.jobs.find(job.id) is None:
         world.disks.delete_everywhere(job_directory(job.id))
-    _close(world, job.row)
+    _close(world, job.row, len(rows))
 
 
 # -- what happens to the node ----------------------------------------------------------------------------------------
@@ -171,7 +191,7 @@ def node_usable(world: World, usable: NodeUsable) -> None:
     for row in _owed_rows(world, usable.node):
         job = world.jobs[instances.job[row]]
         if owes_release(instances.flags[row], world.options.release_after) and job.state is not None:
-            _start(world, job, usable.node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
+            _start(world, job, (row,), rule="REL-10" if instances.release_runs[row] else "REL-13")
         else:
             _give_up(world, row)
 
@@ -200,10 +220,10 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
     acts.end(world, Process(ProcessKind.RELEASE, row))
     if interrupted.disk is Disk.KEPT:
         if is_running:
-            instances.release_complete(world.now_ms, row, ending, rule="REL-10")
+            instances.release_complete(world.now_ms, (row,), ending, rule="REL-10")
             instances.set_flags(row, PrepFlag.RELEASE_OWED)
     elif is_running:
-        _complete(world, world.jobs[instances.job[row]], row, ending, rule="REL-14")
+        _complete(world, world.jobs[instances.job[row]], (row,), ending, rule="REL-14")
     else:
         _give_up(world, row)
 
@@ -226,12 +246,12 @@ def _give_up(world: World, row: int) -> None:
     instances = world.instances
     if instances.flags[row] & PrepFlag.RELEASE_OWED:
         instances.clear_flags(row, PrepFlag.RELEASE_OWED)
-        _close(world, instances.job[row])
+        _close(world, instances.job[row], 1)
 
 
-def _close(world: World, job_row: int) -> None:
-    """Let the job wait for one release less; it may end with the last, or if it does not wait (REL-6, JOB-18)."""
+def _close(world: World, job_row: int, count: int) -> None:
+    """Let the job wait for so many releases less; it may end with the last, or without them (REL-6, JOB-18)."""
     job = world.jobs.edit(job_row)
-    job.wait_for_releases(-1)
+    job.wait_for_releases(-count)
     if not job.releases_open or job.forced:
         world.emit(ReleasesEnded(job_row))

@@ -233,14 +233,16 @@ class PagedColumns(Columns[V]):
         self._sparse_saved: list[dict[int, V]] = []
 
     def _grow(self, count: int) -> int:
-        first = super()._grow(count)
         self.changes += 1
-        if _lies_within_a_page(first, count):
+        if _lies_within_a_page(self.length, count):
+            first = self.length
+            self.length += 1
             for dirty in self.dirty:
                 dirty[first >> PAGE_BITS] = 1
-        else:
-            for group in self._groups:
-                group.grow(first, self.length)
+            return first
+        first = super()._grow(count)
+        for group in self._groups:
+            group.grow(first, self.length)
         return first
 
     def touch(self, row: int, group: int) -> None:

@@ -61,7 +61,7 @@ class InstanceView(NamedTuple):
 
 
 # The groups of columns: job and node, flags, and the two processes, which run at different times.
-_WHOSE, _FLAGS, _PREP, _RELEASE = range(4)
+_WHOSE, FLAGS, PREP, _RELEASE = range(4)
 _PREPARATION, _RELEASING = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
 _RUNNING, _COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
 
@@ -72,13 +72,13 @@ class InstanceTable(PagedColumns[Ending]):
     job = column("I", _WHOSE)
     node = column("I", _WHOSE)
     before = column("i", _WHOSE)  # the row of the same node that came to be before this one, or -1
-    flags = byte_column(_FLAGS)
-    prep_state = byte_column(_PREP)
-    prep_first = column(TIME, _PREP)  # the first start ever on this node, which orders the status (PREP-25)
-    prep_start = column(TIME, _PREP)
-    prep_end = column(TIME, _PREP)
-    prep_retries = column("I", _PREP)
-    prep_runs = column("I", _PREP)  # starts ever on this node, for `simulate.attempts`
+    flags = byte_column(FLAGS)
+    prep_state = byte_column(PREP)
+    prep_first = column(TIME, PREP)  # the first start ever on this node, which orders the status (PREP-25)
+    prep_start = column(TIME, PREP)
+    prep_end = column(TIME, PREP)
+    prep_retries = column("I", PREP)
+    prep_runs = column("I", PREP)  # starts ever on this node, for `simulate.attempts`
     release_state = byte_column(_RELEASE)
     release_start = column(TIME, _RELEASE)
     release_end = column(TIME, _RELEASE)
@@ -96,6 +96,8 @@ class InstanceTable(PagedColumns[Ending]):
             for values, declared in zip(self.columns, self.DECLARED.values(), strict=True)
         ]
         self._shapes: dict[tuple[Hashable, ...], int] = {}
+        self.first_prep_start = self._shape(_PREPARATION, _RUNNING, 1, None, "PREP-3")
+        self.first_prep_success = self._shape(_PREPARATION, _COMPLETED, 1, ENDED_WELL, "PREP-5")
         # The exit code of the run before each retry, by the number of the retry's log entry. The log does not say it.
         # What a branch cuts off is written anew, so no copy is kept of this.
         self.retried_code: dict[int, int] = {}
@@ -135,12 +137,12 @@ class InstanceTable(PagedColumns[Ending]):
     def set_flags(self, row: int, flags: int) -> None:
         """Set one or several flags."""
         self.flags[row] |= flags
-        self.touch(row, _FLAGS)
+        self.touch(row, FLAGS)
 
     def clear_flags(self, row: int, flags: int) -> None:
         """Clear one or several flags."""
         self.flags[row] &= ~flags
-        self.touch(row, _FLAGS)
+        self.touch(row, FLAGS)
 
     def remember_run(self, row: int) -> None:
         """Remember that a task of the job has run on the node: half of what release asks (REL-3)."""
@@ -163,7 +165,7 @@ class InstanceTable(PagedColumns[Ending]):
         self.prep_state[row] = _RUNNING
         self.prep_start[row] = now_ms
         self.prep_end[row] = end_ms
-        self.touch(row, _PREP)
+        self.touch(row, PREP)
         if failed_code is not None:
             self.retried_code[len(self.log)] = failed_code
         self._log(now_ms, _PREPARATION, row, _RUNNING, run, None, rule)
@@ -171,7 +173,7 @@ class InstanceTable(PagedColumns[Ending]):
     def move_prep_end(self, row: int, end_ms: int) -> None:
         """Move the planned end of the running preparation."""
         self.prep_end[row] = end_ms
-        self.touch(row, _PREP)
+        self.touch(row, PREP)
 
     def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str, flags: int = 0) -> None:
         """Complete the preparation, successfully or not (PREP-5); release asks no more of it (REL-3).
@@ -181,8 +183,8 @@ class InstanceTable(PagedColumns[Ending]):
         self.prep_state[row] = _COMPLETED
         self.prep_end[row] = now_ms
         self.flags[row] |= PrepFlag.PREPARED_ONCE | flags
-        self.touch(row, _PREP)
-        self.touch(row, _FLAGS)
+        self.touch(row, PREP)
+        self.touch(row, FLAGS)
         self._set_ending(2 * row, row >> PAGE_BITS, ending)
         self._log(now_ms, _PREPARATION, row, _COMPLETED, self.prep_runs[row], ending, rule)
 
@@ -193,27 +195,35 @@ class InstanceTable(PagedColumns[Ending]):
 
     # -- release -------------------------------------------------------------------------------------------------
 
-    def release_start_run(self, now_ms: int, row: int, end_ms: int, rule: str) -> None:
-        """Start the release task's process, which will end at ``end_ms``."""
-        self.release_state[row] = _RUNNING
-        self.release_start[row] = now_ms
-        self.release_end[row] = end_ms
-        self.release_runs[row] = run = self.release_runs[row] + 1
-        self.touch(row, _RELEASE)
-        self._log(now_ms, _RELEASING, row, _RUNNING, run, None, rule)
+    def release_start_runs(self, now_ms: int, rows: Sequence[int], end_ms: int, rule: str) -> None:
+        """Start the release task's process on several nodes, where it will end at ``end_ms``."""
+        states, starts, ends, runs = self.release_state, self.release_start, self.release_end, self.release_runs
+        dirty = self.dirty[_RELEASE]
+        for row in rows:
+            states[row] = _RUNNING
+            starts[row] = now_ms
+            ends[row] = end_ms
+            runs[row] += 1
+            dirty[row >> PAGE_BITS] = 1
+        self.changes += 1
+        self._log_releases(now_ms, rows, _RUNNING, None, rule)
 
     def move_release_end(self, row: int, end_ms: int) -> None:
         """Move the planned end of the running release task."""
         self.release_end[row] = end_ms
         self.touch(row, _RELEASE)
 
-    def release_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
-        """Complete the release task, successfully or not (REL-7)."""
-        self.release_state[row] = _COMPLETED
-        self.release_end[row] = now_ms
-        self.touch(row, _RELEASE)
-        self._set_ending(2 * row + 1, row >> PAGE_BITS, ending)
-        self._log(now_ms, _RELEASING, row, _COMPLETED, self.release_runs[row], ending, rule)
+    def release_complete(self, now_ms: int, rows: Sequence[int], ending: Ending, rule: str) -> None:
+        """Complete the release task on several nodes, successfully or not (REL-7)."""
+        states, ends, dirty = self.release_state, self.release_end, self.dirty[_RELEASE]
+        for row in rows:
+            states[row] = _COMPLETED
+            ends[row] = now_ms
+            page = row >> PAGE_BITS
+            dirty[page] = 1
+            self._set_ending(2 * row + 1, page, ending)
+        self.changes += 1
+        self._log_releases(now_ms, rows, _COMPLETED, ending, rule)
 
     def release(self, row: int) -> InstanceView | None:
         """Return the release task's record; None if it never ran."""
@@ -234,23 +244,35 @@ class InstanceTable(PagedColumns[Ending]):
         return self.sparse[row >> PAGE_BITS]
 
     def _set_ending(self, key: int, page: int, ending: Ending) -> None:
-        if ending == ENDED_WELL:
-            self.sparse[page].pop(key, None)
-        else:
+        if ending != ENDED_WELL:
             self.sparse[page][key] = ending
+        elif self.sparse[page]:
+            self.sparse[page].pop(key, None)
 
     def _log(
         self, now_ms: int, event: str, row: int, to: InstanceState, attempt: int, ending: Ending | None, rule: str
     ) -> None:
+        self.log.append(now_ms, self._shape(event, to, attempt, ending, rule), self.job[row], self.node[row])
+
+    def _log_releases(
+        self, now_ms: int, rows: Sequence[int], to: InstanceState, ending: Ending | None, rule: str
+    ) -> None:
+        runs = [self.release_runs[row] for row in rows]
+        shape_of_run = {run: self._shape(_RELEASING, to, run, ending, rule) for run in set(runs)}
+        self.log.extend(
+            [now_ms] * len(rows),
+            [shape_of_run[run] for run in runs],
+            [self.job[row] for row in rows],
+            [self.node[row] for row in rows],
+        )
+
+    def _shape(self, event: str, to: InstanceState, attempt: int, ending: Ending | None, rule: str) -> int:
         key = (event, to, attempt, ending, rule)
         shape = self._shapes.get(key)
         if shape is None:
-            shape = self._shapes[key] = self._shape(event, to, attempt, ending, rule)
-        self.log.append(now_ms, shape, self.job[row], self.node[row])
-
-    def _shape(self, event: str, to: InstanceState, attempt: int, ending: Ending | None, rule: str) -> int:
-        fields = (("to", to), ("attempt", attempt), *(end_fields(*ending) if ending is not None else ()))
-        return self.log.shape(event, LogSubject.INSTANCE, *fields, ("rule", rule))
+            fields = (("to", to), ("attempt", attempt), *(end_fields(*ending) if ending is not None else ()))
+            shape = self._shapes[key] = self.log.shape(event, LogSubject.INSTANCE, *fields, ("rule", rule))
+        return shape
 
     def restore(self, copy: ColumnsCopy[Ending]) -> None:
         """Make the instances as they were when ``copy`` was taken."""

@@ -40,6 +40,8 @@ _MOST_BLOCKS = 8
 
 _MOST_SPECS = 8192  # bodies that are kept
 
+_ENDED_WELL = end_fields(0, None)
+
 NEVER_MS = -1  # in `started`: not yet; in `ended`: neither ended nor planned
 
 
@@ -77,7 +79,10 @@ class TaskTable(Columns[TaskExtra]):
         self.kept = Excerpt(self)
         self._added = log.shape("TaskStateChanged", LogSubject.TASKS_ADDED, *new)
         self._begin_shapes: dict[tuple[int, int, int, str], int] = {}
+        self._shapes: dict[tuple[Hashable, ...], int] = {}
         self.first_start = self._begin_shape(ACTIVE, RUNNING, 1, "SCHED-7")
+        self.first_wait = self._begin_shape(ACTIVE, PREPARING, 1, "PREP-6")
+        self.first_prepared_start = self._begin_shape(PREPARING, RUNNING, 1, "PREP-7")
         self.first_success = self._success_shape(1)
 
     # -- identity ------------------------------------------------------------------------------------------------
@@ -380,11 +385,15 @@ class TaskTable(Columns[TaskExtra]):
         return shape
 
     def _success_shape(self, attempt: int) -> int:
-        return self._shape(RUNNING, TaskState.COMPLETED, attempt, *end_fields(0, None))
+        return self._shape(RUNNING, TaskState.COMPLETED, attempt, *_ENDED_WELL)
 
     def _shape(self, old: int, new: TaskState | None, attempt: int, *more: tuple[str, Hashable]) -> int:
-        move = (("from", _STATES[old]), ("to", new), ("attempt", max(attempt, 1)))
-        return self.log.shape("TaskStateChanged", LogSubject.TASK, *move, *more)
+        key = (old, new, attempt, more)
+        shape = self._shapes.get(key)
+        if shape is None:
+            move = (("from", _STATES[old]), ("to", new), ("attempt", max(attempt, 1)))
+            shape = self._shapes[key] = self.log.shape("TaskStateChanged", LogSubject.TASK, *move, *more)
+        return shape
 
     # -- looking over all ----------------------------------------------------------------------------------------
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from unittest import mock
 
 from hypothesis import strategies as st
 
 from engine import BatchError, Simulation
 from engine.rules.processes import plain_outputs
-from engine.rules.tasks import attempts
 from engine.run import checkpoints
 from engine.run import simulation as playing
 from engine.run.journal import Origin
@@ -30,12 +28,10 @@ from engine.views.pages.storage import stored_blobs
 from engine.views.rest.node_files import tree
 from engine.views.results.document import summary
 from engine.views.series.series import RunSeries
+from tests.builders import play_one_by_one
 from tests.event_table import check_table
 from tests.properties.runs import Case, cases, play, submit
 from tests.recount import check_series
-
-if TYPE_CHECKING:
-    from engine.world.world import World
 
 
 class Property(NamedTuple):
@@ -143,17 +139,13 @@ def _a_trial_leaves_no_trace(case: Case) -> None:
 @promise(commands=20)
 def _the_fast_path_leaves_the_same_log_as_the_ordinary_one(case: Case) -> None:
     fast, ordinary = case.simulation(), case.simulation()
-    ordinary.world.calendar.on_task_ends(partial(_end_one_task, ordinary.world))
+    play_one_by_one(ordinary.world)
     for simulation in (fast, ordinary):
         for given in case.commands:
             simulation.run_until(simulation.now_ms + given.after_ms)
             submit(simulation, given)
         simulation.run_until(simulation.end_ms)
     assert list(fast.json_lines()) == list(ordinary.json_lines())
-
-
-def _end_one_task(world: World) -> None:
-    attempts.task_ended(world, world.calendar.take())
 
 
 @promise(commands=20)

@@ -1,4 +1,4 @@
-"""Large runs, in which the fast path handles many ends of tasks together; random runs are too small for that."""
+"""Large runs, in which the fast paths handle many entries together; random runs are too small for that."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import partial
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.rules.tasks import attempts
+from engine.world.world import World
 from tests.bench.workloads import Workload
+from tests.builders import play_one_by_one
 from tests.invariants import check
 
 WORKLOADS = [
@@ -41,16 +42,73 @@ TIMELINES = {
 }
 
 
-def played(workload: Workload, timeline: list[object], entries: int, *, fast: bool) -> Simulation:
-    document = json.loads(workload.scenario()) | {"timeline": timeline}
+PREPARATION = {"commandLine": "fetch", "simulate": {"duration": 20}}
+RELEASE = {"commandLine": "clean", "simulate": {"duration": 5}}
+OF_ANY_LENGTH = {"simulate": {"duration": {"uniform": ["PT10S", "PT2M"]}}}
+NO_RETRIES = {"constraints": {"maxTaskRetryCount": 0}}
+FAILS = {"simulate": {"duration": 20, "exitCode": {0: 0.8, 1: 0.2}}}
+JOBS = {
+    "preparations of any length": {"jobPreparationTask": PREPARATION | OF_ANY_LENGTH},
+    "preparations that fail once": {"jobPreparationTask": PREPARATION | FAILS},
+    "preparations that fail for good": {"jobPreparationTask": PREPARATION | FAILS | NO_RETRIES},
+    "preparations that all fail": {"jobPreparationTask": PREPARATION | {"simulate": {"exitCode": 1}} | NO_RETRIES},
+    "preparations that take too long": {
+        "jobPreparationTask": PREPARATION | {"constraints": {"maxWallClockTime": "PT5S"}}
+    },
+    "preparations that nobody waits for": {"jobPreparationTask": PREPARATION | {"waitForSuccess": False}},
+    "no preparations": {"jobPreparationTask": None, "jobReleaseTask": None},
+    "no releases": {"jobReleaseTask": None},
+    "releases of any length": {"jobReleaseTask": RELEASE | OF_ANY_LENGTH},
+    "releases that fail": {"jobReleaseTask": RELEASE | FAILS},
+    "releases as short as the states of a job": {"jobReleaseTask": RELEASE | {"simulate": {"duration": 1}}},
+    "releases that all fail": {"jobReleaseTask": RELEASE | {"simulate": {"duration": 5, "exitCode": 3}}},
+    "few at a time": {"maxParallelTasks": 7},
+}
+DISTURBANCES = [
+    {"at": "PT100S", "rebootNode": {"poolId": "bench", "node": 3}},
+    {"at": "PT102S", "reimageNode": {"poolId": "bench", "node": 4}},
+    {"at": "PT5M", "disableJob": {"jobId": "job-1", "disableTasks": "requeue"}},
+    {"at": "PT7M", "rebootNode": {"poolId": "bench", "node": 5, "nodeRebootOption": "taskcompletion"}},
+    {"at": "PT8M", "enableJob": {"jobId": "job-1"}},
+    {"at": "PT9M", "deleteJob": {"jobId": "job-2"}},
+    {"at": "PT12M", "terminateJob": {"jobId": "job-3"}},
+    {"at": "PT12M", "terminateJob": {"jobId": "job-4"}},
+    {"at": "PT12M3S", "rebootNode": {"poolId": "bench", "node": 6}},
+    {"at": "PT13M", "terminateJob": {"jobId": "job-0", "force": True}},
+]
+
+
+def played(
+    workload: Workload,
+    timeline: list[object],
+    entries: int,
+    *,
+    fast: bool,
+    job: dict[str, object] | None = None,
+    options: dict[str, object] | None = None,
+) -> Simulation:
+    document = json.loads(workload.scenario()) | {"timeline": timeline, "options": options or {}}
+    for one in document["jobs"]:
+        changed = one | (job or {})
+        one.clear()
+        one.update({name: value for name, value in changed.items() if value is not None})
     simulation = Simulation(load_scenario(workload.name, text=json.dumps(document)))
     world = simulation.world
     if not fast:
-        world.calendar.on_task_ends(lambda: attempts.task_ended(world, world.calendar.take()))
+        play_one_by_one(world)
     while simulation.advance(simulation.end_ms, entries):
         if world.calendar.instant_is_over():
             check(world)
+            check_copies(world)
     return simulation
+
+
+def check_copies(world: World) -> None:
+    """Check that a copy, for which only changed pages are copied, has what the columns have."""
+    for table in (world.nodes, world.instances):
+        fresh = type(table)(world.log, world.log.when.typecode.lower())
+        fresh.restore(table.copy())
+        assert fresh.columns == [column[: table.length] for column in table.columns]
 
 
 @pytest.mark.parametrize("timeline", TIMELINES)
@@ -60,6 +118,20 @@ def test_a_large_run_has_the_same_log_however_ends_of_tasks_are_handled(workload
     ordinary = list(play(700, fast=False).json_lines())
     for entries in (97, 5_000):
         assert list(play(entries, fast=True).json_lines()) == ordinary
+
+
+@pytest.mark.parametrize("after", ["task", "preparation"])
+@pytest.mark.parametrize("timeline", [[], DISTURBANCES], ids=["nothing", "disturbances"])
+@pytest.mark.parametrize("job", JOBS)
+def test_preparations_and_releases_leave_the_same_log_however_they_are_handled(job, timeline, after):
+    workload = Workload("hooks", 1_000, 20, 4, jobs=5, prepared=True, retried=True)
+    play = partial(played, workload, timeline, job=JOBS[job], options={"releaseAfter": after})
+    ordinary = play(700, fast=False)
+    lines = list(ordinary.json_lines())
+    for entries in (13, 5_000):
+        fast = play(entries, fast=True)
+        assert list(fast.json_lines()) == lines
+        assert fast.world.tasks.apart == ordinary.world.tasks.apart
 
 
 def test_a_large_run_goes_on_in_the_same_way_from_the_middle_of_it():

@@ -47,9 +47,9 @@ def task_assigned(world: World, assigned: TaskAssigned) -> None:
     """
     job, task, node, instance = assigned
     if instance < 0 or world.instances.flags[instance] & PrepFlag.VALID:
-        _start(world, task, node, instance, "SCHED-7")
+        start(world, task, node, instance)
     elif not world.jobs.rows[job].waits_for_prep:
-        _start(world, task, node, instance, "PREP-13")
+        start(world, task, node, instance, "PREP-13")
     else:
         world.nodes.prepare_task(task, node)
         world.tasks.prepare(world.calendar.now_ms, task, node)
@@ -61,10 +61,10 @@ def node_prepared(world: World, prepared: NodePrepared) -> None:
         if world.tasks.profile_of(task).instances:
             world.emit(GangNodePrepared(task))
         else:
-            _start(world, task, prepared.node, prepared.instance, "PREP-7")
+            start(world, task, prepared.node, prepared.instance, "PREP-7")
 
 
-def _start(world: World, task: int, node: int, instance: int, rule: str) -> None:
+def start(world: World, task: int, node: int, instance: int, rule: str = "SCHED-7") -> None:
     """Start the task's process and enter when it will end, which is known now."""
     tasks = world.tasks
     profile = tasks.profiles[tasks.profile[task]]
@@ -73,21 +73,24 @@ def _start(world: World, task: int, node: int, instance: int, rule: str) -> None
         first = tasks.started[task] == NEVER_MS
         if profile.outputs is not None and not first:  # its directory may be there already (RETRY-12)
             _begin(world, task, node, profile)
-        length_ms = tasks.planned[task] if first else _plan_of_attempt(world, task, profile, 1).total_ms
-        start, end_ms = None, min(now_ms + length_ms, world.latest_ms)
+        if first:
+            length_ms = tasks.planned[task]
+        else:
+            length_ms = _plan_of_attempt(world, task, profile, tasks.extra(task).attempts + 1).total_ms
+        begun, end_ms = None, min(now_ms + length_ms, world.latest_ms)
     else:
-        start = acts.start_of(world, _begin(world, task, node, profile))
-        end_ms = start.end_ms
+        begun = acts.start_of(world, _begin(world, task, node, profile))
+        end_ms = begun.end_ms
     tasks.start(now_ms, task, node, end_ms, rule)
     world.nodes.start_task(task, node)
     pools = world.pools.rows
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
-    if start is None or not start.is_open:
+    if begun is None or not begun.is_open:
         world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
     if instance >= 0 and world.jobs.rows[profile.job].has_release:
         world.instances.remember_run(instance)
-    if start is not None:
-        acts.begin(world, Process(ProcessKind.TASK, task), start, profile.job)
+    if begun is not None:
+        acts.begin(world, Process(ProcessKind.TASK, task), begun, profile.job)
 
 
 def _begin(world: World, task: int, node: int, profile: TaskProfile) -> Launch:
@@ -105,7 +108,7 @@ def limit_changed(world: World, changed: TaskLimitChanged) -> None:
     limit_ms = profile.wall_clock_ms
     if profile.process is not None and extra.attempts <= 1:
         if tasks.code[task] == TIME_LIMIT_CODE:  # how long it would have taken by itself is not known any more
-            plan = _plan_of_attempt(world, task, profile, 1 - extra.attempts)
+            plan = _plan_of_attempt(world, task, profile, 1)
             total_ms = min(plan.total_ms, world.longest_ms)
             tasks.plan(task, total_ms, TIME_LIMIT_CODE if plan.failure else plan.exit_code or 0)
         elif limit_ms is not None and tasks.planned[task] > limit_ms:
@@ -170,7 +173,7 @@ def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> N
         launch = launches.task_launch(world, task, node, extra.attempts)
         world.nodes.forget_setup(node, launch.directory)
         plan = uploads.finish_task(world, task, node, launch, plan) if plan.failure is None else plan
-    _end_attempt(world, task, profile, plan)
+    _end_attempt(world, task, profile, extra, plan)
     if leaves_files:
         disk_space.report_if_full(world, node)
 
@@ -178,11 +181,17 @@ def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> N
 def gang_attempt_ended(world: World, ended: GangAttemptEnded) -> None:
     """End the attempt of a multi-instance task on all its nodes."""
     task, plan, final = ended
-    _end_attempt(world, task, world.tasks.profile_of(task), plan, final or _EXITED_NONZERO)
+    extra = world.tasks.extra(task)
+    _end_attempt(world, task, world.tasks.profile_of(task), extra, plan, final or _EXITED_NONZERO)
 
 
 def _end_attempt(
-    world: World, task: int, profile: TaskProfile, plan: Plan, final: tuple[FailureInfo, str] = _EXITED_NONZERO
+    world: World,
+    task: int,
+    profile: TaskProfile,
+    extra: TaskExtra,
+    plan: Plan,
+    final: tuple[FailureInfo, str] = _EXITED_NONZERO,
 ) -> None:
     """Take a task whose attempt has ended as planned off its nodes; it is completed, or runs again.
 
@@ -191,7 +200,6 @@ def _end_attempt(
     tasks = world.tasks
     exit_code = plan.exit_code
     well = plan.failure is None and exit_code == 0
-    extra = tasks.extra(task)
     node = tasks.node[task]
     for each in world.nodes_of(task):
         leave_node(world, task, each, profile, well=well)
@@ -219,15 +227,14 @@ def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtr
         launch = launches.task_launch(world, task, tasks.node[task], extra.attempts)
         return world.executor.plan(launch)
     if extra.attempts > 1:
-        return _plan_of_attempt(world, task, profile, 0)
+        return _plan_of_attempt(world, task, profile, extra.attempts)
     total_ms, code = tasks.planned[task], tasks.code[task]
     return Plan(total_ms, None, TIME_LIMIT) if code == TIME_LIMIT_CODE else Plan(total_ms, code)
 
 
-def _plan_of_attempt(world: World, task: int, profile: TaskProfile, further: int) -> Plan:
-    """Return the plan of the present attempt of a plain task, or with ``further`` 1 of the next."""
+def _plan_of_attempt(world: World, task: int, profile: TaskProfile, attempt: int) -> Plan:
+    """Return the plan of an attempt of a plain task, counted from 1."""
     assert profile.process is not None
-    attempt = world.tasks.extra(task).attempts + further
     known = world.plans.get(task)
     if known is not None and known[:2] == (attempt, profile):
         return known[2]

@@ -1,0 +1,143 @@
+"""The fast path of preparation: a job's first task comes to a node, waits for the preparation there, and starts.
+
+This happens on each node for each job, one after the other, so that nothing can be done for many at once. Both steps
+write the columns of the tables themselves. ``preparation`` and ``tasks.attempts`` do the same in many steps, and
+everything that is not plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappush, heapreplace
+from typing import TYPE_CHECKING
+
+from engine.base.terms import InstanceState, ReleaseAfter
+from engine.events.calendar import Due, DueKind
+from engine.rules import preparation
+from engine.state.columns import PAGE_BITS
+from engine.state.instances import FLAGS, PREP, PrepFlag
+from engine.state.tasks import ACTIVE, PREPARING, RUNNING
+
+if TYPE_CHECKING:
+    from engine.executors.protocol import Plan
+    from engine.state.jobs import Job
+    from engine.world.world import World
+
+_PREPARED = PrepFlag.VALID | PrepFlag.PREPARED_ONCE
+_PREP_RUNNING, _PREP_COMPLETED = int(InstanceState.RUNNING), int(InstanceState.COMPLETED)
+_TASK_ENDED, _PREPARATION_ENDED = DueKind.TASK_ENDED, DueKind.PREPARATION_ENDED
+
+
+def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
+    """Return a function that lets a job's first task on a node wait there while the node is prepared.
+
+    The task has never begun, and the entry that is processed is still the first of the calendar; it becomes that of the
+    end of the preparation. Returns False, and has changed nothing, if the preparation is not plain.
+    """
+    calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
+    state, on_node, apart, preparing = tasks.state, tasks.node, tasks.apart, nodes.preparing
+    runs, first, started, ended = instances.prep_runs, instances.prep_first, instances.prep_start, instances.prep_end
+    prep_state, entries, latest_ms = instances.prep_state, calendar.entries, world.latest_ms
+    when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
+    prep_start, wait = instances.first_prep_start, tasks.first_wait
+    start_matters = world.options.release_after is ReleaseAfter.PREPARATION
+
+    def prepare(job: Job, task: int, node: int) -> bool:
+        plan = _fixed_plan(world, job)
+        if plan is None or start_matters or not job.waits_for_prep:
+            return False
+        now_ms = calendar.now_ms
+        # The preparation starts (preparation._start, InstanceTable.prep_start_run).
+        row = instances.need(job.row, node)
+        runs[row] = 1
+        first[row] = started[row] = now_ms
+        ended[row] = end_ms = min(now_ms + plan.total_ms, latest_ms)
+        prep_state[row] = _PREP_RUNNING
+        when(now_ms)
+        shape_of(prep_start)
+        row_a(job.row)
+        row_b(node)
+        due = entries[0][3]
+        due.kind, due.key, due.token = _PREPARATION_ENDED, row, 0
+        heapreplace(entries, (end_ms, _PREPARATION_ENDED, calendar.next_number(), due))
+        # The task waits (attempts.task_assigned, TaskTable.prepare).
+        state[task] = PREPARING
+        on_node[task] = node
+        apart.add(task)
+        preparing.setdefault(node, set()).add(task)
+        counts = job.counts
+        counts[ACTIVE] -= 1
+        counts[PREPARING] += 1
+        when(now_ms)
+        shape_of(wait)
+        row_a(task)
+        row_b(node)
+        return True
+
+    return prepare
+
+
+def ender_of_preparations(world: World) -> Callable[[Due], None]:
+    """Return the rule for ends of preparations."""
+    calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
+    state, started, ended, planned = tasks.state, tasks.started, tasks.ended, tasks.planned
+    profile_of, profiles, sparse, apart = tasks.profile, tasks.profiles, tasks.sparse, tasks.apart
+    records = nodes.records.rows
+    job_of, node_of, flags = instances.job, instances.node, instances.flags
+    prep_state, prep_runs = instances.prep_state, instances.prep_runs
+    flags_dirty, prep_dirty = instances.dirty[FLAGS], instances.dirty[PREP]
+    when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
+    prep_success, start = instances.first_prep_success, tasks.first_prepared_start
+    jobs, pools, entries = world.jobs.rows, world.pools.rows, calendar.entries
+
+    def end_preparation(due: Due) -> None:
+        row, now_ms = due.key, calendar.now_ms
+        job, node = jobs[job_of[row]], node_of[row]
+        plan = _fixed_plan(world, job)
+        waiting = world.preparing_tasks(job.row, node)
+        # As long as a task waits for the first run of a preparation, that run goes on as it was planned.
+        if prep_runs[row] != 1 or plan is None or plan.exit_code != 0 or len(waiting) != 1:
+            preparation.preparation_ended(world, due)
+            return
+        task = waiting[0]
+        profile = profiles[profile_of[task]]
+        if not profile.hot or task in sparse[task >> PAGE_BITS]:
+            preparation.preparation_ended(world, due)
+            return
+        # The preparation is completed (preparation._succeeded, InstanceTable.prep_complete).
+        prep_state[row] = _PREP_COMPLETED
+        flags[row] |= (_PREPARED | PrepFlag.RAN) if job.has_release else _PREPARED
+        page = row >> PAGE_BITS
+        flags_dirty[page] = prep_dirty[page] = 1
+        instances.changes += 1
+        when(now_ms)
+        shape_of(prep_success)
+        row_a(job.row)
+        row_b(node)
+        job.mark_prepared(world.position_bit(job, node))
+        # The task starts (attempts.start, TaskTable.start).
+        end_ms = now_ms + planned[task]
+        state[task] = RUNNING
+        apart.discard(task)
+        started[task] = now_ms
+        ended[task] = end_ms
+        tasks.start_entry[task] = len(log.when)
+        nodes.start_task(task, node)
+        counts = job.counts
+        counts[PREPARING] -= 1
+        counts[RUNNING] += 1
+        when(now_ms)
+        shape_of(start)
+        row_a(task)
+        row_b(node)
+        pools[records[node].pool].run_on(now_ms, profile.required_slots)
+        due.kind, due.key, due.token = _TASK_ENDED, task, 0
+        heappush(entries, (end_ms, _TASK_ENDED, calendar.next_number(), due))
+
+    return end_preparation
+
+
+def _fixed_plan(world: World, job: Job) -> Plan | None:
+    """Return the plan of every start of the job's preparation; None if they differ, or if there was none yet."""
+    hook = world.hooks.get(2 * job.row)
+    return None if hook is None else hook.fixed
