@@ -40,8 +40,9 @@ _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  # long on purpose
     """Return the rule for ends of tasks. Tables and columns are bound once, since they are never replaced."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
+    profiles = tasks.profiles
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
-    code, profile_of, profiles, start_entry = tasks.code, tasks.profile, tasks.profiles, tasks.start_entry
+    code, profile_of, briefs, start_entry = tasks.code, tasks.profile, tasks.briefs, tasks.start_entry
     is_open, free, ran, running = nodes.open, nodes.free, nodes.ran, nodes.running
     nodes_dirty = nodes.dirty[BUSY]
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
@@ -71,22 +72,21 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             if state[task] != RUNNING or ended[task] != now_ms:
                 calendar.take()
                 continue
-            profile = profiles[profile_of[task]]
-            job = jobs[profile.job]
+            job_row, slots, is_hot, has_outputs = briefs[profile_of[task]]
+            job = jobs[job_row]
             care = due.token or code[task]
-            if job.max_parallel >= 0 or (care and profile.process is None):
+            if job.max_parallel >= 0 or (care and not is_hot and profiles[profile_of[task]].process is None):
                 attempts.task_ended(world, calendar.take())
                 continue
             calendar.now_ms = now_ms
             calendar.left -= 1
             node = on_node[task]
-            if profile.outputs is not None and not care and not leave_outputs(world, task, node, profile):
+            if has_outputs and not care and not leave_outputs(world, task, node, profiles[profile_of[task]]):
                 care = 1
             pool = pools[records[node].pool]
-            slots = profile.required_slots
             here = running[node]
             if care:
-                attempts.end_with_care(world, task, node, profile)
+                attempts.end_with_care(world, task, node, profiles[profile_of[task]])
                 pool.run_on(now_ms, slots)  # until it is known that no task follows
             else:
                 # The task is completed (attempts.task_ended, TaskTable.succeed).
@@ -128,7 +128,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 continue
             ended_task, has_run = task, bool(lane.returned)
             task = lane.head() if has_run else lane.next
-            if not profiles[profile_of[task]].hot:
+            if not briefs[profile_of[task]][2]:
                 pool.run_on(now_ms, -slots)
                 fill_by_rules(node, slots, ended_task)
                 continue
@@ -188,7 +188,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             heapreplace(entries, (end_ms, kind, calendar.next_number(), due))
             if care:
                 look_elsewhere(ended_task)
-            elif profile.outputs is None and turns and turns[0] & ROW_MASK == job.row:
+            elif not has_outputs and turns and turns[0] & ROW_MASK == job.row:
                 follow(pool, job, lane, slots)
 
     return end_tasks
@@ -201,12 +201,11 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
     """
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, planned, on_node, code = tasks.state, tasks.planned, tasks.node, tasks.code
-    ended, profile_of, profiles = tasks.ended, tasks.profile, tasks.profiles
+    ended, profile_of, briefs = tasks.ended, tasks.profile, tasks.briefs
     is_open, free, ran, running, records = nodes.open, nodes.free, nodes.ran, nodes.running, nodes.records.rows
     nodes_dirty = nodes.dirty[BUSY]
     jobs, flags, instance_rows = world.jobs.rows, instances.flags, instances.rows
     entries = calendar.entries
-    briefs: list[tuple[int, int]] = []  # of each profile: its job and its slots, 0 if there are outputs
     shapes = [tasks.first_success, tasks.first_start]
 
     def follow(pool: Pool, job: Job, lane: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
@@ -215,7 +214,8 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         first = lane.next
         number = profile_of[first]
         last = min(lane.end - 1, first + calendar.left, first + job.reports_from - job.counts[COMPLETED] - 1)
-        if first >= last or profiles[number].outputs is not None or not profiles[number].hot:
+        _, _, is_hot, has_outputs = briefs[number]
+        if first >= last or has_outputs or not is_hot:
             return
         pool_row, limit_ms, next_number = pool.row, calendar.limit_ms, calendar.next_number
         needed = (_SETTLED if job.has_release else _PREPARED) if job.has_prep else 0
@@ -245,11 +245,8 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
                     break
                 ended_number = profile_of[done]
                 if ended_number != number:
-                    while ended_number >= len(briefs):
-                        profile = profiles[len(briefs)]
-                        briefs.append((profile.job, profile.required_slots if profile.outputs is None else 0))
-                    job_row, needs = briefs[ended_number]
-                    if needs != slots:
+                    job_row, needs, _, has_outputs = briefs[ended_number]
+                    if needs != slots or has_outputs:
                         break
                     if job_row != job.row:
                         other = jobs[job_row]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _PREPARED = PrepFlag.VALID | PrepFlag.PREPARED_ONCE
 _PREP_RUNNING, _PREP_COMPLETED = int(InstanceState.RUNNING), int(InstanceState.COMPLETED)
+_NOBODY: set[int] = set()
 _TASK_ENDED, _PREPARATION_ENDED = DueKind.TASK_ENDED, DueKind.PREPARATION_ENDED
 
 
@@ -77,12 +78,12 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
     return prepare
 
 
-def ender_of_preparations(world: World) -> Callable[[Due], None]:
+def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # long on purpose
     """Return the rule for ends of preparations."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, started, ended, planned = tasks.state, tasks.started, tasks.ended, tasks.planned
-    profile_of, profiles, sparse, apart = tasks.profile, tasks.profiles, tasks.sparse, tasks.apart
-    records = nodes.records.rows
+    profile_of, briefs, sparse, apart = tasks.profile, tasks.briefs, tasks.sparse, tasks.apart
+    preparing, running, records = nodes.preparing, nodes.running, nodes.records.rows
     job_of, node_of, flags = instances.job, instances.node, instances.flags
     prep_state, prep_runs = instances.prep_state, instances.prep_runs
     flags_dirty, prep_dirty = instances.dirty[FLAGS], instances.dirty[PREP]
@@ -94,14 +95,15 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:
         row, now_ms = due.key, calendar.now_ms
         job, node = jobs[job_of[row]], node_of[row]
         plan = _fixed_plan(world, job)
-        waiting = world.preparing_tasks(job.row, node)
+        here = preparing.get(node, _NOBODY)
+        waiting = [task for task in here if briefs[profile_of[task]][0] == job.row]
         # As long as a task waits for the first run of a preparation, that run goes on as it was planned.
         if prep_runs[row] != 1 or plan is None or plan.exit_code != 0 or len(waiting) != 1:
             preparation.preparation_ended(world, due)
             return
         task = waiting[0]
-        profile = profiles[profile_of[task]]
-        if not profile.hot or task in sparse[task >> PAGE_BITS]:
+        _, slots, is_hot, _ = briefs[profile_of[task]]
+        if not is_hot or task in sparse[task >> PAGE_BITS]:
             preparation.preparation_ended(world, due)
             return
         # The preparation is completed (preparation._succeeded, InstanceTable.prep_complete).
@@ -114,7 +116,9 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:
         shape_of(prep_success)
         row_a(job.row)
         row_b(node)
-        job.mark_prepared(world.position_bit(job, node))
+        record = records[node]
+        if record.pool == job.pool:
+            job.prepared |= 1 << record.position
         # The task starts (attempts.start, TaskTable.start).
         end_ms = now_ms + planned[task]
         state[task] = RUNNING
@@ -122,7 +126,10 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:
         started[task] = now_ms
         ended[task] = end_ms
         tasks.start_entry[task] = len(log.when)
-        nodes.start_task(task, node)
+        here.discard(task)
+        if not here:
+            del preparing[node]
+        running[node].add(task)
         counts = job.counts
         counts[PREPARING] -= 1
         counts[RUNNING] += 1
@@ -130,7 +137,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:
         shape_of(start)
         row_a(task)
         row_b(node)
-        pools[records[node].pool].run_on(now_ms, profile.required_slots)
+        pools[record.pool].run_on(now_ms, slots)
         due.kind, due.key, due.token = _TASK_ENDED, task, 0
         heappush(entries, (end_ms, _TASK_ENDED, calendar.next_number(), due))
 

@@ -131,7 +131,7 @@ class InstanceTable(PagedColumns[Ending]):
                 values.extend(blank)
         self.job[row] = job
         self.node[row] = node
-        self._enter(row)
+        self._enter(row, job, node)
         return row
 
     def set_flags(self, row: int, flags: int) -> None:
@@ -279,25 +279,23 @@ class InstanceTable(PagedColumns[Ending]):
         self._leave(copy.length)
         present = self.length
         super().restore(copy)
-        self._enter(present)
+        for row in range(present, self.length):
+            self._enter(row, self.job[row], self.node[row])
 
-    def _enter(self, first: int) -> None:
-        """Index the rows from ``first`` on by job and node."""
-        jobs, nodes, before, last_on = self.job, self.node, self.before, self._last_on
-        for row in range(first, self.length):
-            job, node = jobs[row], nodes[row]
-            rows = self.rows.get(job)
-            if rows is None:
-                rows = self.rows[job] = array("i")
-                self._of_job[job] = array("i")
-            if node >= len(rows):
-                _reach(rows, node)
-            if node >= len(last_on):
-                _reach(last_on, node)
-            rows[node] = row
-            self._of_job[job].append(row)
-            before[row] = last_on[node]
-            last_on[node] = row
+    def _enter(self, row: int, job: int, node: int) -> None:
+        """Index a row by job and node."""
+        rows, last_on = self.rows.get(job), self._last_on
+        if rows is None:
+            rows = self.rows[job] = array("i")
+            self._of_job[job] = array("i")
+        if node >= len(rows):
+            _reach(rows, node)
+        if node >= len(last_on):
+            _reach(last_on, node)
+        rows[node] = row
+        self._of_job[job].append(row)
+        self.before[row] = last_on[node]
+        last_on[node] = row
 
     def _leave(self, first: int) -> None:
         """Remove the rows from ``first`` on from the index."""

@@ -64,6 +64,8 @@ class TaskTable(Columns[TaskExtra]):
         self.log = log
         self.jobs = jobs
         self.profiles: list[TaskProfile] = []
+        # What the fast paths ask of each profile, as tuples, which are unpacked faster than attributes are read.
+        self.briefs: list[tuple[int, int, bool, bool]] = []
         self._profile_numbers: dict[TaskProfile, int] = {}
         # A factory makes a body anew each time, and the same body is asked for when a task starts and when it ends.
         self._specs: dict[int, TaskSpec] = {}
@@ -194,6 +196,7 @@ class TaskTable(Columns[TaskExtra]):
         if number is None:
             number = self._profile_numbers[profile] = len(self.profiles)
             self.profiles.append(profile)
+            self.briefs.append((profile.job, profile.required_slots, profile.hot, profile.outputs is not None))
         return number
 
     # -- changes -------------------------------------------------------------------------------------------------
