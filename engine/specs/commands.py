@@ -3,8 +3,9 @@
 The path parameters of an operation stand beside its body. ``wire()`` returns the timeline entry of an equal command.
 """
 
+from copy import copy
 from functools import cached_property
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -32,7 +33,7 @@ from engine.specs.command import (
 )
 from engine.specs.common import IdentityReference
 from engine.specs.guest_os import family_of
-from engine.specs.job import JobSpec, JobUpdate
+from engine.specs.job import JobSpec, JobUpdate, PoolInfo
 from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
 from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
 from engine.specs.task import TaskConstraints, TaskSpec
@@ -203,17 +204,22 @@ class CreateJob(JobSpec, Command):
     tasks: tuple[TaskSpec, ...] = ()
     task_factory: dict[str, Any] | None = None
 
-    @classmethod
-    def of(cls, spec: JobSpec) -> Self:
-        """Return the command that creates the job of this body."""
-        command = cls.from_wire(spec.written())
-        vars(command)["spec"] = spec  # it need not be read again
+    @staticmethod
+    def of(spec: JobSpec) -> "CreateJob":
+        """Return the command that creates the job of this body, which need not be read again."""
+        command = copy(_WITHOUT_BODY)
+        vars(command).update(vars(spec), spec=spec)
+        command.model_fields_set.update(spec.model_fields_set)
         return command
 
     @cached_property
     def spec(self) -> JobSpec:
         """The body as a job, without the tasks."""
         return JobSpec.from_wire({name: value for name, value in self.wire().items() if name not in _TASKS})
+
+
+# With all fields in their order; its own id and pool are replaced.
+_WITHOUT_BODY = CreateJob.model_construct(id="", pool_info=PoolInfo())
 
 
 class UpdateJob(JobUpdate, OnJob):

@@ -103,9 +103,16 @@ def test_a_created_object_is_the_plain_spec():
     job = CreateJob.from_wire(ENTRIES["createJob"])
     assert job.spec == JobSpec.from_wire({"id": "j", "poolInfo": {"poolId": "p"}})
     assert job.tasks[0].simulate.exit_code == 1
-    command = CreateJob.of(job.spec)
-    assert command.spec is job.spec
-    assert command == CreateJob.from_wire(job.spec.written())
+
+
+def test_a_job_that_has_been_read_is_created_as_if_it_were_read_again():
+    spec = JobSpec.from_wire({"priority": 5, "id": "j", "displayName": "J", "poolInfo": {"poolId": "p"}})
+    command, read = CreateJob.of(spec), CreateJob.from_wire(spec.written())
+    assert command.spec is spec
+    assert command == read
+    assert list(command.written().items()) == list(read.written().items())
+    bare = JobSpec.from_wire({"id": "k", "poolInfo": {"poolId": "p"}})
+    assert CreateJob.of(bare).written() == bare.written()  # nothing is left of the job before
 
 
 def test_an_update_knows_what_was_given():
