@@ -10,9 +10,7 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.panes.list_page import ListPage
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.text.styled import plain
 
 LATER_S = 330
 
@@ -201,12 +199,3 @@ def test_a_page_leaves_its_update_to_the_screen_where_the_cursor_chooses_the_foc
     monkeypatch.setattr(page, "_update_row", lambda: updated.append("row"))
     page.show_row()
     assert updated == (["summary", "row"] if by_itself else [])
-
-
-def test_nodes_whose_preparation_has_failed_come_first_as_the_footer_says(session_at):
-    model = NodesModel(session_at(LATER_S))
-    model.update()
-    failed = [model.is_failed(model.key(at)) for at in range(model.count)]
-    assert sum(failed) == 1
-    assert failed[0]
-    assert "failures first" in plain(model.arrangement())

@@ -23,11 +23,9 @@ _NO_HOOKS = HookStatus.NOT_NEEDED.value << _STATUS_BITS | HookStatus.NOT_NEEDED.
 
 _FAILED = states_in(Availability.FAILED, Availability.OUT_OF_REACH)
 _CHANGING = (*COMING_UP, *states_in(Availability.STOPPING, Availability.LEAVING))
-_FIRST, _LAST = 0, 3
 _RANKS = bytes(
-    _LAST if state == GONE else _FIRST if state in _FAILED else 1 if state in _CHANGING else 2 for state in range(256)
+    3 if state == GONE else 0 if state in _FAILED else 1 if state in _CHANGING else 2 for state in range(256)
 )
-_HAS_FAILED = bytes(code >> _STATUS_BITS == HookStatus.FAILED.value for code in range(256))
 
 
 def state_in(code: int) -> NodeState | None:
@@ -132,7 +130,7 @@ class NodePage:
         self._simulation = simulation
         self.pool_id = pool_id
         self._prep, self._release = preparation, release
-        self._ordered: tuple[bytes | bytearray, Sequence[int]] = (b"", ())
+        self._ordered: tuple[bytes, Sequence[int]] = (b"", ())
         self._hooks: tuple[object, bytes] = (None, b"")
 
     def is_of(self, pool_id: str, preparation: InstancePage, release: InstancePage) -> bool:
@@ -151,13 +149,8 @@ class NodePage:
         return self._simulation.jumps, None if pool is None else (pool.row, pool.state), self._prep.version
 
     def order(self) -> Sequence[int]:
-        """Return failed nodes first, then changing ones, then the rest; those that left the pool last.
-
-        Failed are those that are unusable, and those whose preparation for the job in focus has failed.
-        """
-        nodes, ranks = self.nodes(), bytearray(self.states().translate(_RANKS))
-        for at in places(self.all_hooks().translate(_HAS_FAILED), True):
-            ranks[at] = _LAST if ranks[at] == _LAST else _FIRST
+        """Return unusable and failed nodes first, then changing ones, then the rest; those that left last."""
+        nodes, ranks = self.nodes(), self.states().translate(_RANKS)
         if self._ordered[0] != ranks:
             self._ordered = ranks, [nodes[at] for rank in sorted(set(ranks)) for at in places(ranks, rank)]
         return self._ordered[1]
