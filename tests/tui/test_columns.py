@@ -277,7 +277,7 @@ def test_a_list_says_how_it_is_sorted(session_at):
     session = session_at(0)
     assert plain(JobsModel(session).arrangement()).startswith("sorted by age, oldest first")
     assert plain(PoolsModel(session).arrangement()).startswith("sorted by age, oldest first")
-    assert plain(NodesModel(session).arrangement()).startswith("sorted by failures first")
+    assert plain(NodesModel(session).arrangement()).startswith("sorted by unusable nodes first")
 
 
 # --- room

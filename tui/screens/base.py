@@ -185,6 +185,10 @@ class ViewScreen(Screen[None]):
         """Draw what has changed meanwhile, unless frames are held for another reason, too."""
         self._holds -= 1
         self.view.refresh(Region(0, 0, 1, 1))
+        # The view would send this with all that waits to be drawn of it, but perhaps only after the screen has drawn.
+        self.view._repaint_required = False
+        self._dirty_widgets.add(self.view)
+        self.check_idle()
 
     def draw_once_updated(self) -> None:
         """Draw a view that has been switched to only when it has been laid out and updated for its size."""

@@ -27,7 +27,7 @@ _AGE = 7  # the number of the column Age in state
 
 
 class NodesModel(KeptRowsModel["NodeBrief"]):
-    """Nodes, failures first and those that left the pool last."""
+    """Nodes, unusable ones first and those that left the pool last."""
 
     title = "Nodes"
     kind = "node"
@@ -68,6 +68,7 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
         Column("Start task", 26, "state of the pool's start task on this node", is_extra=True),
         Column("Errors", 24, "the service's error codes for the node", is_extra=True),
     )
+    own_order = "unusable nodes first"
     help_text = (
         "All nodes that the pool in focus ever had. Running tasks shows used slots, of all slots.\n"
         "Focus job is derived: preparation and release of the job in focus.\n"
