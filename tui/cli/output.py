@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import islice
 from operator import lt
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 PIPED_WIDTH = 80
 _COLUMN_GAP = 2
+_PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
 _LEAST_CELLS = 8  # of a column whose words are shortened
 
 
@@ -46,7 +48,9 @@ def console(*, to_stderr: bool) -> Console:
 
 def write_state(simulation: Simulation, stream: BinaryIO) -> None:
     """Write the whole state as JSON. Raises OSError."""
-    stream.writelines(while_read(stream, (piece.encode() for piece in document.json_text(simulation))))
+    pieces = document.json_text(simulation)
+    texts = iter(lambda: "".join(islice(pieces, _PIECES_TOGETHER)), "")
+    stream.writelines(while_read(stream, map(str.encode, texts)))
     stream.write(b"\n")
     stream.flush()
 
