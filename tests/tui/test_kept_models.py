@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
+from tests.builders import READY_S, a_job, a_line, a_pool, do, run, run_to
+from tests.builders import simulation as a_simulation
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.frame.header import Transport, breadcrumb
 from tui.viewmodels.frame.scrubber import scrubber
@@ -83,3 +85,20 @@ def test_models_that_are_kept_show_what_new_ones_show(name):
     simulation.branch()
     simulation.advance(simulation.end_ms, len(seen))
     assert kept.is_up_to_date(has_curves=False), simulation.now_ms
+
+
+def test_what_a_user_changes_between_two_frames_shows_in_the_second():
+    pool, other = a_pool(nodes=3), a_pool("q", nodes=5)
+    simulation = a_simulation(a_job(prep=a_line(20), tasks=4), pools=[pool, other])
+    run_to(simulation, seconds=READY_S + 40)
+    kept = _Watch(simulation)
+    changes = (
+        ("disableNodeScheduling", {"poolId": "p", "node": 2}),
+        ("disableJob", {"jobId": "j", "disableTasks": "requeue"}),
+        ("updateJob", {"jobId": "j", "poolInfo": {"poolId": "q"}}),
+    )
+    for name, body in changes:
+        assert kept.is_up_to_date()
+        do(simulation, name, **body)
+        assert kept.is_up_to_date(), name
+        run(simulation, seconds=30)  # until the job is disabled
