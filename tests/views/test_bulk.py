@@ -8,7 +8,8 @@ from itertools import compress
 
 import pytest
 
-from engine.views.pages.bulk import count_bits, sum_where, tally
+from engine.base.byte_columns import tally
+from engine.views.pages.bulk import count_bits, sum_where
 
 _RANDOM = random.Random(7)
 

@@ -29,7 +29,7 @@ _CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "?") | dict.fromkeys(m
 
 
 class Look(NamedTuple):
-    """What decides how a line is drawn, beside its spans."""
+    """The look of a widget's lines, which with their spans decides how they are drawn."""
 
     theme: str
     is_ascii: bool

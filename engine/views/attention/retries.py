@@ -101,10 +101,9 @@ class TaskRetries:
         self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
         self._tasks: list[int] = []  # these tasks, sorted
         self._retries: dict[int, bool] = {}  # by shape
-        self._by_job: dict[int, list[int]] = {}  # likewise
-        self._of_many: dict[
-            tuple[bool, tuple[int, ...]], Concern
-        ] = {}  # about several of them, by the jobs that it names
+        self._by_job: dict[int, list[int]] = {}  # the same tasks by job
+        # About several tasks: by whether it names jobs, and these jobs.
+        self._of_many: dict[tuple[bool, tuple[int, ...]], Concern] = {}
         self._jumps = simulation.jumps
 
     def concerns(self, *, names_jobs: bool) -> list[Concern]:

@@ -6,11 +6,13 @@ log, and other entries get the numbers beyond the cut.
 
 from __future__ import annotations
 
-import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
+
+from engine.base import byte_columns
+from engine.base.byte_columns import lowest_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from engine.events.log import EventLog, Shape
 
 _BYTES = 256  # the values of a byte
-_LOWEST = 0 if sys.byteorder == "little" else 3  # the byte of a four-byte number that differs most
 
 
 class Cuts:
@@ -131,7 +132,7 @@ def where(kinds: Sequence[bool], shapes: array[int], start: int) -> Iterator[int
 
 def _where(kinds: Sequence[bool], table: bytearray, shapes: array[int], start: int) -> Iterator[int]:
     # 1 for each wanted shape, and for others with the same lowest byte
-    flags = _lowest(shapes).translate(table)
+    flags = lowest_bytes(shapes).translate(table)
     at = flags.find(1)
     while at >= 0:
         if kinds[shapes[at]]:
@@ -147,24 +148,16 @@ def _table(kinds: Sequence[bool]) -> bytearray:
     return table
 
 
-def _lowest(shapes: array[int]) -> bytes:
-    return shapes.tobytes()[_LOWEST :: shapes.itemsize]
-
-
 def flags_of(kinds: Sequence[bool], shapes: array[int]) -> bytes:
     """Return 1 for each wanted shape, and 0 for the others; six times as fast while there are few shapes."""
-    return _lowest(shapes).translate(_table(kinds)) if len(kinds) <= _BYTES else bytes(map(kinds.__getitem__, shapes))
+    if len(kinds) > _BYTES:
+        return bytes(map(kinds.__getitem__, shapes))
+    return lowest_bytes(shapes).translate(_table(kinds))
 
 
 def tally(shapes: array[int], kinds: int) -> Mapping[int, int]:
     """Return how often each shape occurs, of so many ``kinds``; twice as fast while these are few."""
-    if kinds > _BYTES:
-        return Counter(shapes)
-    lowest, found = _lowest(shapes), {}
-    while lowest:
-        found[lowest[0]] = lowest.count(lowest[0])
-        lowest = lowest.translate(None, lowest[:1])
-    return found
+    return Counter(shapes) if kinds > _BYTES else byte_columns.tally(lowest_bytes(shapes))
 
 
 def numbers_of(column: array[int], value: int, start: int = 0, stop: int | None = None) -> Iterator[int]:

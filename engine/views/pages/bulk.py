@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from array import array
 from collections.abc import Sequence
@@ -10,7 +9,8 @@ from itertools import compress
 from operator import itemgetter
 from typing import overload
 
-_LOWEST = 0 if sys.byteorder == "little" else -1  # the byte of a number that differs most
+from engine.base.byte_columns import lowest_bytes
+
 _MOST_COUNTED = 16
 _ALL_BITS = bytes(255 * (flag == 1) for flag in range(256))
 
@@ -57,16 +57,6 @@ def side_by_side(high: bytes, low: bytes, low_bits: int) -> bytes:
     return together.to_bytes(len(low))
 
 
-def tally(states: bytes) -> dict[int, int]:
-    """Return the number of each state, in ascending order. A set of ten thousand is slower."""
-    found: dict[int, int] = {}
-    rest = states
-    while rest:
-        found[rest[0]] = rest.count(rest[0])
-        rest = rest.translate(None, rest[:1])
-    return dict(sorted(found.items()))
-
-
 def sum_where(flags: bytes, column: Sequence[int], most: int) -> int:
     """Return the sum of the values, ``most`` at most, at places where ``flags`` has one.
 
@@ -74,8 +64,7 @@ def sum_where(flags: bytes, column: Sequence[int], most: int) -> int:
     """
     if most > _MOST_COUNTED or not isinstance(column, array):
         return sum(compress(column, flags))
-    lowest = column.tobytes()[_LOWEST % column.itemsize :: column.itemsize]
-    kept = (int.from_bytes(lowest) & int.from_bytes(flags.translate(_ALL_BITS))).to_bytes(len(flags))
+    kept = (int.from_bytes(lowest_bytes(column)) & int.from_bytes(flags.translate(_ALL_BITS))).to_bytes(len(flags))
     return sum(value * kept.count(value) for value in range(1, most + 1))
 
 

@@ -56,7 +56,7 @@ class HookStatus(Enum):
 
 
 class InstanceBrief(NamedTuple):
-    """What a list shows of a preparation or release task on a node."""
+    """The part of a preparation's or release's row that a list shows."""
 
     position: int  # of the node in its pool
     status: HookStatus

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.byte_columns import tally
 from engine.base.node_states import READY, UNBILLED
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules.decisions import network
 from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.nodes import GONE
-from engine.views.pages.bulk import count_bits, sum_where, tally, values
+from engine.views.pages.bulk import count_bits, sum_where, values
 from engine.views.pages.phases import Phases, phases_of
 
 if TYPE_CHECKING:

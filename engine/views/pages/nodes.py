@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.byte_columns import tally
 from engine.base.node_states import COMING_UP, Availability, states_in
 from engine.base.terms import NodeState, SchedulingState
 from engine.state.instances import PrepFlag
@@ -61,7 +62,10 @@ BY_CHANCE = {
 
 
 class NodeBrief(NamedTuple):
-    """What a list shows of a node, with its status for the job in focus. Times are ms since the start."""
+    """The part of a node's row that a list shows.
+
+    Preparation and release are those of the job in focus. Times are ms since the start.
+    """
 
     position: int
     state: NodeState | None
@@ -161,8 +165,7 @@ class NodePage:
 
     def counts(self) -> dict[NodeState | None, int]:
         """Return the number of nodes in each state; None stands for those that have left the pool."""
-        states = self.states()
-        return {state_in(code): states.count(code) for code in sorted(set(states))}
+        return {state_in(code): count for code, count in tally(self.states()).items()}
 
     def state_of(self, node: int) -> NodeState | None:
         """Return the node's state; None when it has left the pool."""

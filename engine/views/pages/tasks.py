@@ -33,7 +33,7 @@ def job_of_task(simulation: Simulation, task: int) -> str:
 
 
 class TaskBrief(NamedTuple):
-    """What a list shows of a task. Times are ms since the start."""
+    """The part of a task's row that a list shows. Times are ms since the start."""
 
     task_id: str
     state: TaskState | None

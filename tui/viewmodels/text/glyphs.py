@@ -80,9 +80,7 @@ class GlyphSet:
 
     def stretch(self, glyph: Glyph, cells: int) -> Span:
         """Return a stretch of a bar over time: the glyph's cell and, after it, its texture."""
-        first = self.of(glyph)
-        more = glyph.texture[self.ascii_only] if glyph.texture else first
-        return Span(first + more * (cells - 1), glyph.role)
+        return Span(self.of(glyph) + self.of(going_on(glyph)) * (cells - 1), glyph.role)
 
     def counts(self, numbers: Iterable[tuple[Glyph, int]]) -> Line:
         """Return glyph, number and name for each number that is not zero."""
