@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING
 
@@ -46,28 +45,11 @@ class RowNames:
 
     def tasks_ids(self, tasks: Sequence[int]) -> list[str]:
         """Return the ids of each of these tasks and its job."""
-        if not tasks:
-            return []
-        blocks = self._world.tasks.blocks
-        if len(blocks) == 1:
-            return self._of_block(blocks[0], tasks)
-        block = self._world.tasks.block_of(min(tasks))
-        if max(tasks) < block.first + block.source.count:
-            return self._of_block(block, tasks)
-        rows = sorted(set(tasks))  # mostly all were added together, and need not be in order
-        found: dict[int, str] = {}
-        at = 0
-        while at < len(rows):
-            block = self._world.tasks.block_of(rows[at])
-            after = bisect_left(rows, block.first + block.source.count, at)
-            found.update(zip(rows[at:after], self._of_block(block, rows[at:after]), strict=True))
-            at = after
-        return list(map(found.__getitem__, tasks))
+        return self._world.tasks.texts_of(tasks, self._of_block)
 
-    def _of_block(self, block: TaskBlock, tasks: Sequence[int]) -> list[str]:
+    def _of_block(self, block: TaskBlock, ordinals: list[int]) -> list[str]:
         """Return the ids of tasks that were added together; JSON escapes no character of such an id (GEN-1)."""
-        first = block.first
-        return block.source.task_ids([task - first for task in tasks], f'{self.job_ids(block.job)},"taskId":"', '"')
+        return block.source.task_ids(ordinals, f'{self.job_ids(block.job)},"taskId":"', '"')
 
     def schedule_ids(self, schedule: int) -> str:
         """Return the id of a job schedule."""

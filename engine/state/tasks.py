@@ -7,7 +7,7 @@ that falls due at another moment, or when the task does not run, is void.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from engine.state.columns import PAGE_BITS, PAGE_ROWS, SPAN, TIME, Columns, Exce
 from engine.state.task_records import PLAIN, UNTRIED, ListedTasks, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from engine.specs.task import TaskSpec
     from engine.state.jobs import JobTable
@@ -102,6 +102,30 @@ class TaskTable(Columns[TaskExtra]):
         """Return the task's id as the user spells it."""
         block = self.block_of(task)
         return block.source.task_id(task - block.first)
+
+    def texts_of(self, tasks: Sequence[int], of_block: Callable[[TaskBlock, list[int]], list[str]]) -> list[str]:
+        """Return a text of each of many tasks; ``of_block`` makes those of some ordinals of a block together."""
+        if not tasks:
+            return []
+        is_one = len(self.blocks) == 1  # mostly all were added together, and need not be in order
+        block = self.blocks[0] if is_one else self.block_of(min(tasks))
+        if is_one or max(tasks) < block.first + block.source.count:
+            first = block.first
+            return of_block(block, [task - first for task in tasks])
+        rows = sorted(set(tasks))
+        found: dict[int, str] = {}
+        at = 0
+        while at < len(rows):
+            block = self.block_of(rows[at])
+            after = bisect_left(rows, block.first + block.source.count, at)
+            ordinals = [task - block.first for task in rows[at:after]]
+            found.update(zip(rows[at:after], of_block(block, ordinals), strict=True))
+            at = after
+        return list(map(found.__getitem__, tasks))
+
+    def task_ids(self, tasks: Sequence[int]) -> list[str]:
+        """Return the ids of many tasks as the user spells them."""
+        return self.texts_of(tasks, lambda block, ordinals: block.source.task_ids(ordinals))
 
     def spec(self, task: int) -> TaskSpec:
         """Return the task's body as it was added; its constraints may have changed since, see ``profile_of``."""

@@ -6,7 +6,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs import commands as c
-from tui.viewmodels.events import event_list
+from tui.viewmodels.events import event_filter, event_list
+from tui.viewmodels.events.event_filter import EventFilter
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists import amending
 from tui.viewmodels.lists.amending import ChangedRows, amended
@@ -43,6 +44,8 @@ def model_of(session, choice):
 
 def rows_of(model):
     model.update()
+    while model.sort_some():
+        pass
     return [model.key(at) for at in range(model.count)], model.hidden
 
 
@@ -150,11 +153,14 @@ def test_added_deleted_and_reactivated_tasks_are_put_in_their_places(reads):
     assert all(sum(each is model for each in reads) == 1 for model, _ in kept)
 
 
-def test_a_filter_of_events_judges_only_new_ones(monkeypatch):
-    monkeypatch.setattr(event_list, "_FILTERED", 60)
+@pytest.mark.parametrize("at_once", [0, 2, 10_000])
+def test_a_filter_of_events_judges_only_new_ones(monkeypatch, at_once):
+    monkeypatch.setattr(EventsModel, "at_once", at_once)
+    monkeypatch.setattr(event_list, "_MOST_NEW", at_once)
+    monkeypatch.setattr(event_filter, "_PIECE", 3)
     simulation = Simulation(load_scenario("nodes-fail-and-recover"))
     session, judged = Session(simulation), []
-    cells = EventsModel.cells
+    keep = EventFilter.keep
     kept = EventsModel(session)
     kept.filter_text = "kind:node"
     shown = set()
@@ -164,7 +170,7 @@ def test_a_filter_of_events_judges_only_new_ones(monkeypatch):
         fresh.filter_text = kept.filter_text
         assert rows_of(fresh) == rows_of(kept)
         shown.add(kept.count)
-        monkeypatch.setattr(EventsModel, "cells", lambda self, key: (judged.append(key), cells(self, key))[1])
+        monkeypatch.setattr(EventFilter, "keep", lambda self, keys: (judged.extend(keys), keep(self, keys))[1])
         if number == 50:
             simulation.seek(simulation.now_ms // 2)
             simulation.branch()
@@ -172,9 +178,9 @@ def test_a_filter_of_events_judges_only_new_ones(monkeypatch):
         simulation.advance(simulation.end_ms, EVENTS_BETWEEN_LOOKS)
         session.update()
         judged.clear()
-        kept.update()
-        assert number == 50 or set(judged) <= set(range(before, len(simulation.log)))
-        monkeypatch.setattr(EventsModel, "cells", cells)
+        rows_of(kept)
+        assert number == 50 or judged == [] or sorted(judged) == list(range(before, len(simulation.log)))
+        monkeypatch.setattr(EventFilter, "keep", keep)
     assert len(simulation.log) > 60
     assert len(shown) > 3
 

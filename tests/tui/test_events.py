@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -11,8 +12,10 @@ from engine.specs import commands as c
 from engine.views.pages.event_folds import EventFolds
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
+from tui.viewmodels.events import event_filter
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.events.event_words import what
+from tui.viewmodels.lists.filters import matcher, parse_filter
 from tui.viewmodels.text.styled import ItemRef, plain
 
 LATER_S = 330
@@ -208,18 +211,57 @@ def test_a_run_without_failures_says_so_when_only_failures_are_shown(session_at)
     assert model.nothing_shown() == ("No event tells of a failure.", "! shows all.")
 
 
-def test_a_filter_of_a_long_log_says_at_which_events_it_does_not_look(session_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.events.event_list._FILTERED", 5)
+def test_a_filter_of_a_long_log_finds_the_newest_events_first_and_says_how_far_it_has_come(session_at, monkeypatch):
+    monkeypatch.setattr(EventsModel, "at_once", 5)
+    monkeypatch.setattr(event_filter, "_PIECE", 7)
     session = session_at(LATER_S)
-    model = model_at(session, filter_text="kind:pool")
-    total, since = len(model.order()), session.clock(session.events.when_ms(model.order()[-5]))
-    first, second = model.nothing_shown()
-    assert first == f"None of the newest 5 events matches, those since {since}. Esc clears the filter."
-    assert second.startswith(f"{total - 5} older ones are not searched")
-    assert f"{total - 5} older ones not searched" in plain(model.arrangement())
-    found = model_at(session, filter_text="!nothing")
-    assert found.count == 5
-    assert " hidden" not in plain(found.arrangement())
+    model = model_at(session, filter_text="kind:node")
+    total, seen = session.events.count, []
+    assert "0% searched, newest first" in plain(model.arrangement())
+    while model.sort_some():
+        searched = len(seen) * 7 + 7
+        assert f"{searched / total:.0%} searched" in plain(model.arrangement())
+        seen.append([model.key(at) for at in range(model.count)])
+        assert seen[-1] == [at for at in range(total - searched, total) if texts(model, at)[1] == "node"]
+        assert model.keys(1, 3) == seen[-1][1:4]
+    assert len(seen) == total // 7
+    assert model.count >= len(seen[-1])
+    assert "searched" not in plain(model.arrangement())
+    assert f"{total - model.count:,} hidden" in plain(model.arrangement())
+
+
+@pytest.mark.parametrize("time_format", ["clock", "utc", "relative"])
+@pytest.mark.parametrize(
+    "name",
+    ["mpi-in-trouble", "job-manager-adds-tasks", "spot-night-run", "what-a-pool-is-refused-for", "one-node-fails"],
+)
+def test_a_filter_finds_the_same_events_as_their_texts_do(session_at, name, time_format):
+    session = session_at(LATER_S, name)
+    session.time_format = time_format
+    model = model_at(session)
+    shown = [texts(model, at) for at in range(session.events.count)]
+    words = Counter(word for cells in shown for word in " ".join(cells[1:]).lower().split())
+    rare = sorted((word for word in words if ":" not in word and "*" not in word), key=lambda word: (words[word], word))
+    for word in {*rare[:: len(rare) // 20 + 1], "task", "n1", "j", "→", "1", "none", "gone"}:
+        for text, holds in (
+            (word, lambda cells, word=word: any(word in cell.lower() for cell in cells[1:])),
+            (f"!{word}", lambda cells, word=word: not any(word in cell.lower() for cell in cells[1:])),
+        ):
+            model.filter_text = text
+            assert rows_of(model) == [at for at, cells in enumerate(shown) if holds(cells)], text
+    for column, name_of in enumerate(EventsModel.columns):
+        for text in {shown[0][column], shown[-1][column], "n1", "1"} - {""}:
+            value = text.split()[-1].lower()
+            for filter_text in (f"{name_of.name.lower()}:{value}", f"{name_of.name.lower()}:!<{value}"):
+                (term,) = parse_filter(filter_text)
+                model.filter_text = filter_text
+                holds = matcher(term)
+                assert rows_of(model) == [at for at, cells in enumerate(shown) if holds(cells[column])], filter_text
+
+
+def rows_of(model):
+    model.update()
+    return [model.key(at) for at in range(model.count)]
 
 
 def test_events_say_that_they_stand_in_the_order_of_time_instead_of_being_sorted(dashboard_at):

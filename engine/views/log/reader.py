@@ -149,10 +149,15 @@ def _table(kinds: Sequence[bool]) -> bytearray:
 
 
 def flags_of(kinds: Sequence[bool], shapes: array[int]) -> bytes:
-    """Return 1 for each wanted shape, and 0 for the others; six times as fast while there are few shapes."""
-    if len(kinds) > _BYTES:
-        return bytes(map(kinds.__getitem__, shapes))
-    return lowest_bytes(shapes).translate(_table(kinds))
+    """Return 1 for each wanted shape, and 0 for the others."""
+    return by_shape(bytes(kinds), shapes)
+
+
+def by_shape(values: bytes | bytearray, shapes: array[int]) -> bytes:
+    """Return for each entry the value of its shape, a byte; six times as fast while there are few shapes."""
+    if len(values) > _BYTES:
+        return bytes(map(values.__getitem__, shapes))
+    return lowest_bytes(shapes).translate(values.ljust(_BYTES, b"\0"))
 
 
 def tally(shapes: array[int], kinds: int) -> Mapping[int, int]:

@@ -48,7 +48,12 @@ def values(column: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
     first, last = rows[0], rows[-1]
     if last - first + 1 == len(rows):
         return column[first : last + 1]
-    return itemgetter(*rows)(column)  # type: ignore[no-any-return]
+    return picked(column, rows)
+
+
+def picked(column: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
+    """Return the values of a column in these rows, which are in any order."""
+    return itemgetter(*rows)(column) if len(rows) > 1 else [column[row] for row in rows]
 
 
 def side_by_side(high: bytes, low: bytes, low_bits: int) -> bytes:

@@ -14,6 +14,7 @@ from engine.scenario.record import timeline_line
 from engine.state.blobs import NO_TASK
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.log.tally import lacks_nodes
+from engine.views.pages.bulk import values
 from engine.views.pages.jobs import BAD_ENDS
 
 if TYPE_CHECKING:
@@ -91,6 +92,10 @@ class EventPage:
     def when_ms(self, index: int) -> int:
         """Return the moment of an entry, in ms since the start."""
         return self._simulation.log.when[index]
+
+    def moments_ms(self, entries: Sequence[int]) -> Sequence[int]:
+        """Return the moments of many entries, in ms since the start."""
+        return values(self._simulation.log.when, entries)
 
     def row(self, index: int) -> EventRow:
         """Return one entry's row."""

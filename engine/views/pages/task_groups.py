@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS
 from engine.state.columns import PAGE_BITS
 from engine.state.task_records import TaskExtra
 from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, PREPARING
+from engine.views.pages.bulk import picked
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -37,19 +37,18 @@ class TaskGroups:
         self._simulation = simulation
         self._tasks = simulation.world.tasks
         self._columns: dict[str, Callable[[Sequence[int], int], Groups]] = {
-            "State": lambda rows, _: self._of(self._tasks.state, rows),
+            "State": lambda rows, _: picked(self._tasks.state, rows),
             "Node": lambda rows, _: self._nodes(rows),
             "Created": lambda rows, _: self._created(rows),
             "Start time": lambda rows, from_ms: [
-                abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS else _NEVER
-                for ms in self._of(self._tasks.started, rows)
+                abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS else _NEVER for ms in picked(self._tasks.started, rows)
             ],
             "End time": lambda rows, from_ms: [
                 abs(ms - from_ms) // SECOND_MS if state == COMPLETED else _NEVER
-                for state, ms in zip(self._of(self._tasks.state, rows), self._of(self._tasks.ended, rows), strict=True)
+                for state, ms in zip(picked(self._tasks.state, rows), picked(self._tasks.ended, rows), strict=True)
             ],
             "Duration": lambda rows, _: self._durations(rows),
-            "Required slots": lambda rows, _: self._of(self._tasks.profile, rows),
+            "Required slots": lambda rows, _: picked(self._tasks.profile, rows),
             "Waiting for": lambda rows, _: self._waits(rows),
             "Depends on": lambda rows, _: self._wishes(rows),
             "Affinity": lambda rows, _: self._wishes(rows),
@@ -68,13 +67,9 @@ class TaskGroups:
         values = self._columns.get(column)
         return None if values is None else values(rows, from_ms)
 
-    @staticmethod
-    def _of(column: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
-        return itemgetter(*rows)(column) if len(rows) > 1 else [column[row] for row in rows]
-
     def _extras(self, rows: Sequence[int], of_extra: Callable[[TaskExtra], Hashable]) -> Groups:
         """Return the state of each task, with what the column shows of the few that have more than a plain attempt."""
-        states = self._of(self._tasks.state, rows)
+        states = picked(self._tasks.state, rows)
         sparse = self._tasks.sparse
         if not any(map(sparse.__getitem__, {row >> PAGE_BITS for row in rows})):
             return states
@@ -85,7 +80,7 @@ class TaskGroups:
 
     def _attempts(self, rows: Sequence[int]) -> Groups:
         """Return whether each task has started, with the attempts of those that count them."""
-        has_begun = [ms != NEVER_MS for ms in self._of(self._tasks.started, rows)]
+        has_begun = [ms != NEVER_MS for ms in picked(self._tasks.started, rows)]
         extras = self._extras(rows, lambda extra: extra.attempts)
         return list(zip(has_begun, extras, strict=True))
 
@@ -95,7 +90,7 @@ class TaskGroups:
     def _nodes(self, rows: Sequence[int]) -> Groups:
         """Return the node on which each task prepares, runs or has run."""
         tasks = self._tasks
-        columns = self._of(tasks.node, rows), self._of(tasks.started, rows), self._of(tasks.state, rows)
+        columns = picked(tasks.node, rows), picked(tasks.started, rows), picked(tasks.state, rows)
         return [
             node if node < 0 or ms != NEVER_MS or state == PREPARING else _NOWHERE
             for node, ms, state in zip(*columns, strict=True)
@@ -110,7 +105,7 @@ class TaskGroups:
 
     def _durations(self, rows: Sequence[int]) -> Groups:
         tasks, now_ms = self._tasks, self._simulation.now_ms
-        columns = self._of(tasks.state, rows), self._of(tasks.started, rows), self._of(tasks.ended, rows)
+        columns = picked(tasks.state, rows), picked(tasks.started, rows), picked(tasks.ended, rows)
         return [
             _NEVER
             if begun == NEVER_MS or state == ACTIVE
@@ -121,7 +116,7 @@ class TaskGroups:
     def _waits(self, rows: Sequence[int]) -> Groups:
         """Return what decides on the wait; a task that may depend on others stands for itself."""
         tasks, depend = self._tasks, self._simulation.world.dependencies
-        columns = self._of(tasks.state, rows), self._of(tasks.profile, rows), self._of(tasks.node, rows)
+        columns = picked(tasks.state, rows), picked(tasks.profile, rows), picked(tasks.node, rows)
         return [
             (state, profile, node if state == PREPARING else _NOWHERE)
             if state != ACTIVE or tasks.profiles[profile].job not in depend
@@ -132,5 +127,5 @@ class TaskGroups:
     def _wishes(self, rows: Sequence[int]) -> Groups:
         """Return the profile, which names the preferred node; tasks that may depend on others stand for themselves."""
         tasks, depend = self._tasks, self._simulation.world.dependencies
-        profiles = zip(rows, self._of(tasks.profile, rows), strict=True)
+        profiles = zip(rows, picked(tasks.profile, rows), strict=True)
         return [(_NEVER, row) if tasks.profiles[each].job in depend else each for row, each in profiles]

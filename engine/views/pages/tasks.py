@@ -252,24 +252,12 @@ class TaskPage:
 
     def ids_of(self, tasks: Sequence[int]) -> list[str]:
         """Return the ids of many tasks; those of one block are found together."""
-        table = self._simulation.world.tasks
-        if not tasks:
-            return []
-        block = table.block_of(min(tasks))
-        if max(tasks) >= block.first + block.source.count:
-            return [table.task_id(task) for task in tasks]
-        return block.source.task_ids([task - block.first for task in tasks])
+        return self._simulation.world.tasks.task_ids(tasks)
 
     def command_lines_of(self, tasks: Sequence[int]) -> list[str]:
         """Return the command lines of many tasks; those of one block are found together."""
         table = self._simulation.world.tasks
-        if not tasks:
-            return []
-        block = table.block_of(min(tasks))
-        if max(tasks) < block.first + block.source.count:
-            return block.source.command_lines([task - block.first for task in tasks])
-        blocks = map(table.block_of, tasks)
-        return [each.source.command_line(task - each.first) for task, each in zip(tasks, blocks, strict=True)]
+        return table.texts_of(tasks, lambda block, ordinals: block.source.command_lines(ordinals))
 
     def state_of(self, task: int) -> TaskState | None:
         """Return the task's state; None when it has been deleted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.shortening import shortened
@@ -12,11 +12,12 @@ from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
 from engine.views.pages.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
+from tui.viewmodels.events.event_filter import EventFilter, NewestFirst
 from tui.viewmodels.events.event_words import described, refusal_values
 from tui.viewmodels.files.locations import FileLocation, files_of_event
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
-from tui.viewmodels.lists.sorting import SlicedSort
+from tui.viewmodels.lists.filters import parse_filter
+from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
 from tui.viewmodels.properties.rest_fields import words
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, row
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-# A filter looks at the newest entries only; there may be millions.
-_FILTERED = 20_000
-_PIECE = 50  # entries that are judged together, for half a millisecond
-_MOST_NEW = 2000  # that are judged at once
+_MOST_NEW = 10_000  # entries that a filter judges at once
 
 _KINDS = {
     "PoolStateChanged": "pool",
@@ -114,6 +112,7 @@ class EventsModel(RowsModel):
 
     title = "Events"
     identity = 2
+    at_once = AT_ONCE
     only_order = "Events stand in the order of time."
     columns = (
         Column("Time", 10, "when it happened"),
@@ -124,7 +123,7 @@ class EventsModel(RowsModel):
         Column("Rule", 8, "the rule behind the event; K shows its text", from_width=96),
     )
     help_text = (
-        "All events, in order. ! shows failures only. A filter searches the newest 20,000 events.\n"
+        "All events, in order. ! shows failures only. A filter searches the newest ones first.\n"
         "F follows the newest event; moving up stops that. Enter opens the item of an event at its moment.\n"
         "x folds equal events. X shows your commands as script lines. R saves them as a scenario."
     )
@@ -135,7 +134,11 @@ class EventsModel(RowsModel):
         self._folds = EventFolds(session.simulation)
         self.is_folded = False
         self.is_by_hand = False
-        self._judged = 0  # so many entries of ``order``
+        self._filters: tuple[object, EventFilter] = (None, EventFilter(session, (), (), self._texts))  # and for what
+        self._searched: tuple[object, int] = (
+            None,
+            0,
+        )  # what is shown was searched for, in so many entries of ``order``
 
     def order(self) -> Sequence[int]:
         """Return the entries up to now: all, those of the user's own commands, failures, or folded ones."""
@@ -144,22 +147,6 @@ class EventsModel(RowsModel):
         if self.only_failed:
             return self._page.failures()
         return self._folds.starts() if self._folds_now else range(self._page.count)
-
-    @property
-    def _unsearched(self) -> int:
-        """The number of events at which the filter does not look, the oldest ones."""
-        return max(0, len(self.order()) - _FILTERED) if self.filter_text else 0
-
-    def nothing_shown(self) -> Sequence[str]:
-        """Return the sentences of an empty list. Of a long log they say which events were not searched."""
-        older = self._unsearched
-        if self.is_sorting or not self.hidden or not older:
-            return super().nothing_shown()
-        since = self.session.clock(self._page.when_ms(self.order()[older]))
-        return (
-            f"None of the newest {_FILTERED:,} events matches, those since {since}. Esc clears the filter.",
-            f"{older:,} older ones are not searched: go back in time to search those before a moment.",
-        )
 
     def _about_words(self) -> Iterator[str]:
         yield from ()  # a word is looked for in all columns
@@ -170,30 +157,41 @@ class EventsModel(RowsModel):
         return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
 
     def update(self) -> None:
-        """Read the log again. A filter judges each entry once."""
-        rows, keep = self.order(), self._filter()
-        if keep is None or not self.filter_text:
-            self._shown.show(rows)
+        """Read the log again. A filter judges each entry once, the newest ones first."""
+        rows = self.order()
+        if self.is_by_hand or not self.filter_text:
+            self._searched = None, 0
+            super().update()  # the user's commands are few, and are judged as they are shown: as script lines
             return
-        session, newest = self.session, rows[-_FILTERED:]
-        has_several = has_had_several_pools(session.simulation)  # then nodes are named with their pools
-        choice = self.filter_text, self.only_failed, self.is_by_hand, session.time_format
-        wanted = choice, session.simulation.jumps, has_several
+        session, simulation = self.session, self.session.simulation
+        words = session.time_format, session.glyphs.ascii_only, has_had_several_pools(simulation)  # they name nodes
+        wanted = (self.filter_text, self.only_failed, simulation.jumps, *words)
+        if self._filters[0] != wanted:
+            terms = parse_filter(self.filter_text)
+            self._filters = wanted, EventFilter(session, terms, self.column_names, self._texts)
+        judge = self._filters[1]
+        has_moved_on = judge.looks_at_time and session.time_format == "relative"
 
-        def start() -> SlicedSort:
-            self._judged = len(rows)
-            return SlicedSort(newest, keep, None, is_descending=False, piece=_PIECE)
+        def start() -> NewestFirst:
+            is_known = self._searched[0] == wanted and not has_moved_on
+            known, searched = (self._shown.rows, self._searched[1]) if is_known else ((), 0)
+            self._searched = wanted, len(rows)
+            return NewestFirst(rows, judge.keep, known, searched)
 
         def amend(shown: Sequence[int]) -> Sequence[int] | None:
-            new = rows[self._judged :]
-            if len(new) > _MOST_NEW or session.time_format == "relative":
+            new = rows[self._searched[1] :]
+            if len(new) > _MOST_NEW or has_moved_on:
                 return None
-            self._judged = len(rows)
-            return array("q", [*shown[bisect_left(shown, newest[0]) :], *keep(new)]) if newest else ()
+            self._searched = wanted, len(rows)
+            found = judge.keep(new)
+            if isinstance(shown, array):
+                shown.extend(found)
+                return shown
+            return array("q", found)
 
-        playing = session.is_playing
+        may_rest = has_moved_on and session.is_playing
         self._shown.sort_rows(
-            wanted, None, self.moment(), start, self.at_once, may_rest=playing, amend=amend, total=len(rows)
+            wanted, None, self.moment(), start, self.at_once, may_rest=may_rest, amend=amend, total=len(rows)
         )
 
     def index_of(self, key: int) -> int | None:
@@ -218,26 +216,32 @@ class EventsModel(RowsModel):
 
     def cells(self, key: int) -> tuple[Span, ...]:
         event = self._page.row(key)
-        kind = _KINDS.get(event.event, event.event)
+        kind, said, entity, job, rule = self._texts(event)
+        time, is_failure = Span(self.session.clock(event.t_ms), Role.DIM), event.is_failure
         if self._folds_now and (size := self._folds.stop(key) - key) > 1:
             times = self.session.glyphs.times
             said = ", ".join(f"{state} {times} {number:,}" for state, number in self._folds.states(key))
-            time = Span(self.session.clock(event.t_ms), Role.DIM)
             word = Span(kind, _ROLES.get(kind, Role.PLAIN))
             return time, word, Span(said), Span(f"{times} {size:,}"), Span(""), Span("")
-        role = Role.FAILED if event.is_failure else _ROLES.get(kind, Role.PLAIN)
+        script = self._page.script_line(key) if self.is_by_hand else None
         return (
-            Span(self.session.clock(event.t_ms), Role.DIM),
-            Span(kind, role),
-            Span(self.session.text(self._what(key, event)), Role.FAILED if event.is_failure else Role.PLAIN),
-            Span(self.session.text(self._entity(event)), Role.PLAIN),
-            Span(self._job_of(event), Role.DIM),
-            Span(fmt.optional(event.fields.get("rule")), Role.DIM),
+            time,
+            Span(kind, Role.FAILED if is_failure else _ROLES.get(kind, Role.PLAIN)),
+            Span(said if script is None else self.session.text(script), Role.FAILED if is_failure else Role.PLAIN),
+            Span(entity, Role.PLAIN),
+            Span(job, Role.DIM),
+            Span(rule, Role.DIM),
         )
 
-    def _what(self, key: int, event: EventRow) -> str:
-        script = self._page.script_line(key) if self.is_by_hand else None
-        return described(event) if script is None else script
+    def _texts(self, event: EventRow) -> tuple[str, ...]:
+        """Return the texts of an event in all columns but the time."""
+        return (
+            _KINDS.get(event.event, event.event),
+            self.session.text(described(event)),
+            self.session.text(self._entity(event)),
+            self._job_of(event),
+            fmt.optional(event.fields.get("rule")),
+        )
 
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return an entry as a line of the event log."""
@@ -316,9 +320,8 @@ class EventsModel(RowsModel):
             return line(Span("your commands as script lines   R saves them as a scenario", Role.DIM))
         failed = "   only failures" if self.only_failed else ""
         failed += "   folded" if self._folds_now else ""
-        older = self._unsearched
-        hidden = f"   {self.hidden - older:,} hidden" if self.hidden > older else ""
-        hidden += f"   {older:,} older ones not searched" if older else ""
+        hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
+        hidden += f"   {self._shown.progress:.0%} searched, newest first" if self.is_sorting else ""
         more = self._page.lines - self._page.count
         hidden += f"   {more:,} more in the log, of tasks added together" if more else ""
         return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))

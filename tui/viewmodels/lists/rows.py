@@ -335,7 +335,7 @@ class RowsModel(ColumnsModel, ABC):
         columns, sort = values.get("columns"), values.get("sort")
         known = frozenset(column.name for column in self.named_columns)
         self.chosen_columns = None if columns is None else known & frozenset(columns)
-        self.sort_column = sort if sort in self.column_names and sort else None
+        self.sort_column = sort if sort in self.column_names and sort and not self.only_order else None
         self.is_descending = values.get("descending", False)
         self.filter_text = values.get("filter", "")
 

@@ -6,7 +6,7 @@ import time
 from array import array
 from bisect import bisect_right
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -19,11 +19,25 @@ _MOST_PLACES = 10_000  # values whose part is remembered
 _IDLE_SHARE = 19  # while time goes by, a twentieth of it is filtering and sorting at most
 
 
-class SlicedSort:
-    """The rows that pass a filter, sorted. ``found`` is set once ``go_on`` returns False.
+class SlicedWork(Protocol):
+    """Filtering or sorting of rows that is done in slices.
 
     ``early`` has the rows that are found so far if they need no sorting: it grows while the work goes on.
     """
+
+    @property
+    def total(self) -> int: ...  # rows that are looked at
+    @property
+    def progress(self) -> float: ...  # from 0 to 1
+    @property
+    def early(self) -> Sequence[int]: ...
+    @property
+    def found(self) -> Sequence[int] | None: ...  # set once ``go_on`` returns False
+    def go_on(self) -> bool: ...
+
+
+class SlicedSort:
+    """The rows that pass a filter, sorted."""
 
     def __init__(
         self,
@@ -107,7 +121,7 @@ class ShownRows:
     def __init__(self) -> None:
         self.rows: Sequence[int] = ()
         self.hidden = 0
-        self._work: SlicedSort | None = None
+        self._work: SlicedWork | None = None
         self._total = 0  # rows without a filter
         self._wanted: object = None
         self._order: object = None
@@ -126,7 +140,7 @@ class ShownRows:
         wanted: object,
         order: object,
         moment: object,
-        start: Callable[[], SlicedSort],
+        start: Callable[[], SlicedWork],
         at_once: int,
         *,
         may_rest: bool = False,

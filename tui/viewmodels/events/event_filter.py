@@ -1,0 +1,176 @@
+"""The filter of the event list, and the search for its matches through a log of millions, newest first."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import compress
+from typing import TYPE_CHECKING, overload
+
+from engine.base.units import SECOND_MS
+from engine.views.pages.event_matching import EventMatcher
+from tui.viewmodels.lists.filters import column_of, matcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engine.views.pages.events import EventRow
+    from tui.viewmodels.lists.filters import Term
+    from tui.viewmodels.session.session import Session
+
+    Texts = Callable[[EventRow], Sequence[str]]
+
+_PIECE = 2000  # entries that are judged together, in less than a millisecond if their ids are known
+_OTHERS = bytes((1, 0)) + bytes(254)
+_TIME = 0  # the number of that column
+
+
+class EventFilter:
+    """The terms of a filter. It remembers what it has judged, so it holds until time goes back or texts change."""
+
+    def __init__(self, session: Session, terms: Sequence[Term], columns: Sequence[str], texts: Texts) -> None:
+        """Prepare the terms.
+
+        Args:
+            session: The session.
+            terms: The terms, all of which must hold. A word without a field is looked for in all columns but the time.
+            columns: The names of the columns, that of the time first.
+            texts: Makes the texts of an event in the other columns.
+        """
+        self._session = session
+        self._keepers: list[Callable[[Sequence[int]], Sequence[int]]] = []
+        self.looks_at_time = False
+        for term in terms:
+            column = column_of(term.field, columns) if term.field else None
+            if term.field and column is None:
+                self._keepers.append(lambda _: ())
+            elif column == _TIME:
+                self.looks_at_time = True
+                self._keepers.append(_Times(session, matcher(term)).keep)
+            else:
+                judged = texts if column is None else _one_of(texts, column - 1)
+                self._keepers.append(_Texts(session, term, judged).keep)
+
+    def keep(self, entries: Sequence[int]) -> Sequence[int]:
+        """Return the entries that satisfy all terms."""
+        for keep in self._keepers:
+            if not entries:
+                break
+            entries = keep(entries)
+        return entries
+
+
+def _one_of(texts: Texts, at: int) -> Texts:
+    return lambda event: (texts(event)[at],)
+
+
+class _Texts:
+    """A term on texts of events."""
+
+    def __init__(self, session: Session, term: Term, texts: Texts) -> None:
+        self._is_excluded = term.is_excluded
+        term = term._replace(is_excluded=False)
+        is_word = not term.field and "*" not in term.value
+        holds = matcher(term)
+
+        def words(event: EventRow) -> Sequence[str]:
+            """Return the words of an event, which more events share than whole texts."""
+            return " ".join(texts(event)).split()
+
+        def contain(words: Sequence[str]) -> Sequence[bool]:
+            if term.value not in " ".join(words).lower():
+                return [False] * len(words)  # most words are in few events
+            return [term.value in word for word in map(str.lower, words)]
+
+        def match(texts: Sequence[str]) -> Sequence[bool]:
+            return list(map(holds, texts))
+
+        made, judge = (words, contain) if is_word else (texts, match)
+        self._matcher = EventMatcher(session.simulation, session.events, made, judge)
+
+    def keep(self, entries: Sequence[int]) -> Sequence[int]:
+        flags = self._matcher.flags(entries)
+        return list(compress(entries, flags.translate(_OTHERS) if self._is_excluded else flags))
+
+
+class _Times:
+    """A term on the time of events; those of a second show the same one, or of a millisecond."""
+
+    def __init__(self, session: Session, holds: Callable[[str], bool]) -> None:
+        self._session = session
+        self._holds = holds
+        self._known: tuple[object, dict[int, bool]] = None, {}
+
+    def keep(self, entries: Sequence[int]) -> Sequence[int]:
+        session, moments = self._session, self._session.events.moments_ms(entries)
+        if session.time_format == "relative":
+            now_ms = session.now_ms
+            shown, asked = [(now_ms - ms) // SECOND_MS if ms < now_ms else -1 for ms in moments], now_ms
+        else:
+            unit = 1 if session.time_format == "utc" else SECOND_MS
+            shown, asked = [ms // unit for ms in moments], None
+        if self._known[0] != asked:
+            self._known = asked, {}
+        known = self._known[1]
+        for key, ms in dict(zip(shown, moments, strict=True)).items():
+            if key not in known:
+                known[key] = self._holds(session.clock(ms))
+        return list(compress(entries, map(known.__getitem__, shown)))
+
+
+class Backwards(Sequence[int]):
+    """Numbers that were found last first, in their order. They grow at their beginning."""
+
+    def __init__(self, found: array[int]) -> None:
+        """Show what has been found so far."""
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return [self._found[-1 - each] for each in range(*at.indices(len(self._found)))]
+        return self._found[-1 - at if at >= 0 else ~at]
+
+
+class NewestFirst:
+    """The entries that pass a filter, in order, found from the newest one backwards."""
+
+    def __init__(
+        self,
+        entries: Sequence[int],
+        keep: Callable[[Sequence[int]], Sequence[int]],
+        known: Sequence[int] = (),
+        searched: int = 0,
+    ) -> None:
+        """Search all entries but so many oldest ones that were ``searched`` before, of which ``known`` have passed."""
+        self.total = len(entries)
+        self.found: array[int] | None = None
+        self._entries = entries
+        self._keep = keep
+        self._known = known
+        self._searched = searched
+        self._left = len(entries)  # those that are still to be searched, and the first ones
+        self._passed = array("q")
+        self.early = Backwards(self._passed)
+
+    @property
+    def progress(self) -> float:
+        """The part of the entries that is searched, from 0 to 1."""
+        return 1 - (self._left - self._searched) / max(1, self.total)
+
+    def go_on(self) -> bool:
+        """Search some entries. Return True if there are more."""
+        start = max(self._searched, self._left - _PIECE)
+        self._passed.extend(reversed(self._keep(self._entries[start : self._left])))
+        self._left = start
+        if start > self._searched:
+            return True
+        self._passed.reverse()
+        self.found = array("q", self._known) + self._passed if self._known else self._passed
+        return False
