@@ -9,11 +9,22 @@ if TYPE_CHECKING:
     from array import array
 
 _LOWEST = 0 if sys.byteorder == "little" else -1
+_ALL_BITS = bytes(255 * (flag == 1) for flag in range(256))
 
 
 def lowest_bytes(column: array[int]) -> bytes:
     """Return the byte of each number in which most of them differ."""
     return column.tobytes()[_LOWEST % column.itemsize :: column.itemsize]
+
+
+def bytes_above(column: array[int], low_bytes: int) -> bytes:
+    """Return the byte of each number above so many low ones."""
+    return column.tobytes()[abs(_LOWEST % column.itemsize - low_bytes) :: column.itemsize]
+
+
+def where_set(values: bytes, flags: bytes) -> bytes:
+    """Return the values at places where ``flags`` has one, and 0 at those where it has 0."""
+    return (int.from_bytes(values) & int.from_bytes(flags.translate(_ALL_BITS))).to_bytes(len(values))
 
 
 def tally(values: bytes) -> dict[int, int]:

@@ -5,6 +5,7 @@ The cost is that of the nodes and of what runs on them.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_states import COMING_UP, NODE_STATES, READY
@@ -24,7 +25,7 @@ from engine.views.explain.explanation import (
     until_cut,
 )
 from engine.views.pages.option_words import eligible_again
-from engine.world.agenda import ends_in_order, known_end_ms, task_end_ms
+from engine.world.agenda import Agenda, ends_in_order, known_end_ms, task_end_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
     from engine.views.explain.explanation import Reason
-    from engine.world.agenda import Agenda
     from engine.world.world import World
 
 _N = NodeState
@@ -53,6 +53,30 @@ class Fit(NamedTuple):
     fitting: int
     reasons: tuple[Reason, ...]
     next_change: Next | None
+
+
+class Outlook:
+    """The agenda and the nodes that fit a task, read once for several questions about the same moment."""
+
+    def __init__(self, world: World) -> None:
+        """Read nothing yet."""
+        self._world = world
+        self._fits: dict[tuple[int, TaskProfile], Fit] = {}
+
+    @cached_property
+    def agenda(self) -> Agenda:
+        """What will happen by itself."""
+        return Agenda(self._world)
+
+    def fit(self, job: Job, profile: TaskProfile) -> Fit | None:
+        """Return the nodes that fit a task of the job; None if the job has no pool."""
+        if job.pool < 0:
+            return None
+        key = job.row, profile
+        if key not in self._fits:
+            pool = self._world.pools[job.pool]
+            self._fits[key] = candidates(self._world, self.agenda, pool, job, profile)
+        return self._fits[key]
 
 
 def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: TaskProfile) -> Fit:

@@ -11,7 +11,7 @@ from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.explain.autoscale import next_evaluation
-from engine.views.explain.candidates import Fit, candidates, first_end, ineligible_nodes, state_passes_ms
+from engine.views.explain.candidates import Outlook, first_end, ineligible_nodes, state_passes_ms
 from engine.views.explain.explanation import (
     Check,
     Next,
@@ -44,11 +44,11 @@ _MOST_NAMED = 8  # of the nodes whose release tasks hold a job
 _Waiting = dict[tuple[str, str], list[tuple[int | None, int]]]
 
 
-def why_job(world: World, job: Job) -> Explanation:
-    """Explain the job's state, and what it waits for."""
+def why_job(world: World, job: Job, outlook: Outlook | None = None) -> Explanation:
+    """Explain the job's state, and what it waits for; the outlook is that of this moment."""
     match job.state:
         case _J.ACTIVE:
-            return _active(world, job)
+            return _active(world, job, outlook or Outlook(world))
         case _J.DISABLING | _J.DISABLED | _J.ENABLING:
             return _suspended(world, job)
         case _J.TERMINATING | _J.DELETING:
@@ -60,12 +60,13 @@ def why_job(world: World, job: Job) -> Explanation:
             return answer(world, f"Where is job {job.id}?", notes=(note,))
 
 
-def _active(world: World, job: Job) -> Explanation:
-    agenda = Agenda(world)
+def _active(world: World, job: Job, outlook: Outlook) -> Explanation:
+    agenda = outlook.agenda
     begun = job.busy or job.counts[COMPLETED]
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     left = job.total - job.counts[COMPLETED]
-    fit = _room(world, agenda, job)
+    queues = job.queues_in_order()
+    fit = outlook.fit(job, world.tasks.profile_of(queues[0][1].head())) if queues else None  # for the task in turn
     progress = f"{job.counts[COMPLETED]:,} of {job.total:,} completed"
     if left:
         counts = ((ACTIVE, "active"), (PREPARING, "preparing"), (RUNNING, "running"))
@@ -104,14 +105,6 @@ def _what_ends(job: Job) -> Note:
         return Note("Its job manager task ends it when it completes.", "JM-4")
     limit = " or its time limit" if job.max_wall_clock_ms is not None else ""
     return Note(f"Only a user{limit} ends it.", "JOB-7")
-
-
-def _room(world: World, agenda: Agenda, job: Job) -> Fit | None:
-    """Find nodes for the task whose turn it is; return None if no task waits for one."""
-    queues = job.queues_in_order()
-    if job.pool < 0 or not queues:
-        return None
-    return candidates(world, agenda, world.pools[job.pool], job, world.tasks.profile_of(queues[0][1].head()))
 
 
 def _first_preparation(world: World, job: Job) -> Next | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engine.run.planned import PlannedInputs, subjects_of
 from engine.views.explain.attempts import why_again, why_there
 from engine.views.explain.autoscale import why_targets
+from engine.views.explain.candidates import Outlook
 from engine.views.explain.job_schedules import why_schedule
 from engine.views.explain.jobs import why_counts, why_job
 from engine.views.explain.nodes import why_node
@@ -44,9 +45,10 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
             preparation = None if job is None or not job.has_prep else why_preparation(world, job, int(key))
             found = why_node(world, int(key)), preparation
         case "job" if (job := world.jobs.find(str(key))) is not None:
-            state = why_job(world, job)
+            outlook = Outlook(world)  # the task mostly waits for the nodes that the job does
+            state = why_job(world, job, outlook)
             waiting = oldest_waiting(world, job)
-            wait = None if waiting is None else why_task(world, waiting, now_ms)
+            wait = None if waiting is None else why_task(world, waiting, now_ms, outlook)
             found = state, wait, why_counts(world, job, state.next_change), why_last_waited(simulation, job)
         case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
             found = (why_schedule(world, schedule, now_ms),)

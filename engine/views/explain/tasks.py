@@ -13,7 +13,7 @@ from engine.state.acting import Process, ProcessKind
 from engine.state.tasks import COMPLETED, NEVER_MS
 from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation
-from engine.views.explain.candidates import Fit, candidates, first_end
+from engine.views.explain.candidates import Fit, Outlook, first_end
 from engine.views.explain.explanation import (
     Check,
     Next,
@@ -31,7 +31,7 @@ from engine.views.explain.pools import network_notes
 from engine.views.explain.priority import priority_check
 from engine.views.pages.acts import act_words, end_words
 from engine.views.pages.provisioning import ready_ms
-from engine.world.agenda import Agenda, acts_due
+from engine.world.agenda import acts_due
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -54,11 +54,11 @@ _MOST_ACTS = 5  # commands that a process is still to give, named at most
 _MOST_IDS = 3  # tasks that a task waits for, named at most
 
 
-def why_task(world: World, task: int, now_ms: int) -> Explanation:
-    """Explain the state of the task in this row at ``now_ms``."""
+def why_task(world: World, task: int, now_ms: int, outlook: Outlook | None = None) -> Explanation:
+    """Explain the state of the task in this row at ``now_ms``; the outlook is that of this moment."""
     match world.tasks.state_of(task):
         case TaskState.ACTIVE:
-            return _Waiting(world, task).explanation()
+            return _Waiting(world, task, outlook or Outlook(world)).explanation()
         case TaskState.PREPARING:
             return _preparing(world, task, now_ms)
         case TaskState.RUNNING:
@@ -76,16 +76,15 @@ def why_task(world: World, task: int, now_ms: int) -> Explanation:
 class _Waiting:
     """The conditions of SCHED-7 for one active task, in the order in which the scheduler checks them."""
 
-    def __init__(self, world: World, task: int) -> None:
+    def __init__(self, world: World, task: int, outlook: Outlook) -> None:
         self.world, self.task = world, task
-        self.agenda = Agenda(world)
+        self.outlook = outlook
         self.profile: TaskProfile = world.tasks.profile_of(task)
         self.job: Job = world.jobs[self.profile.job]
         self.pool: Pool | None = world.pools[self.job.pool] if self.job.pool >= 0 else None
 
     def explanation(self) -> Explanation:
-        world, pool = self.world, self.pool
-        fit = None if pool is None else candidates(world, self.agenda, pool, self.job, self.profile)
+        world, fit = self.world, self.outlook.fit(self.job, self.profile)
         checks = [self._job_state(), self._pool(), self._seen(), self._dependencies(), self._limit(), self._size()]
         checks += [self._turn(), self._room(fit), priority_check(world, self.job, fit)]
         found = tuple(check for check in checks if check is not None)
@@ -122,7 +121,7 @@ class _Waiting:
         return Check("job pool", True, f"{pool.id}{allocation}", "SCHED-7")
 
     def _seen(self) -> Check | None:
-        when_ms = self.agenda.tasks_seen.get(self.world.tasks.block_of(self.task).first)
+        when_ms = self.outlook.agenda.tasks_seen.get(self.world.tasks.block_of(self.task).first)
         if when_ms is None:
             return None
         return Check("known to the scheduler", False, f"at {moment(self.world, when_ms)}", "TIME-9")
@@ -192,11 +191,11 @@ class _Waiting:
         deciding = next((check.label for check in checks if not check.ok), "")
         job = self.job
         if deciding == "job state":
-            when_ms = self.agenda.job_steps.get(job.row)
+            when_ms = self.outlook.agenda.job_steps.get(job.row)
             is_enabling = job.state is JobState.ENABLING and when_ms is not None
             return Next(f"job {job.id} is active again", when_ms or 0, "TIME-19") if is_enabling else None
         if deciding == "known to the scheduler":
-            when_ms = self.agenda.tasks_seen[self.world.tasks.block_of(self.task).first]
+            when_ms = self.outlook.agenda.tasks_seen[self.world.tasks.block_of(self.task).first]
             return Next("the scheduler sees the task", when_ms, "TIME-9")
         if deciding in ("dependencies", "job parallel limit") and self.pool is not None:
             return first_end(self.world, self.pool.nodes, job)

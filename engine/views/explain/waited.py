@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import compress
 from typing import TYPE_CHECKING
 
 from engine.base.node_states import READY
 from engine.base.terms import JobState, TaskState
 from engine.state.tasks import COMPLETED, NEVER_MS
 from engine.views.explain.explanation import Check, Note, Reason, answer, moment, name_of, plural, some, task_name
-from engine.views.log.reader import flags_of, where
+from engine.views.log.reader import where
 from engine.views.log.state_spans import JobHistory
 from engine.views.log.task_history import TaskHistory
+from engine.views.log.tasks_by_job import count_by_job
 from engine.views.pages.critical_path import critical_path, deciding_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from engine import Simulation
     from engine.events.log import Shape
@@ -135,11 +134,8 @@ def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: in
     """
     log, jobs = simulation.log, simulation.world.jobs
     first, stop = log.index_at(from_ms - 1), log.index_at(until_ms - 1)
-    there = _by_profile(simulation, _comes, 0, stop)
-    there.subtract(_by_profile(simulation, _goes, 0, first))
-    tasks = Counter[int]()
-    for profile, count in there.items():
-        tasks[simulation.world.tasks.profiles[profile].job] += count
+    tasks = count_by_job(simulation, _comes, 0, stop)
+    tasks.subtract(count_by_job(simulation, _goes, 0, first))
     found = [
         _reason(job, jobs[row], count)
         for row, count in sorted(tasks.items(), key=lambda each: (-each[1], each[0]))
@@ -158,13 +154,6 @@ def _reason(own: Job, job: Job, count: int) -> Reason:
         rule = "SCHED-2" if job.priority > own.priority else "SCHED-4"
     text = f"{plural(count, 'start')} of tasks of {whose} (priority {job.priority}) took slots"
     return Reason(count, text, None, rule)
-
-
-def _by_profile(simulation: Simulation, is_wanted: Callable[[Shape], bool], start: int, stop: int) -> Counter[int]:
-    """Count the entries of some shapes by the profiles of their tasks, in bulk."""
-    log, profiles = simulation.log, simulation.world.tasks.profile
-    flags = flags_of(list(map(is_wanted, log.shapes)), log.shape_of[start:stop])
-    return Counter(map(profiles.__getitem__, compress(log.row_a[start:stop], flags)))
 
 
 def _is_pool_of(job: Job, pool_id: str) -> bool:

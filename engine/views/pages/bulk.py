@@ -9,10 +9,9 @@ from itertools import compress
 from operator import itemgetter
 from typing import overload
 
-from engine.base.byte_columns import lowest_bytes
+from engine.base.byte_columns import lowest_bytes, where_set
 
 _MOST_COUNTED = 16
-_ALL_BITS = bytes(255 * (flag == 1) for flag in range(256))
 
 
 class LazyRows(Sequence[int]):
@@ -69,7 +68,7 @@ def sum_where(flags: bytes, column: Sequence[int], most: int) -> int:
     """
     if most > _MOST_COUNTED or not isinstance(column, array):
         return sum(compress(column, flags))
-    kept = (int.from_bytes(lowest_bytes(column)) & int.from_bytes(flags.translate(_ALL_BITS))).to_bytes(len(flags))
+    kept = where_set(lowest_bytes(column), flags)
     return sum(value * kept.count(value) for value in range(1, most + 1))
 
 

@@ -1,0 +1,32 @@
+"""Entries about tasks, counted by job in bulk and one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.views.log import tasks_by_job
+from engine.views.log.tasks_by_job import count_by_job
+
+
+@pytest.mark.parametrize("page_bytes", [0, 1, 2])
+@pytest.mark.parametrize("name", ["priorities-and-fairness", "job-manager-adds-tasks", "retries-and-exit-conditions"])
+def test_entries_are_counted_by_the_jobs_of_their_tasks(name, page_bytes, monkeypatch):
+    monkeypatch.setattr(tasks_by_job, "_PAGE_BYTES", page_bytes)
+    monkeypatch.setattr(tasks_by_job, "_PAGE", 256**page_bytes)
+    simulation = Simulation(load_scenario(name))
+    simulation.run_until(simulation.end_ms)
+    log, tasks = simulation.log, simulation.world.tasks
+    for start, stop in ((0, None), (len(log) // 3, len(log) // 2), (5, 5)):
+        wanted = (
+            tasks.block_of(log.row_a[at]).job
+            for at in range(start, len(log) if stop is None else stop)
+            if _changes_a_task(log.shapes[log.shape_of[at]])
+        )
+        assert count_by_job(simulation, _changes_a_task, start, stop) == Counter(wanted)
+
+
+def _changes_a_task(shape):
+    return shape.event == "TaskStateChanged" and ("from", None) not in shape.fields
