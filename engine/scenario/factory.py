@@ -221,6 +221,13 @@ class TaskFactory:
             return form.plain_texts(map(self.parameters[0].__getitem__, numbers))
         return [form.text(k, self.values(k)) for k in numbers]
 
+    @cached_property
+    def command_line_ends(self) -> frozenset[tuple[str, str]]:
+        """The first four characters and the last one of the command lines; 0 stands for any number."""
+        pattern = self._patterns[str(self._body["commandLine"])]
+        text = "".join(part if isinstance(part, str) else "0" for part in pattern)
+        return frozenset({(text[:4], text[-1:])})
+
     def output_path(self, k: int, output: int) -> str:
         """Return the path in the container that an output file of task ``k`` names; empty without one."""
         form = self._output_paths.get(output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from engine.base.failures import FailureInfo
@@ -40,6 +41,8 @@ class TaskSource(Protocol):
     def count(self) -> int: ...  # noqa: D102
     @property
     def id_prefix(self) -> str: ...  # noqa: D102
+    @property
+    def command_line_ends(self) -> frozenset[tuple[str, str]]: ...  # noqa: D102
     def task_id(self, ordinal: int) -> str: ...  # noqa: D102
     def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]: ...  # noqa: D102
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
@@ -93,6 +96,11 @@ class ListedTasks:
         """Return the command lines of many tasks."""
         return [self._specs[ordinal].command_line for ordinal in ordinals]
 
+    @cached_property
+    def command_line_ends(self) -> frozenset[tuple[str, str]]:
+        """The first four characters and the last one of the command lines, each pair once."""
+        return frozenset((spec.command_line[:4], spec.command_line[-1:]) for spec in self._specs)
+
     def output_path(self, ordinal: int, output: int) -> str:
         """Return the path in the container that an output file of a task names; empty without one."""
         return self._specs[ordinal].output_files[output].destination.container.path or ""
@@ -139,6 +147,11 @@ class SelectedTasks:
     def command_lines(self, ordinals: Sequence[int]) -> list[str]:
         """Return the command lines of many tasks."""
         return self._source.command_lines([self._ordinals[ordinal] for ordinal in ordinals])
+
+    @property
+    def command_line_ends(self) -> frozenset[tuple[str, str]]:
+        """The first four characters and the last one of the command lines, perhaps with those of other tasks."""
+        return self._source.command_line_ends
 
     def output_path(self, ordinal: int, output: int) -> str:
         """Return the path in the container that an output file of a task names; empty without one."""

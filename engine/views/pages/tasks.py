@@ -259,6 +259,12 @@ class TaskPage:
         table = self._simulation.world.tasks
         return table.texts_of(tasks, lambda block, ordinals: block.source.command_lines(ordinals))
 
+    def command_line_ends(self) -> set[tuple[str, str]]:
+        """Return the first four characters and the last one of the command lines, each pair once; 0 is any number."""
+        job = self._job
+        blocks = () if job is None else map(self._simulation.world.tasks.blocks.__getitem__, job.blocks)
+        return {ends for block in blocks for ends in block.source.command_line_ends}
+
     def state_of(self, task: int) -> TaskState | None:
         """Return the task's state; None when it has been deleted."""
         return self._simulation.world.tasks.state_of(task)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.viewmodels.lists.filters import matcher, quantity
+from tui.viewmodels.lists.filters import matcher, may_be_quantity, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -96,3 +96,8 @@ def sort_value(text: str) -> Value:
     text = text.strip()
     number = quantity(text.lower())
     return (not text, 0.0, text) if number is None else (False, number, "")
+
+
+def sorts_as_it_is(begin: str, end: str) -> bool:
+    """Return whether texts with these first four characters and this last one have the order of their sort keys."""
+    return not may_be_quantity(begin) and not end.isspace()

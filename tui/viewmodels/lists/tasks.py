@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from engine.views.explain.waits_for import task_waits_for
@@ -10,6 +11,7 @@ from engine.views.log.changed_tasks import ChangedTasks
 from tui.viewmodels.lists.amending import ChangedRows
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
+from tui.viewmodels.lists.matching import sorts_as_it_is
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.properties import task as blocks
 from tui.viewmodels.properties.resources import task_blocks
@@ -121,6 +123,8 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
 
     def sort_values(self, name: str) -> SortValues:
         """Return the function that gives the sort keys of many tasks, from the table where it holds the column."""
+        if name == "Command line" and all(starmap(sorts_as_it_is, self._page.command_line_ends())):
+            return self._page.command_lines_of
         value = self._page.sort_key(name)
         return super().sort_values(name) if value is None else partial(map, value)
 
