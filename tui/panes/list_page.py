@@ -36,13 +36,6 @@ if TYPE_CHECKING:
 class ListPage(ResizeFilter, View):
     """One of the lists as a view."""
 
-    hints = (
-        ("table.open", "open"),
-        ("list.filter", "filter"),
-        ("table.sort", "sort"),
-        ("table.failed", "only failed"),
-    )
-
     def __init__(self, model: RowsModel, *, id: str) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes="list-page")
         self.model = model
@@ -67,6 +60,12 @@ class ListPage(ResizeFilter, View):
     @property
     def help_text(self) -> str:
         return self.model.help_text
+
+    @property
+    def hints(self) -> Sequence[tuple[str, str]]:
+        """Return the keys that the list has, without that for its order if it stands in one only."""
+        sort = () if self.model.only_order else (("table.sort", "sort"),)
+        return ("table.open", "open"), ("list.filter", "filter"), *sort, ("table.failed", "only failed")
 
     def build(self, switcher: ContentSwitcher) -> None:
         """Mount the page with all that is in it, unless that is done: most pages are not shown in most sessions."""

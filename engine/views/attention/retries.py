@@ -12,6 +12,7 @@ from engine.state.tasks import ACTIVE, COMPLETED
 from engine.state.tasks import GONE as DELETED
 from engine.views.attention.concern import MOST_NAMED, Concern, Severity, apart, listed, some
 from engine.views.log.reader import LogReader, of_kind
+from engine.views.log.tally import is_retry
 from engine.views.pages.bulk import values
 
 if TYPE_CHECKING:
@@ -212,14 +213,13 @@ class TaskRetries:
 
 def _begins_again(shape: Shape) -> bool:
     """Return whether an event says that a task runs again: a failed one is retried, or a completed one reactivated."""
-    fields = dict(shape.fields)
-    return _is_retry(shape) or (shape.event == "TaskStateChanged" and fields.get("from") is TaskState.COMPLETED)
+    return _is_retry(shape) or (
+        shape.event == "TaskStateChanged" and dict(shape.fields).get("from") is TaskState.COMPLETED
+    )
 
 
 def _is_retry(shape: Shape) -> bool:
-    """Return whether an event says that a task goes back to the queue because its process has failed."""
-    fields = dict(shape.fields)
-    return shape.event == "TaskStateChanged" and fields.get("to") is TaskState.ACTIVE and "exitCode" in fields
+    return shape.event == "TaskStateChanged" and is_retry(dict(shape.fields))
 
 
 def _is_new_attempt(shape: Shape) -> bool:

@@ -227,6 +227,14 @@ _ENTERED: dict[Hashable, Measure | None] = {
 }
 
 
+def is_retry(fields: Mapping[str, Hashable]) -> bool:
+    """Return whether a change of a task's state is the way back to the queue after its process has failed.
+
+    Any other way back, such as a requeue, tells of no exit code.
+    """
+    return fields.get("to") is TaskState.ACTIVE and "exitCode" in fields
+
+
 def _of_task(fields: Mapping[str, Hashable]) -> Measure | None:
     old, new = fields.get("from"), fields.get("to")
     if new is TaskState.COMPLETED:
@@ -237,7 +245,7 @@ def _of_task(fields: Mapping[str, Hashable]) -> Measure | None:
     if new is TaskState.RUNNING:
         return Measure.STARTED
     if old is TaskState.RUNNING and new is TaskState.ACTIVE:
-        return Measure.RETRIED if "exitCode" in fields else Measure.REQUEUED
+        return Measure.RETRIED if is_retry(fields) else Measure.REQUEUED
     return None
 
 
