@@ -11,8 +11,9 @@ from tui.viewmodels.events.event_filter import EventFilter
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists import amending
 from tui.viewmodels.lists.amending import ChangedRows, amended
-from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.glyphs import GlyphSet

@@ -26,8 +26,8 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.frame.header import Transport
-from tui.viewmodels.lists.instances import ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.glyphs import glyph_of_job
 from tui.viewmodels.text.styled import ItemRef, Role, plain, width

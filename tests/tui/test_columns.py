@@ -11,11 +11,12 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.columns import Column, layout
-from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.job_schedules import JobSchedulesModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session.items import links_of_instance
 from tui.viewmodels.session.session import Session

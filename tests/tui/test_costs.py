@@ -12,10 +12,10 @@ from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.curves.charts import charts_of
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.detail_pages.pool import PoolDetailModel
-from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.preparation import PreparationModel
 from tui.viewmodels.session.costs import cost_by_the_end, cost_words
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text import format as fmt

@@ -18,7 +18,7 @@ from tui.app.dashboard import Dashboard
 from tui.saving.targets import TargetError, write_new
 from tui.settings.values import Settings
 from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.lists.instances import PreparationModel
+from tui.viewmodels.lists.preparation import PreparationModel
 from tui.viewmodels.lists.rows import as_csv
 
 LATER_S = 330

@@ -11,9 +11,10 @@ from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.files.browser import FilesModel
 from tui.viewmodels.files.locations import FileLocation, files_of
 from tui.viewmodels.files.retention import sentence, short
-from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text import format as fmt

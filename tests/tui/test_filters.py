@@ -20,9 +20,10 @@ from tui.viewmodels.lists.filters import (
     parse_filter,
     quantity,
 )
-from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.matching import sort_value
 from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session.session import Session

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 import tui
 from engine.base.terms import JobState, NodeState, TaskResult, TaskState
 from engine.state.nodes import GONE as GONE_CODE
-from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.hook_status import Hook, HookStatus
 from tui.viewmodels.node_map.lenses import Lens, glyph_for
 from tui.viewmodels.text import glyphs
 from tui.viewmodels.text.glyphs import (

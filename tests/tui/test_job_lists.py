@@ -10,7 +10,7 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.panes.job_lists import JobLists
-from tui.viewmodels.lists.instances import PreparationModel
+from tui.viewmodels.lists.preparation import PreparationModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.glyphs import GlyphSet
 from tui.viewmodels.text.styled import plain, width

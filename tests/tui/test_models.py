@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, mpi_pool, run_to, simulation, together
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.frame.header import LAST_HINTS, Transport, breadcrumb, hints, of_use
 from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
-from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.node_map.cells import MapLines
 from tui.viewmodels.node_map.layout import Form, Layout, Needs, layout_for

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from rich.cells import cell_len
 
-from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.hook_status import Hook, HookStatus
 from tui.viewmodels.lists.columns import Column, layout
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text import glyphs

@@ -12,7 +12,7 @@ from engine import Simulation, load_scenario
 from engine.pacing.pacer import Pacer
 from engine.pacing.speeds import CROSSING_S, LONGEST_QUIET_S, SPEEDS
 from engine.scenario.files import bundled
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from tests.builders import a_job, a_pool, simulation
 from tests.tui.driving import arrived, drive
 from tests.tui.screen_text import contains, text_of

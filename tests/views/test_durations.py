@@ -6,7 +6,8 @@ import pytest
 
 from engine.base.percentiles import percentile
 from engine.views.estimates.durations import Durations, Spread
-from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.pages.hook_status import Hook, HookStatus
+from engine.views.pages.instances import InstancePage
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 
 

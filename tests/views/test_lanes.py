@@ -12,7 +12,7 @@ from engine.views.estimates.forecast import planned_end_ms, planned_task_end_ms
 from engine.views.lanes.lane import Activity, Lane, Meaning, Step
 from engine.views.lanes.lanes import Lanes
 from engine.views.lanes.totals import CountsOverTime
-from engine.views.pages.instances import Hook
+from engine.views.pages.hook_status import Hook
 
 SCENARIOS = [
     "preparation-fails-on-one-node",

@@ -9,7 +9,8 @@ from engine.views.attention.attention import Attention
 from engine.views.explain.candidates import candidates
 from engine.views.lanes.lane import Activity
 from engine.views.lanes.lanes import Lanes
-from engine.views.pages.instances import Hook, HookStatus, pages_of
+from engine.views.pages.hook_status import Hook, HookStatus
+from engine.views.pages.instances import pages_of
 from engine.views.pages.option_words import eligible_again
 from engine.world.agenda import Agenda
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, node_row, run, run_to, simulation

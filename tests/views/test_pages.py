@@ -11,7 +11,8 @@ from engine.events.calendar import DueKind
 from engine.scenario.files import bundled
 from engine.specs import commands as c
 from engine.views.pages import task_order
-from engine.views.pages.instances import HookStatus, pages_of
+from engine.views.pages.hook_status import HookStatus
+from engine.views.pages.instances import pages_of
 from engine.views.pages.jobs import job_ids, pool_ids
 from engine.views.pages.nodes import NodePage, hooks_in
 from engine.views.pages.tasks import TaskPage

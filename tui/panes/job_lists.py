@@ -10,7 +10,9 @@ from textual.binding import Binding, BindingType
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.expectations import ExpectationsModel
-from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
+from tui.viewmodels.lists.instances import InstancesModel
+from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text.styled import Line, link_at
 from tui.viewmodels.watch.arrangement import MUCH, Wish

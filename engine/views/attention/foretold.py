@@ -15,7 +15,7 @@ from engine.views.attention.jobs import OpenJob, ended_badly, left_open, left_op
 from engine.views.attention.tasks import TaskFailures
 from engine.views.log.reader import matching
 from engine.views.pages.bulk import values
-from engine.views.pages.instances import Hook
+from engine.views.pages.hook_status import Hook
 from engine.views.pages.job_schedules import is_loss
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from engine.executors.protocol import TIME_LIMIT
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.views.attention.concern import MOST_NAMED, Concern, Severity, apart, cause_of, listed, some
-from engine.views.pages.instances import OVER, Hook, HookStatus, prep_status, release_status
+from engine.views.pages.hook_status import OVER, Hook, HookStatus, prep_status, release_status
 from engine.views.pages.option_words import eligible_again
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.percentiles import percentile
 from engine.views.pages.bulk import places, values
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.log.reader import Cuts, matching
 from engine.views.pages.bulk import places, values
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from engine.world.agenda import known_end_ms, task_end_ms
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState, TaskState
 from engine.views.explain.explanation import name_of, some
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 
 if TYPE_CHECKING:
     from engine import Simulation

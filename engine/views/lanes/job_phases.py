@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import JobState
 from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, PREPARING, RUNNING
 from engine.views.lanes.lanes import Extent
-from engine.views.pages.instances import Hook
+from engine.views.pages.hook_status import Hook
 
 if TYPE_CHECKING:
     from engine import Simulation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_states import READY, WIPED_IN, Availability, states_in
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
-from engine.views.pages.instances import Hook
+from engine.views.pages.hook_status import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Collection

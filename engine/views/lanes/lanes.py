@@ -18,7 +18,7 @@ from engine.views.lanes.lane import Lane, Step, meaning_of
 from engine.views.lanes.totals import LaneTotals
 from engine.views.lanes.tracks import TaskTracks
 from engine.views.log.reader import Cuts
-from engine.views.pages.instances import Hook
+from engine.views.pages.hook_status import Hook
 from engine.views.pages.option_words import eligible_again
 
 if TYPE_CHECKING:

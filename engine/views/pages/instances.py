@@ -2,57 +2,32 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from enum import Enum, auto
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
 from engine.base.percentiles import percentile
-from engine.base.terms import InstanceState, JobState, NodeState, ReleaseAfter, SchedulingState, TaskResult
-from engine.rules.release import owes_release
+from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
 from engine.specs.job import JobPreparationTask
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import ABSENT, NEVER_MS, PrepFlag
 from engine.state.nodes import GONE
-from engine.views.pages.bulk import places, side_by_side, values
+from engine.views.pages.bulk import places, values
+from engine.views.pages.hook_status import OVER, Hook, HookStatus
+from engine.views.pages.instance_statuses import InstanceStatuses
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from engine import Simulation
     from engine.base.failures import FailureInfo
     from engine.specs.job import JobReleaseTask
-    from engine.state.instances import InstanceTable, InstanceView
-    from engine.state.jobs import Job
+    from engine.state.instances import InstanceView
     from engine.world.world import World
 
+_DUE = tuple(status for status in HookStatus if status is not HookStatus.NOT_NEEDED)
 _SAMPLED = 400  # nodes whose durations are read
-OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
-
-
-class Hook(Enum):
-    """One of a job's two tasks that run on each node."""
-
-    PREPARATION = "Preparation"
-    RELEASE = "Release"
-
-
-class HookStatus(Enum):
-    """The status of one node, in the order of the list. Derived: the service knows only running and completed."""
-
-    FAILED = auto()
-    RETRYING = auto()
-    RUNNING = auto()
-    SUPERSEDED = auto()  # has a record, but the preparation runs again before the next task here
-    SUCCEEDED = auto()
-    LEAVING = auto()  # preparation only: has a record, but the node is leaving its pool
-    GONE = auto()  # the node has left its pool: preparation has to run elsewhere, or was interrupted
-    WILL_RUN = auto()  # release only: owed, at the end of the job or once the node is ready
-    SKIPPED = auto()  # release only: the job has ended and no release was due here
-    NOT_NEEDED = auto()  # no record, and none is due
 
 
 class InstanceBrief(NamedTuple):
@@ -98,79 +73,9 @@ class HookFailure(NamedTuple):
     is_ineligible: bool
 
 
-def prep_status(state: int, flags: int, *, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
-    """Return the status of the preparation on a node from its record and flags.
-
-    Once the job has ended (``is_over``) the result counts, also on nodes that have left since.
-    """
-    if state == ABSENT:
-        return HookStatus.NOT_NEEDED
-    if is_gone and not (is_over and state == InstanceState.COMPLETED):
-        return HookStatus.GONE
-    if state == InstanceState.RUNNING:
-        return HookStatus.RUNNING
-    if not flags & (PrepFlag.VALID | PrepFlag.INELIGIBLE) and not is_over:
-        return HookStatus.SUPERSEDED
-    return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
-
-
-def release_status(
-    state: int, flags: int, after: ReleaseAfter, *, has_failed: bool, is_gone: bool, is_over: bool, is_ending: bool
-) -> HookStatus:
-    """Return the status of release on a node; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
-    if state != ABSENT and not flags & PrepFlag.RELEASE_OWED:
-        if state == InstanceState.RUNNING:
-            return HookStatus.GONE if is_gone else HookStatus.RUNNING
-        return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
-    if is_ending and flags & PrepFlag.RELEASE_OWED:
-        return HookStatus.WILL_RUN
-    if not is_over:
-        return HookStatus.WILL_RUN if owes_release(flags, after) and not is_gone else HookStatus.NOT_NEEDED
-    return HookStatus.SKIPPED
-
-
-_DUE = tuple(status for status in HookStatus if status is not HookStatus.NOT_NEEDED)
-_FLAG_BITS = 5
-# The bit above the two bits of release's state: no preparation has ever run there.
-_UNPREPARED = bytes(state == ABSENT for state in range(256))
-
-
-@cache
-def _tables(
-    hook: Hook, job: JobState | None, after: ReleaseAfter, *, has_release: bool
-) -> dict[tuple[bool, bool], bytes]:
-    """Return the status for each combination of states and flags in a byte, by failure and by departure."""
-    is_over, is_ending = job in OVER, job in (JobState.TERMINATING, JobState.DELETING)
-
-    def status(packed: int, has_failed: bool, is_gone: bool) -> HookStatus:
-        state, flags = packed >> _FLAG_BITS, packed & ((1 << _FLAG_BITS) - 1)
-        if hook is Hook.PREPARATION:
-            return prep_status(state, flags, has_failed=has_failed, is_gone=is_gone, is_over=is_over)
-        if not has_release or state >> 2:
-            return HookStatus.NOT_NEEDED
-        return release_status(
-            state & 3, flags, after, has_failed=has_failed, is_gone=is_gone, is_over=is_over, is_ending=is_ending
-        )
-
-    kinds = [(has_failed, is_gone) for has_failed in (False, True) for is_gone in (False, True)]
-    return {kind: bytes(status(packed, *kind).value for packed in range(256)) for kind in kinds}
-
-
 def pages_of(simulation: Simulation, job_id: str) -> tuple[InstancePage, InstancePage]:
     """Return preparation and release of a job. Counts, lists and drawings of one moment share these pages."""
     return InstancePage(simulation, job_id, Hook.PREPARATION), InstancePage(simulation, job_id, Hook.RELEASE)
-
-
-def failed_places(instances: InstanceTable, rows: Sequence[int], hook: Hook) -> Iterator[int]:
-    """Yield the places in ``rows`` of one job whose last run failed; successes keep no record of their end."""
-    if not rows:
-        return
-    for page in instances.sparse[rows[0] >> PAGE_BITS : (rows[-1] >> PAGE_BITS) + 1]:
-        for key, ending in page.items():
-            if key & 1 == (hook is Hook.RELEASE) and (ending.failure or ending.exit_code):
-                at = bisect_left(rows, key >> 1)
-                if at < len(rows) and rows[at] == key >> 1:
-                    yield at
 
 
 def given_up_ms(world: World, rows: Iterable[int]) -> int | None:
@@ -181,49 +86,30 @@ def given_up_ms(world: World, rows: Iterable[int]) -> int | None:
     return max(known) if known and len(known) == len(ends) else None
 
 
-def version_of(world: World, job: Job | None) -> object:
-    """Return a value that differs whenever an instance of the job may look different.
-
-    That takes a change to an instance or to the state of a node, or another state or pool of the job.
-    """
-    of_job = None if job is None else (job.row, job.state, job.pool)
-    return world.instances.changes, world.nodes.changes, of_job
-
-
-class InstancePage:
+class InstancePage(InstanceStatuses):
     """The nodes of one job's preparation or release."""
 
     def __init__(self, simulation: Simulation, job_id: str, hook: Hook) -> None:
         """List a job's nodes; the page is empty while there is no job of this id."""
-        self._simulation = simulation
-        self.job_id = job_id
-        self.hook = hook
-        self._version: object = None
+        super().__init__(simulation, job_id, hook)
         # Of this version, once they are asked for.
         self._long_ms: int | None = None
         self._counts: dict[HookStatus, int] | None = None
         self._listed: int | None = None
         self._unrecorded: int | None = None
         self._last_end_ms: int | None = None
-        self._rows: Sequence[int] = ()
-        self._codes = b""
         self._ordered: tuple[object, Sequence[int]] = (None, ())
 
-    @property
-    def _job(self) -> Job | None:
-        return self._simulation.world.jobs.find(self.job_id)
+    def _update(self) -> bool:
+        is_other = super()._update()
+        if is_other:
+            self._long_ms = self._counts = self._listed = self._unrecorded = self._last_end_ms = None
+        return is_other
 
     @property
     def has_ended(self) -> bool:
         """True if the job has ended or is ending, so that no more of its tasks run, or if there is none of this id."""
         return self.job_state in OVER
-
-    def columns(self) -> tuple[bytearray, array[int], array[int]]:
-        """Return states, starts and planned or past ends in the table of instances, of all jobs."""
-        table = self._simulation.world.instances
-        if self.hook is Hook.RELEASE:
-            return table.release_state, table.release_start, table.release_end
-        return table.prep_state, table.prep_start, table.prep_end
 
     def definition(self) -> JobPreparationTask | JobReleaseTask | None:
         """Return the task as the job specifies it; None where it does not."""
@@ -237,74 +123,6 @@ class InstancePage:
         """The job's state; None while there is no job of this id."""
         job = self._job
         return None if job is None else job.state
-
-    @property
-    def version(self) -> object:
-        """A value that differs whenever a status may be another one."""
-        return version_of(self._simulation.world, self._job)
-
-    def _update(self) -> None:
-        """Find the status of every node, once for each version."""
-        job = self._job
-        version = version_of(self._simulation.world, job)
-        if self._version == version:
-            return
-        self._version = version
-        self._long_ms = self._counts = self._listed = self._unrecorded = self._last_end_ms = None
-        self._rows = () if job is None else self._simulation.world.instances.rows_of_job(job.row)
-        self._codes = b"" if job is None else self._all_codes(job)
-
-    def _all_codes(self, job: Job) -> bytes:
-        """Return a byte for each row, the number of its status, translated from the columns by a table."""
-        world, rows = self._simulation.world, self._rows
-        instances = world.instances
-        states = bytes(values(instances.prep_state, rows))
-        if self.hook is Hook.RELEASE:
-            states = side_by_side(states.translate(_UNPREPARED), bytes(values(instances.release_state, rows)), 2)
-        packed = side_by_side(states, bytes(values(instances.flags, rows)), _FLAG_BITS)
-        tables = _tables(self.hook, job.state, world.options.release_after, has_release=job.has_release)
-        codes = bytearray(packed.translate(tables[False, False]))
-        for at in self._gone_places():
-            codes[at] = tables[False, True][packed[at]]
-        for at in failed_places(instances, rows, self.hook):
-            is_gone = world.nodes.state[instances.node[rows[at]]] == GONE
-            codes[at] = tables[True, is_gone][packed[at]]
-        if self.hook is Hook.PREPARATION:
-            for status in (HookStatus.RUNNING, HookStatus.SUPERSEDED):
-                for at in places(bytes(codes), status.value):
-                    codes[at] = self._refined(status, rows[at]).value
-        return bytes(codes)
-
-    def _refined(self, status: HookStatus, row: int) -> HookStatus:
-        """Return the status of a preparation with what state and flags do not say: retries, and nodes that leave."""
-        world = self._simulation.world
-        if status is HookStatus.RUNNING and world.instances.prep_retries[row]:
-            return HookStatus.RETRYING
-        if status is HookStatus.SUPERSEDED and world.nodes.state[world.instances.node[row]] == NodeState.LEAVING_POOL:
-            return HookStatus.LEAVING
-        return status
-
-    def _gone_places(self) -> list[int]:
-        """Return the places of the rows whose node has left the pool."""
-        states = self._simulation.world.nodes.state
-        if states.find(GONE) < 0:
-            return []
-        return places(bytes(values(states, self.nodes_of_rows())), GONE)
-
-    def rows(self) -> Sequence[int]:
-        """Return the instances of the job by row number, in the order in which it came to their nodes."""
-        self._update()
-        return self._rows
-
-    def nodes_of_rows(self) -> Sequence[int]:
-        """Return the nodes on which the job has been, in the order in which it came to them."""
-        self._update()
-        return values(self._simulation.world.instances.node, self._rows)
-
-    def codes(self) -> bytes:
-        """Return the status of each of ``nodes_of_rows``: the values of ``HookStatus``."""
-        self._update()
-        return self._codes
 
     def counts(self) -> dict[HookStatus, int]:
         """Return the number of nodes with each status, without those where nothing is due."""
@@ -324,24 +142,6 @@ class InstancePage:
             is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
             found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_ineligible))
         return found
-
-    def status_of(self, node: int) -> HookStatus:
-        """Return the status of one node."""
-        job, row = self._job, self._row_on(node)
-        if job is None or row < 0:
-            return HookStatus.NOT_NEEDED
-        instances = self._simulation.world.instances
-        state, key = instances.prep_state[row], 2 * row
-        if self.hook is Hook.RELEASE:
-            state, key = (state == ABSENT) << 2 | instances.release_state[row], key + 1
-        # Successes keep no record of their end.
-        ending = instances.sparse[row >> PAGE_BITS].get(key)
-        has_failed = ending is not None and bool(ending.failure or ending.exit_code)
-        is_gone = self._simulation.world.nodes.state[node] == GONE
-        after = self._simulation.world.options.release_after
-        table = _tables(self.hook, job.state, after, has_release=job.has_release)[has_failed, is_gone]
-        status = HookStatus(table[state << _FLAG_BITS | instances.flags[row]])
-        return self._refined(status, row) if self.hook is Hook.PREPARATION else status
 
     def order(self, *, with_all: bool = False) -> Sequence[int]:
         """Return the nodes: trouble first, then running ones, newest start first, then the rest.
@@ -380,11 +180,6 @@ class InstancePage:
         nodes = list(map(of_row, ordered))
         known = set(nodes) if with_all else ()
         return nodes + [node for node in present if node not in known]
-
-    def _row_on(self, node: int) -> int:
-        """Return the row of the job on a node in the table of instances; -1 where it has never been."""
-        job = self._job
-        return -1 if job is None else self._simulation.world.instances.row(job.row, node)
 
     def _nodes(self) -> Sequence[int]:
         job = self._job

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.paths import name_of, parent
 from engine.base.terms import TaskState
 from engine.rules.processes.directories import OUTPUTS
-from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.pages.hook_status import Hook, HookStatus
+from engine.views.pages.instances import InstancePage
 from engine.world.agenda import task_end_ms
 
 if TYPE_CHECKING:

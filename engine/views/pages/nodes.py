@@ -10,7 +10,8 @@ from engine.base.terms import NodeState, SchedulingState
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import places, side_by_side, values
-from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.pages.hook_status import Hook, HookStatus
+from engine.views.pages.instances import InstancePage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

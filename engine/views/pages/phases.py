@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import JobState
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.pages.bulk import places
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 
 if TYPE_CHECKING:
     from engine import Simulation

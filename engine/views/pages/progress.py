@@ -9,7 +9,8 @@ from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.pages.bulk import places, values
-from engine.views.pages.instances import OVER, Hook, failed_places, version_of
+from engine.views.pages.hook_status import OVER, Hook
+from engine.views.pages.instance_statuses import failed_places, version_of
 from engine.views.pages.jobs import bad_end
 from engine.views.pages.phases import TaskCounts
 

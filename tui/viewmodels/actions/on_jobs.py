@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.base.terms import JobScheduleState, JobState, TaskState
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.job_schedules import JobScheduleRow
 from engine.views.pages.jobs import JobRow
 from engine.views.pages.tasks import TaskRow

@@ -8,7 +8,7 @@ from engine.base.terms import JobState
 from engine.base.units import format_utc
 from engine.views.pages.account import core_quotas
 from engine.views.pages.autoscale import scale_page
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.option_words import eligible_again
 from tui.viewmodels.actions.on_account import ACCOUNT, AccountTarget
 from tui.viewmodels.actions.on_jobs import JOB, JOB_SCHEDULE, TASK

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import SECOND_MS
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.jobs import has_had_several_pools
 from engine.views.series.changes import Measure, kind_of_node
 from tui.viewmodels.curves.plot import Layer

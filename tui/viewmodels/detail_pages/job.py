@@ -15,7 +15,8 @@ from tui.viewmodels.detail_pages.dependencies import path_lines
 from tui.viewmodels.detail_pages.layout import columns, curves, listing, state_history, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.detail_pages.statistics import statistics_lines
-from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.properties import job as blocks
 from tui.viewmodels.properties.rest_fields import parts

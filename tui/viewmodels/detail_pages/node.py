@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.log.node_history import NodeHistory
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.option_words import eligible_again
 from engine.views.pages.tasks import TaskPage
 from engine.views.rest.lookup import node_settings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.paths import STARTUP, job_directory, task_directory
 from engine.base.terms import NodeState, TaskResult
 from engine.views.log.task_history import last_directory
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from tui.viewmodels.text.styled import ItemRef
 
 if TYPE_CHECKING:

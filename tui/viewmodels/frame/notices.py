@@ -6,7 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from tui.viewmodels.text import format as fmt
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.job_schedules import JobSchedulesModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 
 if TYPE_CHECKING:

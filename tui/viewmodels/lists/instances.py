@@ -1,24 +1,24 @@
-"""The lists of the blades Preparation tasks and Release tasks: one row for each node."""
+"""The base of the lists of preparation and release tasks: one row for each node."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from engine.base.terms import JobState, TaskResult
+from engine.base.terms import TaskResult
 from engine.specs.job import JobPreparationTask, JobReleaseTask
 from engine.views.estimates.durations import Durations
-from engine.views.log.node_history import NodeHistory, trigger_of
+from engine.views.log.node_history import NodeHistory
+from engine.views.pages.hook_status import Hook, HookStatus
 from engine.views.pages.instance_groups import instance_groups
-from engine.views.pages.instances import Hook, HookStatus, InstanceBrief, InstancePage, InstanceRow
-from engine.views.pages.option_words import eligible_again, is_released_after_preparation, released_where
+from engine.views.pages.instances import InstanceBrief, InstancePage, InstanceRow
+from engine.views.pages.option_words import eligible_again
 from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs
 from tui.viewmodels.files.locations import FileLocation, output_at
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.properties import instance as blocks
-from tui.viewmodels.properties.job import no_limit, yes
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import HOOK_STATUSES, NODE, hook_glyph
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-_FIRST = (
+FIRST_COLUMNS = (
     Column("", 1),
     Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
     Column("State", 9, "running or completed; the symbol shows the derived status", from_width=60),
@@ -38,7 +38,7 @@ _FIRST = (
     Column("End time", 10, "when it ended", least=8, is_whole=True),
     Column("Exit code", 9, "exit code of the process; empty while it runs", is_whole=True, short="Exit code"),
 )
-_EXTRA = (
+EXTRA_COLUMNS = (
     Column("Node ID", 24, "the service's id of the node", is_extra=True, is_id=True),
     Column("Pool", 12, "the pool's id", is_extra=True, is_id=True),
     Column("Failure category", 16, "user error or server error", is_extra=True),
@@ -255,158 +255,6 @@ class InstancesModel(KeptRowsModel[_Brief]):
             blocks.node(session, record),
             *blocks.files(hook_outputs(session.simulation, key, record.root_directory)),
         ]
-
-
-class PreparationModel(InstancesModel):
-    """The list of the Preparation tasks blade."""
-
-    title = "Preparation tasks"
-    hook = Hook.PREPARATION
-    columns = (
-        *_FIRST,
-        Column("Retries", 7, "runs repeated after a failure", from_width=62),
-        Column(
-            "Duration",
-            17,
-            "end time minus start time, or time since the start",
-            from_width=100,
-            is_derived=True,
-            is_whole=True,
-        ),
-        *_EXTRA,
-        Column("Last retry time", 15, "when it was last retried", is_extra=True),
-        Column(
-            "Triggered by",
-            18,
-            "the task whose assignment started the preparation",
-            is_extra=True,
-            is_derived=True,
-            is_id=True,
-        ),
-        Column(
-            "Ineligible",
-            14,
-            "preparation failed: until when the node gets no task of the job",
-            is_extra=True,
-            is_derived=True,
-        ),
-    )
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._triggers: tuple[object, dict[int, int | None]] = (None, {})
-        again = eligible_again(session.options)
-        self.help_text = (
-            "One row for each node that prepared, even if it has left.\n"
-            "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
-            f"it gets no task of this job until {again.until} ({again.rule}). Other jobs still use it.\n"
-            "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
-        )
-
-    def _retries(self, count: int) -> tuple[Span, ...]:
-        return (Span(str(count) if count else ""),)
-
-    def _more(self, record: InstanceRow) -> tuple[Span, ...]:
-        session = self.session
-        task = self._trigger(record.node) if self.shows("Triggered by") else None
-        return (
-            Span(session.clock(record.last_retry_ms)),
-            Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
-            Span(blocks.short_until(session, session.job_id) if record.is_ineligible else "", Role.FAILED),
-        )
-
-    def _trigger(self, node: int) -> int | None:
-        """Return the task that triggered the preparation, cached until the user goes back in time."""
-        session = self.session
-        asked = session.simulation.jumps, session.job_id
-        if self._triggers[0] != asked:
-            self._triggers = asked, {}
-        found = self._triggers[1]
-        if node not in found:
-            found[node] = trigger_of(session.simulation, session.job_id, node)
-        return found[node]
-
-    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
-        assert isinstance(task, JobPreparationTask)
-        limits = task.constraints
-        return settings_line(
-            ("wait for success", yes(task.wait_for_success)),
-            ("rerun on node reboot", yes(task.rerun_on_node_reboot_after_success)),
-            ("max retries", no_limit(limits.max_task_retry_count)),
-            ("max wall-clock", fmt.span(limits.max_wall_clock_time) or "no limit"),
-            ("retention", fmt.span(limits.retention_time) or "no limit"),
-        )
-
-    def empty(self) -> Sequence[str]:
-        if not self.session.job_id:
-            return self.session.none_yet("job")
-        if self._page.definition() is None:
-            return (
-                f"Job {self.session.job_id} has no job preparation task.",
-                "The service responds 409 JobPreparationTaskNotSpecified.",
-            )
-        return (
-            "No node has prepared: no task has been assigned yet.",
-            "A node prepares before its first task (PREP-3, PREP-4). w explains the wait.",
-        )
-
-
-class ReleaseModel(InstancesModel):
-    """The list of the Release tasks blade."""
-
-    title = "Release tasks"
-    hook = Hook.RELEASE
-    columns = (
-        *_FIRST,
-        Column(
-            "Duration",
-            17,
-            "end time minus start time, or time since the start",
-            from_width=90,
-            is_derived=True,
-            is_whole=True,
-        ),
-        *_EXTRA,
-    )
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        where = released_where(session.options)
-        self.help_text = (
-            "One row for each node on which the job's release task ran.\n"
-            f"It runs at the job's end, on nodes where {where} (REL-3). It is not retried. "
-            "Its failure does not affect the job. v also shows the nodes without a record."
-        )
-
-    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
-        assert isinstance(task, JobReleaseTask)
-        words = f"runs where {released_where(self.session.options)} (REL-3, REL-4)"
-        limits = settings_line(
-            ("max wall-clock", fmt.span(task.max_wall_clock_time) or "no limit"),
-            ("retention", fmt.span(task.retention_time) or "no limit"),
-        )
-        return (*limits, Span(words, Role.DERIVED))
-
-    def _awaited(self) -> tuple[Span, ...]:
-        is_ending = self._page.job_state in (JobState.TERMINATING, JobState.DELETING)
-        if not is_ending or not self._page.counts().get(HookStatus.WILL_RUN):
-            return ()
-        return (Span(f"{blocks.awaited(self.session, self._page)}   ", Role.DIM),)
-
-    def empty(self) -> Sequence[str]:
-        if not self.session.job_id:
-            return self.session.none_yet("job")
-        if self._page.definition() is None:
-            return (f"Job {self.session.job_id} has no job release task.",)
-        if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
-            is_wide = is_released_after_preparation(self.session.options)
-            why = "no preparation was started" if is_wide else "no task ran after preparation"
-            return (f"Nothing to release: {why} (REL-3).",)
-        owed = self._page.counts().get(HookStatus.WILL_RUN, 0)
-        if not owed:
-            return ("Release tasks run when the job ends.", "At present no node would run it. a terminates the job.")
-        nodes = "1 node would run it." if owed == 1 else f"{owed:,} nodes would run it."
-        return ("Release tasks run when the job ends.", f"At present {nodes} v shows them, a terminates the job.")
 
 
 def settings_line(*pairs: tuple[str, str]) -> Line:

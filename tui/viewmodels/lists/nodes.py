@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import AllocationState, SchedulingState
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.node_groups import node_groups
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel

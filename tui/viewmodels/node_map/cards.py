@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import NodeState
-from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.hook_status import Hook, HookStatus
 from engine.views.pages.node_work import hooks_on, last_output, tasks_on
 from tui.viewmodels.node_map.layout import FRAMED_LINES
 from tui.viewmodels.node_map.lenses import Lens

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import SchedulingState, TaskResult
 from engine.views.log.node_history import InstanceRun, NodeHistory, RunCause
-from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
+from engine.views.pages.hook_status import Hook, HookStatus
+from engine.views.pages.instances import InstancePage, InstanceRow
 from engine.views.pages.option_words import eligible_again
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.views.log.node_history import trigger_of
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.nodes import pool_of_node
 from engine.views.pages.tasks import job_of_task
 from engine.views.rest import lookup

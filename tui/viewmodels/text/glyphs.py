@@ -21,7 +21,7 @@ from engine.base.terms import (
     TaskState,
 )
 from engine.views.pages.expectations import ExpectationState
-from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.hook_status import Hook, HookStatus
 from tui.viewmodels.text.styled import Line, Role, Span
 
 if TYPE_CHECKING:

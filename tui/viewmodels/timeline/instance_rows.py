@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.hook_status import Hook, HookStatus
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import PREPARATION, RELEASE, STOPPED, Glyph, hook_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line

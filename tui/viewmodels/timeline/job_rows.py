@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import JobState, TaskState
 from engine.views.lanes.job_phases import PhasesOverTime
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.jobs import job_ids
 from tui.viewmodels.text.glyphs import JOB, TASK, Glyph
 from tui.viewmodels.text.styled import ItemRef, Line, Span, line

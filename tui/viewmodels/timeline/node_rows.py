@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from engine.base.terms import NodeState
 from engine.views.estimates.forecast import planned_end_ms
 from engine.views.lanes.lane import Activity
-from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.hook_status import Hook, HookStatus
 from engine.views.pages.jobs import pool_of_job
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import INELIGIBLE, NODE, RELEASE, going_on

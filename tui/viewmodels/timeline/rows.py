@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from engine.base.terms import JobState, TaskState
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from tui.viewmodels.text.glyphs import PREPARATION, RELEASE, TASK, Glyph
 from tui.viewmodels.text.styled import ItemRef, Role
 from tui.viewmodels.timeline.columns import Extent, TimeColumns

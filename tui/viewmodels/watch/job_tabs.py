@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from tui.viewmodels.text.styled import Line, Role, Span, width
 
 if TYPE_CHECKING:

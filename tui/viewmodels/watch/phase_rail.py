@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
-from engine.views.pages.instances import HookStatus
+from engine.views.pages.hook_status import HookStatus
 from tui.viewmodels.properties.instance import awaited
 from tui.viewmodels.properties.pool import node_words, slot_words
 from tui.viewmodels.session.costs import cost_words, pool_cost_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.hook_status import Hook, HookStatus
 from engine.views.pages.progress import jobs_worst_first
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.text import format as fmt
