@@ -152,7 +152,7 @@ def run_to_end(sim: Simulation) -> None:
 
 def play_one_by_one(world: World) -> None:
     """Let the readable rules handle each entry of the calendar by itself, without the fast paths."""
-    world.calendar.on_task_ends(lambda: attempts.task_ended(world, world.calendar.take()))
+    world.calendar.on_task_ends(lambda: attempts.task_ended(world, world.calendar.take_task_end()))
     world.calendar.on(DueKind.PREPARATION_ENDED, partial(preparation.preparation_ended, world))
     world.calendar.take_alike = lambda *_: []  # type: ignore[method-assign]
 

@@ -1,17 +1,18 @@
-"""The calendar: a ``simpy.Environment`` whose event queue holds everything that will happen.
+"""The calendar: a ``simpy.Environment`` that knows everything that will happen.
 
-Only this module knows SimPy. An entry is plain data (kind, key, token) in a small event object, and no generator is
-ever suspended, so the pending entries can be read, copied and restored.
+Only this module knows SimPy. An entry is plain data (kind, key, token), and no generator is ever suspended, so the
+pending entries can be read, copied and restored. The ends of tasks have a heap of their own: there may be as many as
+slots, they change most often, and nobody who asks for the other entries has to look through them.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
-from itertools import count
-from operator import itemgetter
+from itertools import chain, count
 from typing import NamedTuple, cast
 
 import simpy
@@ -84,8 +85,11 @@ class Calendar(simpy.Environment):
     now_ms: int
     """The time of the entry that was processed last."""
 
-    entries: list[tuple[int, int, int, Due]]
-    """Time, kind, number and entry of all that is pending, as a heap; always the same list."""
+    ends: list[tuple[int, int, int, int]]
+    """Time, number, task and token of each pending end of a task, as a heap; always the same list."""
+
+    others: list[tuple[int, int, int, Due]]
+    """Time, kind, number and entry of all else that is pending, as a heap; always the same list."""
 
     limit_ms: int
     """No entry is processed that is due later."""
@@ -100,7 +104,8 @@ class Calendar(simpy.Environment):
         """Create an empty calendar at time 0."""
         super().__init__(initial_time=0)
         self.now_ms = self.limit_ms = self.left = 0
-        self.entries = cast("list[tuple[int, int, int, Due]]", self._queue)
+        self.ends = []
+        self.others = cast("list[tuple[int, int, int, Due]]", self._queue)
         self.next_number = self._eid.__next__
         self.endless_kinds = ENDLESS  # those whose entries are added with ``at_endless``
         self._endless: list[int] = []  # the times of endless entries, as a heap
@@ -115,17 +120,21 @@ class Calendar(simpy.Environment):
         """Call ``rule`` when the end of a task comes first. It processes that entry, and as many more as it likes."""
         self._end_tasks = rule
 
+    def at_task_end(self, when_ms: int, task: int, token: int) -> None:
+        """Add the end of a task, which must not lie in the past."""
+        heappush(self.ends, (when_ms, self.next_number(), task, token))
+
     def at(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
-        """Add an entry for ``when_ms``, which must not lie in the past."""
+        """Add an entry of another kind for ``when_ms``, which must not lie in the past."""
         due = Due()
         due.kind = kind
         due.key = key
         due.token = token
-        heappush(self.entries, (when_ms, kind, self.next_number(), due))  # as Environment.schedule does
+        heappush(self.others, (when_ms, kind, self.next_number(), due))  # as Environment.schedule does
 
     def peek_ms(self) -> int | None:
         """Return the time of the next entry, or None if nothing is pending."""
-        return self.entries[0][0] if self.entries else None
+        return min([heap[0][0] for heap in (self.ends, self.others) if heap], default=None)
 
     def at_endless(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
         """Add an entry of a kind that can go on for ever (``endless_kinds``)."""
@@ -147,15 +156,19 @@ class Calendar(simpy.Environment):
 
     def unordered(self) -> Iterator[Pending]:
         """Yield all entries in any order, void ones included."""
-        return (Pending(when_ms, DueKind(kind), due.key, due.token) for when_ms, kind, _, due in self.entries)
+        yield from (Pending(when_ms, DueKind.TASK_ENDED, task, token) for when_ms, _, task, token in self.ends)
+        yield from (Pending(when_ms, due.kind, due.key, due.token) for when_ms, _, _, due in self.others)
 
     def instant_is_over(self) -> bool:
         """Return whether nothing more is due at the current millisecond."""
-        return not self.entries or self.entries[0][0] > self.now_ms
+        next_ms = self.peek_ms()
+        return next_ms is None or next_ms > self.now_ms
 
     def advance_instant(self, most: int = sys.maxsize) -> int:
         """Process at most ``most`` entries of the next millisecond at which anything is due; return how many."""
-        self.limit_ms = self.entries[0][0]
+        next_ms = self.peek_ms()
+        assert next_ms is not None
+        self.limit_ms = next_ms
         return self._process(most)
 
     def advance(self, until_ms: int, most: int, *, before_endless: bool = False) -> bool:
@@ -169,27 +182,36 @@ class Calendar(simpy.Environment):
             if endless_ms is not None and endless_ms > self.now_ms:
                 self.limit_ms = min(until_ms, endless_ms - 1)
         self._process(most)
-        return bool(self.entries) and self.entries[0][0] <= self.limit_ms
+        next_ms = self.peek_ms()
+        return next_ms is not None and next_ms <= self.limit_ms
 
     def _process(self, most: int) -> int:
         """Process at most ``most`` entries up to the limit; return how many."""
-        entries, rules, task_ended = self.entries, self._rules, DueKind.TASK_ENDED
+        ends, others, rules = self.ends, self.others, self._rules
         self.left = most
-        while self.left and entries and entries[0][0] <= self.limit_ms:
-            if entries[0][1] == task_ended:
+        while self.left:
+            if ends and ends[0][0] <= self.limit_ms and not (others and others[0][0] < ends[0][0]):
                 self._end_tasks()
-            else:
+            elif others and others[0][0] <= self.limit_ms:
                 due = self.take()
                 rules[due.kind](due)
+            else:
+                break
         self._now = self.now_ms
         return most - self.left
 
+    def take_task_end(self) -> int:
+        """Remove the first end of a task and return the task; its time becomes the current one."""
+        self.now_ms, _, task, _ = heappop(self.ends)
+        self.left -= 1
+        return task
+
     def take(self) -> Due:
-        """Remove the first entry and return it; its time becomes the current one.
+        """Remove the first entry of another kind and return it; its time becomes the current one.
 
         It does what ``Environment.step`` does, without events that can fail.
         """
-        self.now_ms, _, _, due = heappop(self.entries)
+        self.now_ms, _, _, due = heappop(self.others)
         self.left -= 1
         return due
 
@@ -198,57 +220,64 @@ class Calendar(simpy.Environment):
 
         It ends at the first one whose key does not belong to the others, or that may not be processed any more.
         """
-        entries, now_ms, kind = self.entries, self.now_ms, due.kind
+        others, now_ms, kind = self.others, self.now_ms, due.kind
         keys: list[int] = []
-        while self.left and entries and entries[0][0] == now_ms and entries[0][1] == kind:
-            key = entries[0][3].key
+        while self.left and others and others[0][0] == now_ms and others[0][1] == kind:
+            key = others[0][3].key
             if not belongs(key):
                 break
-            heappop(entries)
+            heappop(others)
             self.left -= 1
             keys.append(key)
         return keys
 
     def pending(self) -> list[Pending]:
         """Return the entries in order, void ones included, without the ends of tasks, which the task table holds."""
-        entries = sorted(filter(itemgetter(1), self.entries))
-        return [Pending(when_ms, due.kind, due.key, due.token) for when_ms, _, _, due in entries]
+        return [Pending(when_ms, due.kind, due.key, due.token) for when_ms, _, _, due in sorted(self.others)]
 
-    def upcoming(self) -> Iterator[Pending]:
-        """Yield all entries in order, void ones included, in time proportional to those consumed."""
-        queue = self.entries
-        front = [(queue[0], 0)] if queue else []
+    def copy(self) -> array[int]:
+        """Return the fields of the entries in order, without the ends of tasks: there may be many."""
+        fields = [(when_ms, kind, due.key, due.token) for when_ms, kind, _, due in sorted(self.others)]
+        return array("q", chain.from_iterable(fields))
+
+    def task_ends(self) -> Iterator[tuple[int, int]]:
+        """Yield time and task of the ends of tasks in order, void ones included; it costs what is consumed."""
+        ends = self.ends
+        front = [(ends[0], 0)] if ends else []
         while front:
-            (when_ms, kind, _, due), at = heappop(front)
+            (when_ms, _, task, _), at = heappop(front)
             for child in (2 * at + 1, 2 * at + 2):
-                if child < len(queue):
-                    heappush(front, (queue[child], child))
-            yield Pending(when_ms, DueKind(kind), due.key, due.token)
+                if child < len(ends):
+                    heappush(front, (ends[child], child))
+            yield when_ms, task
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self.ends) + len(self.others)
 
-    def restore(self, now_ms: int, ends: Iterable[tuple[int, int, int, int]], others: Iterable[Pending]) -> None:
+    def restore(
+        self,
+        now_ms: int,
+        ends: Iterable[tuple[int, int, int, int]],
+        others: array[int],
+        *,
+        leaving_out: Collection[DueKind] = (),
+    ) -> None:
         """Replace all entries by those pending at ``now_ms``.
 
         Args:
             now_ms: The new current time.
             ends: The ends of tasks: time in ms, a number that orders ends of the same millisecond, task, token.
-            others: All other entries, in order.
+            others: All other entries, as ``copy`` has returned them.
+            leaving_out: Kinds of entries that do not come back.
         """
-        entries, last = self.entries, 0
-        entries.clear()
-        kind = DueKind.TASK_ENDED
-        for when_ms, number, task, token in ends:
-            due = Due()
-            due.kind = kind
-            due.key = task
-            due.token = token
-            entries.append((when_ms, kind, number, due))
-            last = number if number > last else last
-        heapify(entries)
+        self.ends[:] = ends
+        heapify(self.ends)
+        self.others.clear()
         self._now = self.now_ms = now_ms
-        self.next_number = count(last + 1).__next__
+        self.next_number = count(max([number for _, number, _, _ in self.ends], default=0) + 1).__next__
         self._endless = []
-        for entry in others:
-            self.enter(*entry)
+        fields = iter(others)
+        for when_ms, number, key, token in zip(fields, fields, fields, fields, strict=True):
+            kind = DueKind(number)
+            if kind not in leaving_out:
+                self.enter(when_ms, kind, key, token)

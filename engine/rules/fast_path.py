@@ -47,7 +47,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
     nodes_dirty = nodes.dirty[BUSY]
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
     flags, instance_rows = instances.flags, instances.rows
-    log_times, entries = log.when, calendar.entries
+    log_times, ends, others = log.when, calendar.ends, calendar.others
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
     fill_after_task, look_elsewhere = scheduling.fill_after_task, world.scheduler.look_elsewhere
@@ -56,27 +56,26 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
 
     def fill_by_rules(node: int, slots: int, task: int) -> None:
         """Leave the choice of the next task to ``scheduling``; the task that has ended may have to run again."""
-        heappop(entries)
+        heappop(ends)
         fill_after_task(world, node, slots)
         look_elsewhere(task)
 
     def end_tasks() -> None:  # noqa: C901, PLR0912, PLR0915
         while True:  # Python 3.11 adapts a loop to its types only if it jumps back without a condition
-            if not calendar.left or not entries:
+            if not calendar.left or not ends:
                 return
             # The entry stays the first until its task's slots are given away: what is added meanwhile comes later.
-            now_ms, kind, _, due = entries[0]
-            if kind or now_ms > calendar.limit_ms:
+            now_ms, _, task, token = ends[0]
+            if now_ms > calendar.limit_ms or (others and others[0][0] < now_ms):
                 return
-            task = due.key
             if state[task] != RUNNING or ended[task] != now_ms:
-                calendar.take()
+                calendar.take_task_end()
                 continue
             job_row, slots, is_hot, has_outputs = briefs[profile_of[task]]
             job = jobs[job_row]
-            care = due.token or code[task]
+            care = token or code[task]
             if job.max_parallel >= 0 or (care and not is_hot and profiles[profile_of[task]].process is None):
-                attempts.task_ended(world, calendar.take())
+                attempts.task_ended(world, calendar.take_task_end())
                 continue
             calendar.now_ms = now_ms
             calendar.left -= 1
@@ -160,10 +159,10 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             if has_run or not is_prepared:
                 pool.run_on(now_ms, -slots)
                 if is_prepared:
-                    heappop(entries)
+                    heappop(ends)
                     start_again(world, task, node, row)
                 elif has_run or row >= 0 or not prepare(job, task, node):
-                    heappop(entries)
+                    heappop(ends)
                     assign(world, job, task, node)
                 if care:
                     look_elsewhere(ended_task)
@@ -183,9 +182,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             shape_of(start)
             row_a(task)
             row_b(node)
-            due.key = task
-            due.token = 0
-            heapreplace(entries, (end_ms, kind, calendar.next_number(), due))
+            heapreplace(ends, (end_ms, calendar.next_number(), task, 0))
             if care:
                 look_elsewhere(ended_task)
             elif not has_outputs and turns and turns[0] & ROW_MASK == job.row:
@@ -205,7 +202,7 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
     is_open, free, ran, running, records = nodes.open, nodes.free, nodes.ran, nodes.running, nodes.records.rows
     nodes_dirty = nodes.dirty[BUSY]
     jobs, flags, instance_rows = world.jobs.rows, instances.flags, instances.rows
-    entries = calendar.entries
+    pending, others = calendar.ends, calendar.others
     shapes = [tasks.first_success, tasks.first_start]
 
     def follow(pool: Pool, job: Job, lane: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
@@ -217,7 +214,8 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         _, _, is_hot, has_outputs = briefs[number]
         if first >= last or has_outputs or not is_hot:
             return
-        pool_row, limit_ms, next_number = pool.row, calendar.limit_ms, calendar.next_number
+        pool_row, next_number = pool.row, calendar.next_number
+        limit_ms = min(calendar.limit_ms, others[0][0]) if others else calendar.limit_ms
         needed = (_SETTLED if job.has_release else _PREPARED) if job.has_prep else 0
         rows = instance_rows.get(job.row, _NO_ROWS)
         of_others = 0
@@ -226,16 +224,15 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         completed: list[int] = []
         places: list[int] = []
         for task in range(first, last):
-            now_ms, kind, _, due = entries[0]
-            done = due.key
-            if kind or now_ms > limit_ms or code[done] or profile_of[task] != number:
+            now_ms, _, done, token = pending[0]
+            if now_ms > limit_ms or code[done] or profile_of[task] != number:
                 break
             node = on_node[done]
             if not first <= done < task:  # it began before, and nothing is known of it and its node
                 if (
                     state[done] != RUNNING
                     or ended[done] != now_ms
-                    or due.token
+                    or token
                     or records[node].pool != pool_row
                     or not is_open[node]
                     or (slots > 1 and free[node])
@@ -261,8 +258,7 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
                         counts[COMPLETED] += 1
                         of_others += 1
             end_ms = now_ms + planned[task]
-            due.key = task
-            heapreplace(entries, (end_ms, kind, next_number(), due))
+            heapreplace(pending, (end_ms, next_number(), task, 0))
             state[done] = COMPLETED
             state[task] = RUNNING
             on_node[task] = node

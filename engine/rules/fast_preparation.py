@@ -8,7 +8,7 @@ everything that is not plain.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappush, heapreplace
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, ReleaseAfter
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 _PREPARED = PrepFlag.VALID | PrepFlag.PREPARED_ONCE
 _PREP_RUNNING, _PREP_COMPLETED = int(InstanceState.RUNNING), int(InstanceState.COMPLETED)
 _NOBODY: set[int] = set()
-_TASK_ENDED, _PREPARATION_ENDED = DueKind.TASK_ENDED, DueKind.PREPARATION_ENDED
+_PREPARATION_ENDED = DueKind.PREPARATION_ENDED
 
 
 def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
     """Return a function that lets a job's first task on a node wait there while the node is prepared.
 
-    The task has never begun, and the entry that is processed is still the first of the calendar; it becomes that of the
-    end of the preparation. Returns False, and has changed nothing, if the preparation is not plain.
+    The task has never begun, and the end of the one before it is still the first in the calendar; it is removed.
+    Returns False, and has changed nothing, if the preparation is not plain.
     """
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, on_node, apart, preparing = tasks.state, tasks.node, tasks.apart, nodes.preparing
     runs, first, started, ended = instances.prep_runs, instances.prep_first, instances.prep_start, instances.prep_end
-    prep_state, entries, latest_ms = instances.prep_state, calendar.entries, world.latest_ms
+    prep_state, ends, latest_ms = instances.prep_state, calendar.ends, world.latest_ms
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     prep_start, wait = instances.first_prep_start, tasks.first_wait
     start_matters = world.options.release_after is ReleaseAfter.PREPARATION
@@ -58,9 +58,8 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
         shape_of(prep_start)
         row_a(job.row)
         row_b(node)
-        due = entries[0][3]
-        due.kind, due.key, due.token = _PREPARATION_ENDED, row, 0
-        heapreplace(entries, (end_ms, _PREPARATION_ENDED, calendar.next_number(), due))
+        heappop(ends)
+        calendar.at(end_ms, _PREPARATION_ENDED, row)
         # The task waits (attempts.task_assigned, TaskTable.prepare).
         state[task] = PREPARING
         on_node[task] = node
@@ -89,7 +88,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
     flags_dirty, prep_dirty = instances.dirty[FLAGS], instances.dirty[PREP]
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     prep_success, start = instances.first_prep_success, tasks.first_prepared_start
-    jobs, pools, entries = world.jobs.rows, world.pools.rows, calendar.entries
+    jobs, pools, ends = world.jobs.rows, world.pools.rows, calendar.ends
 
     def end_preparation(due: Due) -> None:
         row, now_ms = due.key, calendar.now_ms
@@ -138,8 +137,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
         row_a(task)
         row_b(node)
         pools[record.pool].run_on(now_ms, slots)
-        due.kind, due.key, due.token = _TASK_ENDED, task, 0
-        heappush(entries, (end_ms, _TASK_ENDED, calendar.next_number(), due))
+        heappush(ends, (end_ms, calendar.next_number(), task, 0))
 
     return end_preparation
 

@@ -91,8 +91,8 @@ def task_end_ms(world: World, task: int) -> int:
 def ends_in_order(world: World) -> Iterator[tuple[int, int]]:
     """Yield the end of each running task, and the task, the earliest first."""
     tasks = world.tasks
-    for when_ms, kind, task, _ in world.calendar.upcoming():
-        if kind is DueKind.TASK_ENDED and tasks.state[task] == RUNNING and tasks.ended[task] == when_ms:
+    for when_ms, task in world.calendar.task_ends():
+        if tasks.state[task] == RUNNING and tasks.ended[task] == when_ms:
             yield when_ms, task
 
 

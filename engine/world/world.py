@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.paths import NodeRoot
 from engine.base.terms import JobState
-from engine.events.calendar import ENDLESS, Calendar, DueKind, Pending
+from engine.events.calendar import ENDLESS, Calendar, DueKind
 from engine.events.log import EventLog
 from engine.executors.simulated import SimulatedExecutor
 from engine.scenario.acts import does_of, until_of
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 
 # A copy compares and clones each job that is not over, which takes as long as so many entries of the calendar.
-_ENTRIES_OF_JOB = 50
+_ENTRIES_OF_JOB = 8
 
 
 class Fault(NamedTuple):
@@ -58,7 +57,7 @@ class WorldCopy(NamedTuple):
     now_ms: int
     log_length: int
     alive: int  # the effort of a copy, in entries of the calendar
-    pending: array[int]  # the fields of the entries, one after the other: there may be many
+    pending: array[int]  # see ``Calendar.copy``
     parts: tuple[Any, ...]  # copies of ``World._parts``
     faults: Fault
     starving: dict[int, int]
@@ -280,7 +279,7 @@ class World:
             self.now_ms,
             len(self.log),
             len(self.calendar) + _ENTRIES_OF_JOB * self.jobs.unfinished,
-            array("q", chain.from_iterable(self.calendar.pending())),
+            self.calendar.copy(),
             tuple(part.copy() for part in self._parts),
             self.faults,
             self.scheduler.starving.copy(),
@@ -304,9 +303,7 @@ class World:
             if job.spec.uses_task_dependencies
         }
         inputs = (DueKind.FAULT, DueKind.COMMAND)  # the simulation enters the next one again
-        fields = iter(copy.pending)
-        others = (Pending(*due) for due in zip(fields, map(DueKind, fields), fields, fields, strict=True))
-        self.calendar.restore(copy.now_ms, self._ends(running), (due for due in others if due.kind not in inputs))
+        self.calendar.restore(copy.now_ms, self._ends(running), copy.pending, leaving_out=inputs)
 
     def _find_tasks_on_nodes(self) -> list[int]:
         """Rebuild the nodes' sets of running and preparing tasks from the tasks; return the running tasks."""

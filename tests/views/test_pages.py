@@ -7,7 +7,6 @@ import json
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.events.calendar import DueKind
 from engine.scenario.files import bundled
 from engine.specs import commands as c
 from engine.views.pages import task_order
@@ -77,14 +76,13 @@ def test_a_reactivated_task_is_no_longer_among_the_failed():
     assert set(page.failed()) <= set(before)
 
 
-def test_what_is_upcoming_comes_in_order_and_is_all_there_is():
+def test_the_ends_of_tasks_come_in_order_and_are_all_there_are():
     simulation = Simulation(load_scenario("shared-pool-two-jobs"))
     simulation.run_until(200_000)
     calendar = simulation.world.calendar
-    found = list(calendar.upcoming())
-    assert [(one.when_ms, one.kind) for one in found] == sorted((one.when_ms, one.kind) for one in found)
-    assert len(found) == len(calendar)
-    assert [one for one in found if one.kind is not DueKind.TASK_ENDED] == calendar.pending()
+    assert calendar.ends
+    assert list(calendar.task_ends()) == [(when_ms, task) for when_ms, _, task, _ in sorted(calendar.ends)]
+    assert len(calendar) == len(calendar.ends) + len(calendar.pending())
 
 
 @pytest.mark.parametrize("task_id", ["deal-{0}", "deal-{0:4}", "x", "{0}_{0}"])

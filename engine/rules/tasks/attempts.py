@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.base.terms import JobState
-from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.tasks import exit_options, retry_verdict
 from engine.rules.processes import acts, disk_space, execution, launches, plain_outputs, uploads
@@ -86,7 +85,7 @@ def start(world: World, task: int, node: int, instance: int, rule: str = "SCHED-
     pools = world.pools.rows
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
     if begun is None or not begun.is_open:
-        world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
+        world.calendar.at_task_end(end_ms, task, tasks.end_token(task))
     if instance >= 0 and world.jobs.rows[profile.job].has_release:
         world.instances.remember_run(instance)
     if begun is not None:
@@ -132,15 +131,14 @@ def _plan_end(world: World, task: int, profile: TaskProfile, extra: TaskExtra) -
     end_ms = max(world.now_ms, acts.end_ms(world, tasks.started[task], plan))
     tasks.move_end(task, end_ms)
     if not plan.is_open:
-        world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
+        world.calendar.at_task_end(end_ms, task, tasks.end_token(task))
 
 
 # -- end -------------------------------------------------------------------------------------------------------------
 
 
-def task_ended(world: World, due: Due) -> None:
+def task_ended(world: World, task: int) -> None:
     """End a task whose process has come to its planned end, and give its slots to others."""
-    task = due.key
     tasks = world.tasks
     now_ms = world.calendar.now_ms
     if tasks.state[task] != RUNNING or tasks.ended[task] != now_ms:
