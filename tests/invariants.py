@@ -5,7 +5,7 @@ Everything is counted again from the rows, which is slow; tests do it after ever
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BrokenInvariant
@@ -48,6 +48,7 @@ def check(world: World) -> None:
         _gangs(world, job)
         _copied(world, job)
         _instances(world, job)
+    _records(world)
     _blobs(world)
     _acts(world)
     _applications(world)
@@ -65,6 +66,18 @@ def check(world: World) -> None:
         _samples(world, pool)
         if not pool.pass_due:
             _no_task_waits_beside_room(world, pool)
+
+
+def _records(world: World) -> None:
+    """Check that a checkpoint has all records as they are now, and containers of its own."""
+    for table in (world.pools, world.jobs, world.job_schedules, world.certificates, world.nodes.records):
+        for record, saved in zip(table.rows, table.copy(), strict=True):
+            present = [getattr(record, name) for name in record.__slots__]
+            containers = [
+                each for each in zip(present, saved, strict=True) if isinstance(each[0], list | dict | set | deque)
+            ]
+            if record.freeze() != saved or any(one is kept for one, kept in containers):
+                raise BrokenInvariant(f"no checkpoint has {record} as it is")
 
 
 def _samples(world: World, pool: Pool) -> None:

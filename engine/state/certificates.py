@@ -41,7 +41,7 @@ class CertificateTable(Records[CertificateRecord]):
 
     def __init__(self, log: EventLog, account: AccountTable) -> None:
         """Make a table of the account's certificates, which exist before the run begins."""
-        super().__init__()
+        super().__init__(CertificateRecord)
         self.log = log
         self.account = account
         for spec in account.account.certificates:

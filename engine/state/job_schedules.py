@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import JOB_SCHEDULE, rule_of_move
 from engine.base.terms import JobScheduleState
-from engine.events.log import LogSubject
+from engine.events.log import EventLog, LogSubject
 from engine.state.named import Named, NamedRecords
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ class JobSchedule(Named):
 
 class JobScheduleTable(NamedRecords[JobSchedule]):
     """All job schedules, deleted ones included, in the order in which they were added."""
+
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without job schedules."""
+        super().__init__(JobSchedule, log)
 
     def create(self, now_ms: int, schedule: JobSchedule) -> None:
         """Add a schedule, ``active`` (JS-6)."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from engine.base.lifecycles import JOB, rule_of_move
 from engine.base.terms import JobState, OnAllTasksComplete, TaskResult
 from engine.events.log import EventLog, LogSubject
+from engine.state.columns import Values
 from engine.state.named import Named, NamedRecords
 from engine.state.ready import ReadyQueue
 
@@ -20,6 +22,18 @@ if TYPE_CHECKING:
 UNBOUND = -1
 NO_SCHEDULE = -1
 _FINISHED = (None, JobState.COMPLETED)
+# What changes in a job without ``JobTable.edit``, since it changes with each task. Its ready queues change as well, but
+# not without ``ready_count`` or ``served``.
+_CHANGES_OFTEN = (
+    "counts",
+    "ready_count",
+    "served",
+    "in_turn",
+    "prepared",
+    "ineligible",
+    "releases_open",
+    "uploaded_bytes",
+)
 
 
 class SchedulingError(NamedTuple):
@@ -73,13 +87,13 @@ class Job(Named):
     deleted: dict[TaskResult | None, int] = field(default_factory=dict)  # tasks deleted so far by their result
     downloaded_bytes: int = 0  # by its tasks, preparations and releases (TASK-21)
     uploaded_bytes: int = 0
-    # Scheduling: ready tasks by required slots, the last turn, and nodes by position in the pool as bits.
-    ready: dict[int, ReadyQueue] = field(default_factory=dict)
+    # Scheduling: the last turn, nodes by position in the pool as bits, and ready tasks by required slots.
     ready_count: int = 0
     in_turn: bool = False
     served: int = 0
     prepared: int = 0  # the preparation is valid there
     ineligible: int = 0  # the preparation has failed there for good (PREP-9)
+    ready: dict[int, ReadyQueue] = field(default_factory=dict)  # stays the last: see ``freeze``
 
     def __post_init__(self) -> None:
         spec = self.spec
@@ -100,11 +114,17 @@ class Job(Named):
         self.waits_for_prep = prep is not None and prep.wait_for_success
         self.has_release = spec.job_release_task is not None
 
-    def clone(self) -> Self:
-        """Return an independent copy, ready queues included."""
-        twin = Named.clone(self)  # a class with generated slots has no super()
-        twin.ready = {slots: queue.clone() for slots, queue in self.ready.items()}
-        return twin
+    def freeze(self) -> Values:
+        """Return the values of all attributes, ready queues included."""
+        values = Named.freeze(self)  # a class with generated slots has no super()
+        return (*values[:-1], {slots: queue.freeze() for slots, queue in self.ready.items()})
+
+    @classmethod
+    def thaw(cls, values: Values) -> Self:
+        """Return a job with these values."""
+        job = super(Job, cls).thaw(values[:-1])
+        job.ready = {slots: ReadyQueue.thaw(queue) for slots, queue in values[-1].items()}
+        return job
 
     def queue_of(self, lane: int) -> ReadyQueue:
         """Return the queue of ready tasks in this lane (``TaskProfile.lane``), made when it is needed first."""
@@ -177,15 +197,24 @@ class Job(Named):
         return self.counts[1] + self.counts[2]
 
 
+_often = attrgetter(*_CHANGES_OFTEN)
+_often_saved = itemgetter(*map(Job.__slots__.index, _CHANGES_OFTEN))
+
+
 class JobTable(NamedRecords[Job]):
     """All jobs, deleted ones included, in the order in which they were added."""
 
     def __init__(self, log: EventLog) -> None:
         """Make a table without jobs."""
-        super().__init__(log)
-        self.unfinished = 0  # jobs that are there and not completed: what the quota counts
+        super().__init__(Job, log)
+        self._unfinished: set[int] = set()
         self.moves = 0  # changes of states, whatever time they were made at
         self._bound: dict[int, list[int]] = {}  # pool -> the jobs bound to it, oldest first
+
+    @property
+    def unfinished(self) -> int:
+        """The number of jobs that are there and not completed: what the quota counts."""
+        return len(self._unfinished)
 
     def bound_to(self, pool: int) -> list[Job]:
         """Return the jobs bound to a pool, oldest first."""
@@ -224,7 +253,7 @@ class JobTable(NamedRecords[Job]):
             job.previous = (old, job.since_ms)
         job.state = new
         self.moves += 1
-        self.unfinished += (new not in _FINISHED) - (old not in _FINISHED)
+        (self._unfinished.discard if new in _FINISHED else self._unfinished.add)(row)
         job.since_ms = job.modified_ms = now_ms
         job.token += 1
         if new is None:
@@ -239,16 +268,18 @@ class JobTable(NamedRecords[Job]):
         )
         self.log.append(now_ms, shape, row)
 
-    def copy(self) -> list[Job]:
-        """Return the jobs as they are now. Unfinished jobs count as changed: their counters change with each task."""
-        self._edited.update(job.row for job in self.rows if job.state not in _FINISHED)
+    def copy(self) -> list[Values]:
+        """Return the jobs as they are now, those included whose tasks alone have changed since the last copy."""
+        rows, saved = self.rows, self._saved
+        unedited = self._unfinished - self._edited
+        self._edited.update([row for row in unedited if _often(rows[row]) != _often_saved(saved[row])])
         return super().copy()
 
-    def restore(self, copy: list[Job]) -> None:
+    def restore(self, copy: list[Values]) -> None:
         """Make the jobs as they were when ``copy`` was taken."""
-        self._edited.update(job.row for job in self.rows if job.state not in _FINISHED)
+        self._edited |= self._unfinished
         super().restore(copy)
-        self.unfinished = sum(job.state not in _FINISHED for job in self.rows)
+        self._unfinished = {job.row for job in self.rows if job.state not in _FINISHED}
         self._bound = {}
         for job in self.rows:
             if job.pool != UNBOUND:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from engine.events.log import EventLog
-from engine.state.columns import Record, Records
+from engine.state.columns import Record, Records, Values
 
 
 class Named(Record):
@@ -24,9 +24,9 @@ N = TypeVar("N", bound=Named)
 class NamedRecords(Records[N], Generic[N]):
     """All records of one kind, deleted ones included, in the order in which they were added."""
 
-    def __init__(self, log: EventLog) -> None:
-        """Make a table without records."""
-        super().__init__()
+    def __init__(self, kind: type[N], log: EventLog) -> None:
+        """Make a table without records, which will be of this class."""
+        super().__init__(kind)
         self.log = log
         self._by_id: dict[str, int] = {}
 
@@ -53,7 +53,7 @@ class NamedRecords(Records[N], Generic[N]):
         """Free the id of a record that is gone."""
         del self._by_id[record.id.lower()]
 
-    def restore(self, copy: list[N]) -> None:
+    def restore(self, copy: list[Values]) -> None:
         """Restore the records from a copy."""
         super().restore(copy)
         self._by_id = {record.id.lower(): record.row for record in self.present()}

@@ -46,7 +46,7 @@ class NodeTable(PagedColumns[None]):
         """Make a table without nodes."""
         super().__init__(time_code)
         self.log = log
-        self.records: Records[Node] = Records()
+        self.records: Records[Node] = Records(Node)
         # The running tasks of each node, and the preparing ones; they follow from the columns of the tasks.
         self.running: list[set[int]] = []
         self.preparing: dict[int, set[int]] = {}

@@ -2,8 +2,9 @@
 
 A task that has not begun is as it was added, and one that has ended changes no more. So a checkpoint keeps the tasks in
 between, mostly as numbers of the log's entries; all others are read from the *latest* columns, those at the end of the
-recording. Rows that change nevertheless (a completed task is reactivated or deleted, constraints are updated) are kept
-before they change.
+recording. Several checkpoints share one *base*, the tasks that ran at the first of them: the log says which have
+started and ended since. Rows that change nevertheless (a completed task is reactivated or deleted, constraints are
+updated) are kept before they change.
 """
 
 from __future__ import annotations
@@ -23,7 +24,19 @@ if TYPE_CHECKING:
 
 assert ACTIVE == 0
 _ACTIVE_RUN = re.compile(rb"\0\0*")  # not `\0+`, which is searched for a hundred times slower
+MOST_SINCE_BASE = 1 << 14  # entries of the log, at least: going back reads them, and a base costs as much
 _IS_RUNNING = bytes(state == RUNNING for state in range(256))
+
+
+# The others change in rows of ``TaskTable.kept`` only.
+_CHANGED_BY_ATTEMPTS = ("state", "satisfied", "node", "started", "ended", "start_entry")
+
+
+class RunningTasks(NamedTuple):
+    """The tasks that ran when the log had so many entries."""
+
+    log_length: int
+    starts: array[int]  # the entries of their starts
 
 
 class TasksCopy(NamedTuple):
@@ -33,7 +46,7 @@ class TasksCopy(NamedTuple):
     blocks: int
     kept: int  # how many rows had been kept because they changed after all
     active: array[int]  # beginnings and ends of the ranges of tasks in state active, in turns
-    starts: array[int]  # of the running tasks: the entries of the log
+    base: RunningTasks  # at this moment or before; the log has what has changed since
     apart: Excerpt[TaskExtra]  # see TaskTable.apart
 
 
@@ -54,30 +67,31 @@ class TaskPast:
         """Make a past without copies."""
         self._tasks = tasks
         self._latest: _Latest | None = None
+        self._base: RunningTasks | None = None  # of the last copy
 
     def copy(self) -> TasksCopy:
-        """Return the tasks as they are now; reads all states and the pages with running tasks."""
+        """Return the tasks as they are now."""
         tasks = self._tasks
-        states = tasks.state
         active = array("i")
-        for match in _ACTIVE_RUN.finditer(states):
+        for match in _ACTIVE_RUN.finditer(tasks.state):
             active.extend(match.span())
-        starts = array("i")
+        base = self._base
+        if base is None or len(tasks.log) > base.log_length + max(MOST_SINCE_BASE, 2 * len(base.starts)):
+            base = self._base = self._running_tasks()
+        apart = Excerpt(tasks, _CHANGED_BY_ATTEMPTS)
+        apart.keep(tasks, [*tasks.apart])
+        return TasksCopy(tasks.length, len(tasks.blocks), len(tasks.kept), active, base, apart)
+
+    def _running_tasks(self) -> RunningTasks:
+        """Return the tasks that run now; reads all states and the pages with running tasks."""
+        tasks = self._tasks
+        states, starts = tasks.state, array("i")
         first = states.find(RUNNING)
         while first >= 0:
             end = first + PAGE_ROWS
             starts.extend(compress(tasks.start_entry[first:end], states[first:end].translate(_IS_RUNNING)))
             first = states.find(RUNNING, end)
-        apart = Excerpt(tasks)
-        apart.keep(tasks, sorted(tasks.apart))
-        return TasksCopy(
-            tasks.length,
-            len(tasks.blocks),
-            len(tasks.kept),
-            active,
-            starts,
-            apart,
-        )
+        return RunningTasks(len(tasks.log), starts)
 
     def remember_latest(self) -> None:
         """Keep the present, which is the end of the recording, before ``restore`` leaves it."""
@@ -104,7 +118,8 @@ class TaskPast:
         latest.kept.put_back(tasks, copy.kept)
         tasks.kept = latest.kept.first(copy.kept)
         self._restore_active(copy.active)
-        self._restore_running(copy.starts)
+        self._restore_running(self._starts_since(copy.base))
+        self._base = copy.base
         copy.apart.put_back(tasks)
         tasks.apart = set(copy.apart.rows)
 
@@ -119,7 +134,17 @@ class TaskPast:
                 for task in [task for task in page if first <= task < end]:
                     del page[task]
 
-    def _restore_running(self, starts: array[int]) -> None:
+    def _starts_since(self, base: RunningTasks) -> list[int]:
+        """Return the entries of the log that have started the tasks that run now, later than the base."""
+        log, first = self._tasks.log, base.log_length
+        moves, starts = self._tasks.shapes_of_moves()
+        is_move = list(map(moves.__contains__, log.shape_of[first:]))
+        entries = compress(range(first, len(log)), is_move)
+        last = dict(zip(compress(log.row_a[first:], is_move), entries, strict=True))
+        still = [entry for entry in base.starts if log.row_a[entry] not in last]
+        return still + [entry for entry in last.values() if log.shape_of[entry] in starts]
+
+    def _restore_running(self, starts: list[int]) -> None:
         tasks, log = self._tasks, self._tasks.log
         state, satisfied, node, planned = tasks.state, tasks.satisfied, tasks.node, tasks.planned
         started, ended = tasks.started, tasks.ended

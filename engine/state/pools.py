@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
 from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState
-from engine.events.log import LogSubject
+from engine.events.log import EventLog, LogSubject
+from engine.state.columns import Values
 from engine.state.named import Named, NamedRecords
 from engine.state.pool_records import FailingRequest, ResizeError, Scaling
 
@@ -362,6 +363,10 @@ class Pool(Named):
 class PoolTable(NamedRecords[Pool]):
     """All pools, deleted ones included, in the order in which they were created."""
 
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without pools."""
+        super().__init__(Pool, log)
+
     def create(self, now_ms: int, pool: Pool, allocation: AllocationState) -> None:
         """Add a pool, ``active`` (POOL-8)."""
         self.add(pool)
@@ -390,12 +395,12 @@ class PoolTable(NamedRecords[Pool]):
         pool.allocation_since_ms = now_ms
         self.log.append(now_ms, shape, row)
 
-    def copy(self) -> list[Pool]:
+    def copy(self) -> list[Values]:
         """Return a copy of the pools. Free slots change with every task, so every present pool counts as changed."""
         self._edited.update(pool.row for pool in self.rows if pool.state is not None)
         return super().copy()
 
-    def restore(self, copy: list[Pool]) -> None:
+    def restore(self, copy: list[Values]) -> None:
         """Restore the pools from a copy."""
         self._edited.update(pool.row for pool in self.rows if pool.state is not None)
         super().restore(copy)

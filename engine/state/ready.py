@@ -7,29 +7,23 @@ returned. Tasks that become ready late (a dependency was satisfied) are merged i
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from engine.state.columns import Record
 
 
+@dataclass(slots=True, eq=False)
 class ReadyQueue(Record):
     """A queue of task numbers; ``size`` is how many there are."""
 
-    __slots__ = ("_ranges", "end", "late", "next", "returned", "size")
-
-    def __init__(self) -> None:
-        """Make an empty queue."""
-        self.size = 0
-        # What comes back: its stamp and the task, in order. An empty deque takes 800 bytes, and most queues need none.
-        self.returned: deque[tuple[int, int]] | tuple[()] = ()
-        self.next = self.end = 0  # the first range of new tasks
-        self._ranges: deque[tuple[int, int]] | tuple[()] = ()  # the others
-        self.late: list[int] = []  # new tasks out of order, as a heap
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ReadyQueue) and self.equals(other)
-
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    size: int = 0
+    # What comes back: its stamp and the task, in order. An empty deque takes 800 bytes, and most queues need none.
+    returned: deque[tuple[int, int]] | tuple[()] = ()
+    next: int = 0  # the first range of new tasks
+    end: int = 0
+    _ranges: deque[tuple[int, int]] | tuple[()] = ()  # the others
+    late: list[int] = field(default_factory=list)  # new tasks out of order, as a heap
 
     def add_range(self, first: int, count: int) -> None:
         """Queue new tasks ``first`` ... in creation order; they come after all earlier ranges."""
@@ -108,5 +102,5 @@ class ReadyQueue(Record):
 
     def tasks(self) -> list[int]:
         """Return all tasks in the order in which they would be taken."""
-        twin = self.clone()
+        twin = ReadyQueue.thaw(self.freeze())
         return [twin.take() for _ in range(self.size)]

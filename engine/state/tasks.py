@@ -78,7 +78,7 @@ class TaskTable(Columns[TaskExtra]):
         # attempt, or running for another time than ``planned``.
         self.apart: set[int] = set()
         # Rows as they were before they changed in a way that time itself does not bring about, see state/past.py.
-        self.kept = Excerpt(self)
+        self.kept = Excerpt(self, tuple(self.DECLARED))
         self._added = log.shape("TaskStateChanged", LogSubject.TASKS_ADDED, *new)
         self._begin_shapes: dict[tuple[int, int, int, str], int] = {}
         self._shapes: dict[tuple[Hashable, ...], int] = {}
@@ -413,6 +413,11 @@ class TaskTable(Columns[TaskExtra]):
 
     def _success_shape(self, attempt: int) -> int:
         return self._shape(RUNNING, TaskState.COMPLETED, attempt, *_ENDED_WELL)
+
+    def shapes_of_moves(self) -> tuple[set[int], set[int]]:
+        """Return the shapes of the log in which a task changes its state, and those of them in which it starts."""
+        starts = {shape for (_, new, *_), shape in self._shapes.items() if new is TaskState.RUNNING}
+        return set(self._shapes.values()), starts
 
     def _shape(self, old: int, new: TaskState | None, attempt: int, *more: tuple[str, Hashable]) -> int:
         key = (old, new, attempt, more)

@@ -14,6 +14,7 @@ from engine.rules.processes import plain_outputs
 from engine.run import checkpoints
 from engine.run import simulation as playing
 from engine.run.journal import Origin
+from engine.state import past
 from engine.state.tasks import ACTIVE, PREPARING
 from engine.views.explain.autoscale import why_targets
 from engine.views.explain.expected import expected
@@ -44,7 +45,11 @@ class Property(NamedTuple):
     def check(self, case: Case) -> None:
         """Fail where the case breaks the promise."""
         # Short runs have several checkpoints so.
-        with mock.patch.object(checkpoints, "FIRST_DISTANCE", 60), mock.patch.object(playing, "_SLICE", 100):
+        with (
+            mock.patch.object(checkpoints, "FIRST_DISTANCE", 60),
+            mock.patch.object(past, "MOST_SINCE_BASE", 150),
+            mock.patch.object(playing, "_SLICE", 100),
+        ):
             self.holds(case)
 
 

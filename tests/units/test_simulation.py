@@ -113,9 +113,21 @@ def test_checkpoints_lie_farther_apart_while_many_jobs_must_be_copied():
         "repeatTask": {"id": "task-{0}", "commandLine": "work"},
     }
     one = b.simulation(b.a_job("busy", tasks=0, taskFactory=factory), pool=b.a_pool(nodes=10))
-    idle = [b.a_job(f"idle-{number}", tasks=0) for number in range(500)]
-    account = {"quotas": {"activeJobsAndSchedules": 600}}
+    idle = [b.a_job(f"idle-{number}", tasks=0) for number in range(2_500)]
+    account = {"quotas": {"activeJobsAndSchedules": 2_600}}
     many = b.simulation(b.a_job("busy", tasks=0, taskFactory=factory), *idle, pool=b.a_pool(nodes=10), account=account)
     for simulation in (one, many):
         b.run_to_end(simulation)
     assert len(many.checkpoints) < len(one.checkpoints) * 2 / 3
+
+
+def test_checkpoints_share_the_jobs_that_have_not_changed():
+    simulation = b.simulation(b.a_job("busy", tasks=20), b.a_job("idle", tasks=0), pool=b.a_pool(nodes=10))
+    b.wait_for(simulation, lambda: b.task_state(simulation, job="busy") == "running")
+    jobs = simulation.world.jobs
+    before = jobs.copy()
+    b.wait_for(simulation, lambda: b.task_state(simulation, job="busy") == "completed")
+    after = jobs.copy()
+    busy, idle = jobs.find("busy").row, jobs.find("idle").row
+    assert after[idle] is before[idle]
+    assert after[busy] != before[busy]
