@@ -13,6 +13,8 @@ from engine.views.lanes.lane import Activity, Lane, Meaning, Step
 from engine.views.lanes.lanes import Lanes
 from engine.views.lanes.totals import CountsOverTime
 from engine.views.pages.hook_status import Hook
+from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, run_to_end
+from tests.builders import simulation as a_simulation
 
 SCENARIOS = [
     "preparation-fails-on-one-node",
@@ -190,6 +192,36 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once():
     for node in range(simulation.world.nodes.length):
         assert pieces.lane(node).stretches == whole.lane(node).stretches
         assert pieces.totals.busy_share(node, simulation.now_ms) == whole.totals.busy_share(node, simulation.now_ms)
+
+
+def test_tasks_that_follow_each_other_at_once_are_read_together_unless_the_next_one_is_on_another_node():
+    long = [a_task(f"long{number}", 300) for number in range(3)]  # so that no node becomes idle
+    chain = [a_task("last", 90), a_task("next", dependsOn={"taskIds": ["last"]})]
+    tasks = [a_task(f"t{number}", 5 + number % 4) for number in range(20)]
+    job = a_job(tasks=[*long, *chain, *tasks], usesTaskDependencies=True)
+    simulation = a_simulation(job, pool=a_pool(nodes=3, taskSlotsPerNode=2))
+    run_to(simulation, seconds=READY_S + 70)
+    node = simulation.world.tasks.node[3]
+    option = "taskCompletion"
+    do(simulation, "disableNodeScheduling", poolId="p", node=node, nodeDisableSchedulingOption=option)
+    run_to_end(simulation)
+    assert simulation.world.tasks.node[4] != node
+    whole, each = Lanes(simulation), Lanes(simulation)
+    whole.update()
+    while each.unread_from_ms() is not None:
+        each.update(1)
+        each.lane(0)
+    each.update()
+    when_ms = [*moments(simulation), simulation.now_ms]
+    pools = [[numbers.at(at) for numbers in lanes.in_pool("p") for at in when_ms] for lanes in (whole, each)]
+    assert pools[0] == pools[1]
+    assert max(pools[0]) == 6
+    for node in range(3):
+        lane, other = whole.lane(node), each.lane(node)
+        assert lane.stretches == other.stretches
+        assert list(lane.task_begins) == list(other.task_begins)
+        assert [whole.tasks_at(node, at) for at in when_ms] == [each.tasks_at(node, at) for at in when_ms]
+        assert whole.totals.busy_share(node, simulation.now_ms) == each.totals.busy_share(node, simulation.now_ms)
 
 
 def running(world, state, pool):

@@ -6,6 +6,7 @@ reads a node's own entries when that node is drawn. Both go on where they stoppe
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.node_states import READY
 from engine.base.terms import JobState
 from engine.views.lanes.lane import Lane, Step, meaning_of
+from engine.views.lanes.node_entries import NodeEntries
 from engine.views.lanes.totals import LaneTotals
 from engine.views.lanes.tracks import TaskTracks
-from engine.views.log.reader import Cuts
+from engine.views.log.reader import Cuts, kinds_of
 from engine.views.pages.hook_status import Hook
 from engine.views.pages.option_words import eligible_again
 
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
 
 _NOTHING, _NOTED, _TASK_BEGINS, _TASK_ENDS, _OTHER = range(5)
 _JOB_IS_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
+# Entries in which a task ends and another one begins. In most of them it does so at once, in the place of the first.
+_TURNS = re.compile(b"(?:%c%c)+" % (_TASK_ENDS, _TASK_BEGINS))
 _EVERYTHING = 1 << 62
-_NO_ENTRIES = array("I")
 
 
 def _kind(meaning: Meaning | None) -> int:
@@ -101,7 +104,7 @@ class Lanes:
         self._begin()
 
     def _begin(self) -> None:
-        self._entries: list[array[int]] = []  # node -> numbers of its entries
+        self._entries = NodeEntries()
         self._lanes: dict[int, Lane] = {}
         self._tracks: dict[int, TaskTracks] = {}
         self._jobs: dict[int, array[int]] = {}  # job -> numbers of its entries
@@ -146,8 +149,8 @@ class Lanes:
 
     def unread_from_ms(self, node: int | None = None) -> int | None:
         """Return when the first unread entry of a node's lane, or of the log, happened, in ms; None if all are read."""
-        if node is not None and node < len(self._entries):
-            entries, read = self._entries[node], self.lane(node).read
+        if node is not None and node < self._entries.nodes:
+            entries, read = self._entries.of(node), self.lane(node).read
             if read < len(entries):
                 return self._log.recorded_entry(entries[read])[0]
         return self._log.recorded_entry(self._read)[0] if self._read < self._log.recorded else None
@@ -160,35 +163,36 @@ class Lanes:
         return max(last_ms, self._simulation.now_ms)
 
     def _take(self, when: array[int], shape_of: array[int], rows: array[int], nodes: array[int]) -> None:
-        kinds, entries, totals = self._kinds, self._entries, self.totals
-        # Usually a task ends and the next one starts at once, which changes no total.
-        ended_ms = ended_on = -1
-        for number, when_ms, shape, row, node in zip(count(self._read), when, shape_of, rows, nodes):
-            kind = kinds[shape]
-            if kind == _TASK_ENDS:
-                entries[node].append(number)
-                if ended_on >= 0:
-                    totals.end_task(ended_ms, ended_on)
-                ended_ms, ended_on = when_ms, node
-            elif kind == _TASK_BEGINS:
-                entries[node].append(number)
-                if node == ended_on and when_ms == ended_ms:
-                    ended_on = -1
-                    continue
-                if ended_on >= 0:
-                    totals.end_task(ended_ms, ended_on)
-                    ended_on = -1
-                totals.begin_task(when_ms, node)
-            elif kind == _NOTED:
-                entries[node].append(number)
-            elif kind == _OTHER:
-                if ended_on >= 0:
-                    totals.end_task(ended_ms, ended_on)
-                    ended_on = -1
+        kinds, at = kinds_of(self._kinds, shape_of), 0
+        for turns in _TURNS.finditer(kinds):
+            first, end = turns.span()
+            ends, begins = slice(first, end, 2), slice(first + 1, end, 2)
+            if nodes[ends] == nodes[begins] and when[ends] == when[begins]:
+                one_by_one = slice(at, first)
+                self._take_each(
+                    kinds[one_by_one], when[one_by_one], shape_of[one_by_one], rows[one_by_one], nodes[one_by_one]
+                )
+                self._entries.add_pairs(nodes[ends])  # this changes no total
+                self._read += end - first
+                at = end
+        self._take_each(kinds[at:], when[at:], shape_of[at:], rows[at:], nodes[at:])
+
+    def _take_each(
+        self, kinds: bytes, when: array[int], shape_of: array[int], rows: array[int], nodes: array[int]
+    ) -> None:
+        add, skip, totals = self._entries.add, self._entries.skip, self.totals
+        for number, kind, when_ms, shape, row, node in zip(count(self._read), kinds, when, shape_of, rows, nodes):
+            if kind == _OTHER:
                 self._take_other(number, when_ms, shape, row, node)
-        if ended_on >= 0:
-            totals.end_task(ended_ms, ended_on)
-        self._read += len(when)
+            elif kind == _NOTHING:
+                skip()
+            else:
+                add(node)
+                if kind == _TASK_ENDS:
+                    totals.end_task(when_ms, node)
+                elif kind == _TASK_BEGINS:
+                    totals.begin_task(when_ms, node)
+        self._read += len(kinds)
 
     def _take_other(self, number: int, when_ms: int, shape: int, row: int, node: int) -> None:
         """Read an entry that is not about a plain task; ``row`` is the job, or the pool of a new node."""
@@ -197,13 +201,13 @@ class Lanes:
         if meaning.step is Step.JOB_CHANGES:
             self._jobs.setdefault(row, array("I")).append(number)
             for ineligible in self._ineligible_for.pop(row, ()) if meaning.state in _JOB_IS_OVER else ():
-                self._entries[ineligible].append(number)
+                self._entries.share(number, ineligible)
+        if node < 0 or meaning.step is Step.JOB_CHANGES:
+            self._entries.skip()
             return
-        if node < 0:
-            return
-        if node == len(self._entries):
-            self._entries.append(array("I"))
-        self._entries[node].append(number)
+        if node == self._entries.nodes:
+            self._entries.add_node()
+        self._entries.add(node)
         self.totals.take(when_ms, meaning, row, node)
         if meaning.is_final_failure:
             self._ineligible_for.setdefault(row, []).append(node)
@@ -236,7 +240,7 @@ class Lanes:
         lane = self._lanes.get(node)
         if lane is None:
             lane = self._lanes[node] = Lane(self._eligible_again_in)
-        entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
+        entries = self._entries.of(node)
         if lane.read == len(entries):
             return lane
         new = entries[lane.read : lane.read + self._may_read]
@@ -250,7 +254,7 @@ class Lanes:
         """Return the tasks of a node side by side, as far as its lane has been read."""
         read, tracks = self.lane(node).read, self._tracks.setdefault(node, TaskTracks())
         if tracks.read < read:
-            tracks.take(self._noted(self._entries[node][tracks.read : read]))
+            tracks.take(self._noted(self._entries.of(node)[tracks.read : read]))
         return tracks
 
     def _noted(self, entries: Iterable[int]) -> Iterator[tuple[int, Meaning, int]]:
@@ -308,7 +312,7 @@ class Lanes:
 
     def tasks_at(self, node: int, when_ms: int) -> list[int]:
         """Return the tasks that ran on a node at a moment, in the order of their starts."""
-        entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
+        entries = self._entries.of(node)
         at = bisect_right(entries, when_ms, key=lambda number: self._log.recorded_entry(number)[0])
         running = self.lane(node).tasks_at(when_ms)
         ended: set[int] = set()

@@ -6,7 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from engine.events.log import LogSubject
-from engine.views.log.reader import flags_of
+from engine.views.log.reader import kinds_of
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -35,7 +35,7 @@ class ChangedTasks:
         if not 0 <= len(log) - start <= most:
             return None
         self._kinds.extend(shape.subject is LogSubject.TASK for shape in log.shapes[len(self._kinds) :])
-        found = set(compress(log.row_a[start:], flags_of(self._kinds, log.shape_of[start:])))
+        found = set(compress(log.row_a[start:], kinds_of(self._kinds, log.shape_of[start:])))
         for entry in log.blocks(start, len(log)):
             first, count = log.row_a[entry], log.row_b[entry]
             found.update(range(first, first + count))

@@ -7,7 +7,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from engine.base.byte_columns import bytes_above, tally, where_set
-from engine.views.log.reader import flags_of
+from engine.views.log.reader import kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ def count_by_job(
     one, which takes twenty times as long.
     """
     log, tasks = simulation.log, simulation.world.tasks
-    flags = flags_of(list(map(is_wanted, log.shapes)), log.shape_of[start:stop])
+    flags = kinds_of(list(map(is_wanted, log.shapes)), log.shape_of[start:stop])
     rows = log.row_a[start:stop]
     jobs: Counter[int] = Counter()
     if tasks.length <= _PAGE * _MOST_PAGES:

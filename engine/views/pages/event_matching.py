@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.byte_columns import tally
 from engine.events.log import LogSubject
-from engine.views.log.reader import by_shape
+from engine.views.log.reader import kinds_of
 from engine.views.pages.bulk import picked
 
 if TYPE_CHECKING:
@@ -26,12 +26,8 @@ if TYPE_CHECKING:
     Texts = Callable[[EventRow], Sequence[str]]
     Judge = Callable[[Sequence[str]], Sequence[bool]]
 
-_NO, _YES, _EACH, _UNREAD = (
-    0,
-    1,
-    2,
-    255,
-)  # plans of shapes: their entries fail, pass, stand for themselves, not made yet
+# Plans of shapes: their entries fail, pass, stand for themselves, or it is not known yet.
+_NO, _YES, _EACH, _UNREAD = 0, 1, 2, 255
 _MOST_PLANS = 250  # beyond them entries stand for themselves
 _IS = [bytes(value == plan for value in range(256)) for plan in range(256)]  # translates a plan to 1, others to 0
 _TASK, _JOB, _POSITION, _NODE, _POOL, _SCHEDULE = map(chr, range(0xE000, 0xE006))  # marks, which occur in no id
@@ -209,12 +205,12 @@ class EventMatcher:
         log, by_number = self._simulation.log, self._plan_of
         by_number.extend(bytes([_UNREAD]) * (len(log.shapes) - len(by_number)))
         shapes = _values(log.shape_of, entries)
-        plans = by_shape(by_number, shapes)
+        plans = kinds_of(by_number, shapes)
         if _UNREAD in plans:
             for shape, entry in dict(zip(shapes, entries, strict=True)).items():
                 if by_number[shape] == _UNREAD:
                     by_number[shape] = self._plan(entry)
-            plans = by_shape(by_number, shapes)
+            plans = kinds_of(by_number, shapes)
         return plans
 
     def _plan(self, entry: int) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.node_states import COMING_UP
 from engine.base.terms import NodeState, TaskResult, TaskState
 from engine.events.log import LogSubject
-from engine.views.log.reader import flags_of, tally, where
+from engine.views.log.reader import kinds_of, tally, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -99,7 +99,7 @@ class ChangeCounter:
         return {key: change for key, change in found.items() if change}
 
     def _count_tasks(self, found: Changes, shapes: array[int], rows: Sequence[int]) -> None:
-        flags = flags_of(self._is_task, shapes)
+        flags = kinds_of(self._is_task, shapes)
         tasks, which = self._simulation.world.tasks, array(shapes.typecode, compress(shapes, flags))
         changed = list(compress(rows, flags))
         only = self._only_profile(changed)
@@ -138,7 +138,7 @@ class ChangeCounter:
                 break
 
     def _count_nodes(self, found: Changes, shapes: array[int], rows: Sequence[int]) -> None:
-        flags = flags_of(self._is_node, shapes)
+        flags = kinds_of(self._is_node, shapes)
         nodes = self._simulation.world.nodes
         if len(self._simulation.world.pools) == 1:
             for shape, times in tally(array(shapes.typecode, compress(shapes, flags)), len(self._effects)).items():
