@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from itertools import product
 
 import pytest
 
@@ -13,6 +14,7 @@ from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.views.series.series import Window
 from tests.tui.screen_text import contains
 from tui.panes.curves import Curves
+from tui.viewmodels.curves import plot as module
 from tui.viewmodels.curves.charts import charts_of, compact
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.curves.plot import Layer, Style, nice_top, plot, stretched
@@ -88,6 +90,27 @@ def test_a_line_goes_up_and_down_in_steps():
     line = Layer("target", Role.STRONG, [1, 1, 3, 3, 2])
     assert drawn([], 3, 5, 3, over=line) == ["  ╭─╮", "  │ ╰", "──╯  "]
     assert drawn([], 3, 5, 3, Style(ascii_only=True), line) == ["  +-+", "  | +", "--+  "]
+
+
+def test_kept_columns_are_those_of_the_same_height_and_look(monkeypatch):
+    def drawings():
+        found = []
+        for role, over, rows, style in product(
+            (BLUE, GREY), (None, BLUE, Role.STRONG), (2, 5), (Style(), Style(has_grounds=False), Style(ascii_only=True))
+        ):
+            layers = [Layer("a", role, [1, 4, 2, 7]), Layer("b", GREY, [0, 2, 3, 3])]
+            line = Layer("c", over, [3, 3, 8, 1]) if over else None
+            found += [plot(layers[:count], line, 10, 9, rows, style) for count in (1, 2)]
+            found.append(plot([*layers[:1], layers[1]._replace(values=[0] * 4)], line, 10, 9, rows, style))
+        return found
+
+    kept = drawings() and drawings()
+    module._columns.cache_clear()
+    module._row.cache_clear()
+    assert drawings() == kept
+    monkeypatch.setattr(module, "_KEPT_COLUMNS", 1)  # each is forgotten before the next one
+    module._columns.cache_clear()
+    assert drawings() == kept
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from engine import Simulation, load_scenario
@@ -303,3 +305,16 @@ def test_the_highest_of_a_time_is_found_again_from_where_it_was_left():
     counts.add(40, 100)
     assert counts.highest(15, 40, known)[0] == counts.highest(15, 40)[0] == 7
     assert counts.highest(0, 10)[0] == 0
+
+
+def test_the_highest_of_thousands_of_changes_is_right_while_more_come():
+    draw, counts, values = Random(3), CountsOverTime(), [0] * 3000
+    for when_ms in range(3000):
+        for _ in range(draw.randrange(3)):  # several changes in a millisecond, of which the last one counts
+            counts.add(when_ms, draw.randrange(-40, 43))
+            counts.highest(0, when_ms + 1)
+        values[when_ms] = counts.latest()[1]
+        begin_ms = draw.randrange(when_ms + 1)
+        end_ms = draw.randrange(begin_ms, when_ms + 1) + 1
+        expected = max([0, values[begin_ms], *values[begin_ms:end_ms]])
+        assert counts.highest(begin_ms, end_ms)[0] == expected

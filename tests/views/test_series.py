@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from statistics import mean
 
 import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import InstanceState, JobState
-from engine.base.units import HOUR_MS
+from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.run.observe import cost_usd, pool_cost_usd
 from engine.views.series import series as module
 from engine.views.series.series import RunSeries, Window
@@ -93,6 +95,28 @@ def test_a_day_in_few_numbers():
     assert 0.99 * HOUR_MS <= hour.axis.end_ms - hour.axis.begin_ms <= 1.1 * HOUR_MS
     assert math.isclose(day.usd[-1], pool_cost_usd(sim.world, pool, day.axis.end_ms), rel_tol=0.01)
     assert day.usd == sorted(day.usd)
+
+
+@pytest.mark.parametrize("window", Window)
+def test_a_wide_column_has_the_mean_of_its_buckets_and_the_most_nodes_that_prepared_in_one(window):
+    sim = Simulation(load_scenario("a-day-of-autoscaling"))
+    growing = RunSeries(sim)
+    for minutes in (*range(5, 200, 5), 600, 150):  # buckets are joined on the way, and dropped; then time goes back
+        (sim.run_until if minutes * MINUTE_MS > sim.now_ms else sim.seek)(minutes * MINUTE_MS)
+        wide, wide_job = growing.of_pool(None, window, 7), growing.of_job(None, window, 7)
+        fresh = RunSeries(sim)
+        fine, fine_job = fresh.of_pool(None, window, 10_000), fresh.of_job(None, window, 10_000)
+        if fine.axis.every_ms != wide.axis.every_ms:
+            continue
+        begin = fine.axis.edges[0]
+        for number, (start, end) in enumerate(pairwise(wide.axis.edges)):
+            if start < begin:
+                continue
+            buckets = slice(start - begin, end - begin)
+            for name in ("running", "idle", "starting", "down"):
+                assert math.isclose(mean(getattr(fine, name)[buckets]), getattr(wide, name)[number], abs_tol=1e-9)
+            assert math.isclose(mean(fine_job.running[buckets]), wide_job.running[number], abs_tol=1e-9)
+            assert max(fine_job.preparing_nodes[buckets]) == wide_job.preparing_nodes[number]
 
 
 def test_the_buckets_are_never_more_than_a_fixed_number():

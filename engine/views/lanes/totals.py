@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.views.lanes.lane import Meaning
 
 _NEVER_MS = -1
+_BLOCK = 256  # values of which the highest is kept
 
 
 class Peak(NamedTuple):
@@ -31,6 +32,7 @@ class CountsOverTime:
         self._now = 0
         self._when = array("q")
         self._values = array("q")
+        self._block_peaks = array("q")  # of the first full blocks of values that cannot change any more
 
     def add(self, when_ms: int, change: int) -> None:
         """Change it at a moment that is not before the last one."""
@@ -65,8 +67,18 @@ class CountsOverTime:
         number, settled = known or (max(0, bisect_right(self._when, begin_ms) - 1), 0)
         last = bisect_right(self._when, end_ms - 1)
         over = max(number, min(last, len(self._when) - 1))
-        settled = max(settled, max(self._values[number:over], default=0))
+        settled = max(settled, self._peak(number, over))
         return max(settled, max(self._values[over:last], default=0)), Peak(over, settled)
+
+    def _peak(self, start: int, stop: int) -> int:
+        """Return the highest of some values, of which the last one of all is none: that may still change."""
+        values, peaks = self._values, self._block_peaks
+        first, last = -(-start // _BLOCK), stop // _BLOCK
+        if first >= last:
+            return max(values[start:stop], default=0)
+        for at in range(len(peaks) * _BLOCK, last * _BLOCK, _BLOCK):
+            peaks.append(max(values[at : at + _BLOCK]))
+        return max(values[start : first * _BLOCK] + peaks[first:last] + values[last * _BLOCK : stop])
 
 
 # The nodes, running tasks and preparing nodes of a pool over time.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from engine.events.log import EventLog
     from engine.views.series.changes import ChangeCounter, Changes, Measure
@@ -39,8 +38,9 @@ class Buckets:
         self._ends = array("q")  # the number of entries up to the end of each bucket
         self._begun: Changes = {}  # of the first bucket that is not complete
         self._reached = 0  # entries that are counted
-        # By measure and row: the values before the first bucket and at the end of each that was asked for.
-        self._known: dict[tuple[Measure, int], list[int]] = {}
+        # By measure and row: the values before the first bucket and at the end of each that was asked for, and their
+        # sums up to each. They follow from the complete buckets, which only ``cut``, ``double`` and ``drop`` change.
+        self._known: dict[tuple[Measure, int], tuple[list[int], list[int]]] = {}
 
     @property
     def stop(self) -> int:
@@ -140,19 +140,30 @@ class Buckets:
                 found[key] += change
         return found
 
-    def values(self, measure: Measure, row: int, start: int, stop: int) -> list[int]:
-        """Return a measure at the ends of the buckets from ``start`` to before ``stop``."""
+    def values(self, measure: Measure, row: int, stop: int) -> Sequence[int]:
+        """Return a measure before the first bucket, then at the end of each one, at least of those before ``stop``."""
+        return self._history(measure, row, stop)[0]
+
+    def totals(self, measure: Measure, row: int, stop: int) -> Sequence[int]:
+        """Return the sums of these values, up to and including each."""
+        return self._history(measure, row, stop)[1]
+
+    def _history(self, measure: Measure, row: int, stop: int) -> tuple[list[int], list[int]]:
         key = measure, row
-        known = self._known.setdefault(key, [self._before.get(key, 0)])
-        if len(known) <= stop - self.first:
-            new = self._changes[len(known) - 1 : stop - self.first]
-            known.extend(list(accumulate((each.get(key, 0) for each in new), initial=known[-1]))[1:])
-        return known[start - self.first + 1 : stop - self.first + 1]
+        if key not in self._known:
+            before = self._before.get(key, 0)
+            self._known[key] = [before], [before]
+        values, totals = known = self._known[key]
+        if len(values) <= stop - self.first:
+            for changes in self._changes[len(values) - 1 : stop - self.first]:
+                values.append(values[-1] + changes.get(key, 0))
+                totals.append(totals[-1] + values[-1])
+        return known
 
     def value_at(self, measure: Measure, row: int, when_ms: int) -> int:
         """Return a measure at a moment, up to which entries are known; inside a bucket they are counted anew."""
         number = min(when_ms // self.every_ms, self.stop - 1)
-        (value,) = self.values(measure, row, number, number + 1)
+        value = self.values(measure, row, number + 1)[number - self.first + 1]
         begin, end = self.end(number), self._log.index_at(when_ms)
         if begin < end:
             is_last = number == self.stop - 1 and end == self._reached

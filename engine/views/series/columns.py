@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from functools import cached_property
+from itertools import pairwise, repeat
+from operator import mul, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import MINUTE_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from engine.views.series.buckets import Buckets
     from engine.views.series.changes import Measure
@@ -32,28 +34,49 @@ class Axis(NamedTuple):
         return self.edges[-1] * self.every_ms if self.edges else 0
 
 
-def in_a_minute(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[float]:
-    """Return the growth of a measure in the minute before the end of each column, or a minute's share of a column."""
-    if not axis.edges:
-        return []
-    minute = max(1, round(MINUTE_MS / axis.every_ms))
-    begin = max(buckets.first, axis.edges[0] - minute)
-    values = buckets.values(measure, row, begin, axis.edges[-1] + 1)
-    found = []
-    for start, end in pairwise(axis.edges):
-        since = max(begin, min(start, end - minute))
-        spent = max(MINUTE_MS, (end - since) * axis.every_ms)
-        found.append((values[end - begin] - values[since - begin]) * MINUTE_MS / spent)
-    return found
+class ColumnReader:
+    """Reads measures column by column. A column takes the same time however many buckets it covers."""
 
+    def __init__(self, axis: Axis, buckets: Buckets) -> None:
+        self._axis = axis
+        self._buckets = buckets
+        self._edges = self._places(axis.edges)
+        self._widths = list(map(sub, axis.edges[1:], axis.edges))
 
-def means(axis: Axis, buckets: Buckets, measure: Measure, row: int) -> list[float]:
-    """Return the mean of a measure at the ends of the buckets of each column."""
-    if not axis.edges:
-        return []
-    begin = axis.edges[0]
-    sums = list(accumulate(buckets.values(measure, row, begin, axis.edges[-1] + 1)))
-    return [(sums[end - begin] - sums[start - begin]) / (end - start) for start, end in pairwise(axis.edges)]
+    def _places(self, numbers: Iterable[int]) -> list[int]:
+        """Return the places of buckets in what ``Buckets`` answers."""
+        before = self._buckets.first - 1
+        return [number - before for number in numbers]
+
+    def means(self, measure: Measure, row: int) -> list[float]:
+        """Return the mean of a measure at the ends of the buckets of each column."""
+        if not self._widths:
+            return []
+        totals = self._buckets.totals(measure, row, self._axis.edges[-1] + 1)
+        at_edges = list(map(totals.__getitem__, self._edges))
+        return list(map(truediv, map(sub, at_edges[1:], at_edges), self._widths))
+
+    def in_a_minute(self, measure: Measure, row: int) -> list[float]:
+        """Return the growth of a measure in the minute before the end of each column.
+
+        In a longer column it is the average growth in a minute.
+        """
+        if not self._widths:
+            return []
+        value_at = self._buckets.values(measure, row, self._axis.edges[-1] + 1).__getitem__
+        begins, spent_ms = self._minutes
+        grown = map(sub, map(value_at, self._edges[1:]), map(value_at, begins))
+        return list(map(truediv, map(mul, grown, repeat(MINUTE_MS)), spent_ms))
+
+    @cached_property
+    def _minutes(self) -> tuple[list[int], list[int]]:
+        """The place of the bucket before the last minute of each column, and the ms since then, at least 60,000."""
+        edges, every_ms = self._axis.edges, self._axis.every_ms
+        minute = max(1, round(MINUTE_MS / every_ms))
+        begin = max(self._buckets.first, edges[0] - minute)
+        since = [max(begin, min(start, end - minute)) for start, end in pairwise(edges)]
+        spent_ms = [max(MINUTE_MS, (end - start) * every_ms) for start, end in zip(since, edges[1:], strict=True)]
+        return self._places(since), spent_ms
 
 
 def peaks(axis: Axis, level: Level) -> list[int]:

@@ -12,7 +12,7 @@ from engine.state.tasks import RUNNING
 from engine.views.log.reader import Cuts
 from engine.views.series.buckets import Buckets
 from engine.views.series.changes import ALL, ChangeCounter, Measure
-from engine.views.series.columns import Axis, in_a_minute, means, peaks, rates
+from engine.views.series.columns import Axis, ColumnReader, peaks, rates
 from engine.views.series.levels import RareLevels
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class RunSeries:
 
         def running() -> list[float]:
             buckets, axis = self._axis(window, columns)
-            return means(axis, buckets, Measure.RUNNING, ALL)
+            return ColumnReader(axis, buckets).means(Measure.RUNNING, ALL)
 
         return self._once(("running", window, columns), running)
 
@@ -276,8 +276,9 @@ class RunSeries:
         moments = [edge * axis.every_ms for edge in axis.edges]
         costs = [self._usd_at(each, moments) for each in chosen]
         usd = [sum(each) for each in zip(*costs, strict=True)] if costs else [0.0] * len(moments)
+        reader = ColumnReader(axis, buckets)
         running, idle, starting, down = (
-            means(axis, buckets, measure, row)
+            reader.means(measure, row)
             for measure in (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
         )
         targets = [[self._target(each, end_ms) for end_ms in moments[1:]] for each in chosen]
@@ -298,12 +299,11 @@ class RunSeries:
         if job_id is not None and job is None:
             return JobSeries(Axis(0, ()), (), (), (), (), (), (), ())
         row = ALL if job is None else job.row
+        reader = ColumnReader(axis, buckets)
         waiting, preparing, running = (
-            means(axis, buckets, measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
+            reader.means(measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
         )
-        succeeded, failed = (
-            in_a_minute(axis, buckets, measure, row) for measure in (Measure.SUCCEEDED, Measure.FAILED)
-        )
+        succeeded, failed = (reader.in_a_minute(measure, row) for measure in (Measure.SUCCEEDED, Measure.FAILED))
         level = self._levels.preparing[row]
         ended_ms = _EVERYTHING if job is None or job.end_ms is None else job.end_ms  # what has ended waits for nothing
         ends = [end * axis.every_ms for end in axis.edges[1:]]

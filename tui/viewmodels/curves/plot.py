@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-from itertools import groupby, pairwise
-from operator import itemgetter
+from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.lazy import lazy_regex
 from tui.viewmodels.text.styled import Line, Role, Span
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ _ASCII_TEXTURES = "#:.="
 _CORNERS = ("─", "│", "╭", "╮", "╰", "╯")  # level, upright, up into, level then down, down into, level then up
 _ASCII_CORNERS = ("-", "|", "+", "+", "+", "+")
 _STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+_COLOURS = tuple(product(Role, (None, *Role)))  # of a cell: the roles of its text and of its ground
+_CODES = {colours: chr(number) for number, colours in enumerate(_COLOURS)}
+_ALIKE = lazy_regex(r"(?s:(.)\1*)")  # characters that are equal
+_KEPT_COLUMNS, _KEPT_ROWS = 4096, 1024
+_NO_LINE = -1  # in place of a row
+_Key = tuple[tuple[int, ...], int, int]  # of a column
 
 
 class Style(NamedTuple):
@@ -49,13 +55,6 @@ class _Cell(NamedTuple):
 
 
 _EMPTY = _Cell(" ")
-_LOOK = itemgetter(1, 2)
-
-
-@cache
-def _cell(text: str, role: Role, ground: Role | None = None) -> _Cell:
-    """Return a cell. There are few different ones, and a large drawing has thousands of them."""
-    return _Cell(text, role, ground)
 
 
 @lru_cache(maxsize=64)
@@ -78,8 +77,13 @@ def stretched(values: Sequence[float], cells: int) -> Sequence[float]:
     if count in (0, cells):
         return values
     if count < cells:
-        return [values[at * count // cells] for at in range(cells)]
+        return list(map(values.__getitem__, _places(count, cells)))
     return [max(values[at * count // cells : (at + 1) * count // cells]) for at in range(cells)]
+
+
+@lru_cache(maxsize=64)
+def _places(count: int, cells: int) -> list[int]:
+    return [at * count // cells for at in range(cells)]
 
 
 def plot(
@@ -97,17 +101,47 @@ def plot(
     """
     layers = layers or (Layer("", Role.PLAIN, ()),)
     has_blocks = not style.ascii_only and (style.has_grounds or len(layers) == 1)
-    draw = _blocks if has_blocks else _textures
     if has_blocks:  # a texture tells the number of its layer, a colour does not
         layers = [layer for layer in layers if any(layer.values)] or layers[:1]
     heights = _heights([stretched(layer.values, cells) for layer in layers], top, rows, cells)
-    roles = [layer.role for layer in layers]
-    lows = range((rows - 1) * _EIGHTHS, -1, -_EIGHTHS)
-    drawn = {column: [draw(column, low, roles, style) for low in lows] for column in set(heights)}  # many are alike
-    picture = [list(row) for row in zip(*map(drawn.__getitem__, heights), strict=True)]
     if over is not None and over.values:
-        _draw_line(picture, stretched(over.values, cells), top, over.role, style)
-    return [_joined(cells_of_row) for cells_of_row in picture]
+        line_role, crossed = over.role, _crossed(stretched(over.values, cells), top, rows)
+    else:
+        line_role, crossed = None, [_NO_LINE] * cells
+    columns = _columns(rows, tuple(layer.role for layer in layers), line_role, has_blocks, style)
+    keys = zip(heights, (crossed[0], *crossed[:-1]), crossed, strict=True)
+    picture = "".join(map(columns.__getitem__, keys))
+    return [_row(picture[at :: 2 * rows], picture[rows + at :: 2 * rows]) for at in range(rows)]
+
+
+class _Columns(dict[_Key, str]):
+    """The columns of charts of one height and one look, each drawn when it is asked for first.
+
+    The key of a column is the upper ends of its layers in eighths of a cell, and the rows in which a line comes into it
+    and leaves it. A column is the characters of its cells from the top down, followed by the codes of their colours: so
+    the characters of a row, and their codes, are slices of the joined columns.
+    """
+
+    def __init__(
+        self, rows: int, roles: tuple[Role, ...], line_role: Role | None, has_blocks: bool, style: Style
+    ) -> None:
+        super().__init__()
+        self._lows = range((rows - 1) * _EIGHTHS, -1, -_EIGHTHS)
+        self._roles, self._line_role, self._style = roles, line_role, style
+        self._draw = _blocks if has_blocks else _textures
+
+    def __missing__(self, key: _Key) -> str:
+        if len(self) >= _KEPT_COLUMNS:
+            self.clear()
+        ends, before, here = key
+        cells = [self._draw(ends, low, self._roles, self._style) for low in self._lows]
+        if self._line_role is not None:
+            _draw_line(cells, before, here, self._line_role, self._style)
+        self[key] = column = "".join([cell.text for cell in cells] + [_CODES[cell[1:]] for cell in cells])
+        return column
+
+
+_columns = lru_cache(maxsize=64)(_Columns)
 
 
 def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: int) -> list[tuple[int, ...]]:
@@ -133,7 +167,7 @@ def _blocks(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Sty
     if column[-1] <= low:
         return _EMPTY
     if column[0] >= low + _EIGHTHS:
-        return _cell("█", roles[0])
+        return _Cell("█", roles[0])
     parts: list[tuple[int, Role]] = []
     begin = low
     for end, role in zip(column, roles, strict=True):
@@ -143,16 +177,16 @@ def _blocks(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Sty
             begin += part
     (lower, role), *others = parts
     if lower == _EIGHTHS:
-        return _cell("█", role)
+        return _Cell("█", role)
     rest = low + _EIGHTHS - begin
     if not others:
-        return _cell(_BLOCKS[lower], role)
+        return _Cell(_BLOCKS[lower], role)
     most, upper = max(others, key=lambda part: part[0])
     if rest <= most:
-        return _cell(_BLOCKS[lower], role, upper)
+        return _Cell(_BLOCKS[lower], role, upper)
     if lower >= most:
-        return _cell(_BLOCKS[_EIGHTHS - rest], role)
-    return _cell(_BLOCKS[_EIGHTHS - rest], upper)
+        return _Cell(_BLOCKS[_EIGHTHS - rest], role)
+    return _Cell(_BLOCKS[_EIGHTHS - rest], upper)
 
 
 def _textures(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Style) -> _Cell:
@@ -167,35 +201,41 @@ def _textures(column: tuple[int, ...], low: int, roles: Sequence[Role], style: S
         begin += max(0, part)
     if begin - low < _EIGHTHS // 2 and low:
         return _EMPTY
-    return _cell(style.texture(found), roles[found])
+    return _Cell(style.texture(found), roles[found])
 
 
-def _draw_line(picture: list[list[_Cell]], values: Sequence[float], top: float, role: Role, style: Style) -> None:
-    """Draw a line of steps above the areas, on the ground of the area that it crosses."""
-    rows = len(picture)
+def _crossed(values: Sequence[float], top: float, rows: int) -> list[int]:
+    """Return the row in which a line has each value."""
+    row_of = {
+        value: rows - 1 - min(rows - 1, max(0, -(-round(value * rows * 100 / top) // 100) - 1)) for value in set(values)
+    }
+    return list(map(row_of.__getitem__, values))
+
+
+def _draw_line(column: list[_Cell], before: int, here: int, role: Role, style: Style) -> None:
+    """Draw a line that comes from the row ``before`` above the areas, on the ground of the area that it crosses."""
     level, upright, into_up, then_down, into_down, then_up = _ASCII_CORNERS if style.ascii_only else _CORNERS
-    places = [rows - 1 - min(rows - 1, max(0, -(-round(value * rows * 100 / top) // 100) - 1)) for value in values]
 
-    def put(row: int, at: int, text: str) -> None:
-        below = picture[row][at]
+    def put(row: int, text: str) -> None:
+        below = column[row]
         ground = (below.role if below.text in "█▅▆▇" else below.ground) if style.has_grounds else None
-        picture[row][at] = _Cell(text, role, None if below is _EMPTY or style.ascii_only else ground)
+        column[row] = _Cell(text, role, None if below == _EMPTY or style.ascii_only else ground)
 
-    put(places[0], 0, level)
-    for at, (before, here) in enumerate(pairwise(places), start=1):
-        if before == here:
-            put(here, at, level)
-            continue
-        goes_up = here < before
-        put(before, at, then_up if goes_up else then_down)
-        put(here, at, into_up if goes_up else into_down)
-        for row in range(min(before, here) + 1, max(before, here)):
-            put(row, at, upright)
+    if before == here:
+        put(here, level)
+        return
+    goes_up = here < before
+    put(before, then_up if goes_up else then_down)
+    put(here, into_up if goes_up else into_down)
+    for row in range(min(before, here) + 1, max(before, here)):
+        put(row, upright)
 
 
-def _joined(cells: Sequence[_Cell]) -> Line:
-    """Return a row with a span for each stretch of equally drawn cells."""
-    return tuple(
-        Span("".join(cell.text for cell in group), role, ground=ground)
-        for (role, ground), group in groupby(cells, key=_LOOK)
-    )
+@lru_cache(maxsize=_KEPT_ROWS)
+def _row(text: str, codes: str) -> Line:
+    """Return a row with a span for each stretch of equally coloured characters."""
+    spans = []
+    for alike in _ALIKE.finditer(codes):
+        role, ground = _COLOURS[ord(alike[1])]
+        spans.append(Span(text[slice(*alike.span())], role, ground=ground))
+    return tuple(spans)
