@@ -21,7 +21,7 @@ def test_forty_nodes(session_at):
         "Preparation: failed on 3 nodes, would run again before a task on 1 node and prepared on 36 nodes.",
         "1,800 tasks: 104 succeeded, 140 running and 1,556 waiting. The oldest wait is 00:08:50.",
         "Release: owed on 37 nodes and not started on 3 nodes.",
-        "Estimated: tasks done 09:02:04, job completed 09:02:09.",
+        "Estimated: tasks done 09:01:02, job completed 09:01:07.",
         "2 things need attention.",
         "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9). "
         "Reimage to prepare anew.",

@@ -113,8 +113,8 @@ def test_the_end_is_estimated_from_what_is_done(session_at, seconds):
     session = session_at(seconds)
     forecast = session.forecast()
     last_task_ms, completed_ms = 457_000, 478_000
-    assert forecast.tasks_ms == pytest.approx(last_task_ms, rel=0.13)
-    assert forecast.job_ms == pytest.approx(completed_ms, rel=0.13)
+    assert forecast.tasks_ms == pytest.approx(last_task_ms, rel=0.14)
+    assert forecast.job_ms == pytest.approx(completed_ms, rel=0.14)  # a node is lost at 300 s
     assert session.now_ms < forecast.tasks_ms < forecast.job_ms == forecast.end_ms
 
 
@@ -135,6 +135,36 @@ def test_of_the_last_tasks_the_longest_of_those_that_run_counts():
     sim = simulation(a_job(tasks=tasks), pool=a_pool(taskSlotsPerNode=2))
     run_to(sim, seconds=READY_S + 330)  # the long one and the fifth of the others run, the sixth waits
     assert Session(sim).forecast().tasks_ms == pytest.approx((READY_S + 1200) * 1000, abs=2000)
+
+
+@pytest.fixture(scope="module")
+def with_retries():
+    """A large job of which one attempt in twenty fails, with two retries, and when its tasks begin and end."""
+    work = {"duration": {"uniform": ["PT10S", "PT10M"]}, "exitCode": {0: 0.95, 1: 0.05}}
+    repeat = {"id": "t{0}", "commandLine": "work", "simulate": work}
+    factory = {"type": "parametricSweep", "parameterSets": [{"start": 1, "end": 4000}], "repeatTask": repeat}
+    job = {"id": "j", "poolInfo": {"poolId": "p"}, "constraints": {"maxTaskRetryCount": 2}, "taskFactory": factory}
+    sim = simulation(job, pool=a_pool(nodes=10, vmSize="standard_d4s_v3", taskSlotsPerNode=4))
+    sim.run_until(sim.end_ms)
+    return sim, min(sim.world.tasks.started), max(sim.world.tasks.ended)
+
+
+@pytest.mark.parametrize("many", [10, 4096])  # running tasks, of which only some are looked at
+def test_retries_to_come_and_the_longest_tasks_of_the_last_round_are_expected(with_retries, monkeypatch, many):
+    monkeypatch.setattr("engine.views.estimates.forecast._MANY", many)
+    sim, began_ms, end_ms = with_retries
+    errors = []
+    for percent in (10, 50, 80, 95):
+        sim.seek(began_ms + (end_ms - began_ms) * percent // 100)
+        errors.append((Session(sim).forecast().tasks_ms - end_ms) / (end_ms - began_ms))
+    assert max(map(abs, errors)) < 0.04
+
+
+def test_a_single_long_task_is_not_expected_to_be_followed_by_others_like_it():
+    tasks = [a_task("long", 5400), *some_tasks(60, 60)]
+    sim = simulation(a_job(tasks=tasks), pool=a_pool(vmSize="standard_d4s_v3", taskSlotsPerNode=4))
+    run_to(sim, seconds=READY_S + 330)
+    assert Session(sim).forecast().tasks_ms == pytest.approx((READY_S + 5400) * 1000, abs=2000)
 
 
 def test_while_release_runs_the_end_is_what_is_planned(session_at):
@@ -236,14 +266,14 @@ def test_where_lines_are_few_each_bar_has_its_end(session_at):
     for cells in (58, 78, 116):
         lines = phase_rail.rail(session_at(WORKING_S), cells, 3)
         assert len(lines) == 3
-        assert plain(lines[1]).endswith("est. 08:07:25")
+        assert plain(lines[1]).endswith("est. 08:07:37")
         assert all(width(each) <= cells for each in lines)
 
 
 def test_the_scrubber_reaches_the_planned_end(session_at):
     session = session_at(WORKING_S)
     strip = plain(scrubber(session, 120))
-    assert "estimated end 08:07:45" in strip
+    assert "estimated end 08:07:57" in strip
     last = strip.rindex("┄")
     assert scrubber_ms(session, last, 120) == pytest.approx(session.forecast().end_ms, abs=8000)
 

@@ -45,10 +45,10 @@ def test_a_row_tells_a_nodes_story(session_at):
     model = model_of(session_at(LATER_S, ascii_only=True))
     assert model.columns.step_ms == 5_000
     assert row(model, 1) == (
-        f"{'n1':<{LABEL_CELLS}}" + "  ccssssss" + "pppppppp" + "PPPPPPPP" + "X" + "%" * 40 + "-" * 27 + " " * 6
+        f"{'n1':<{LABEL_CELLS}}" + "  ccssssss" + "pppppppp" + "PPPPPPPP" + "X" + "%" * 40 + "-" * 29 + " " * 4
     )
     begin = re.escape(f"{'n0':<{LABEL_CELLS}}" + "  ccssssss" + "pppppppp")
-    assert re.fullmatch(begin + "#[#=]{48}_" + "-" * 26 + " " * 6, row(model, 0))
+    assert re.fullmatch(begin + "#[#=]{48}_" + "-" * 28 + " " * 4, row(model, 0))
     left = f"{'n5':<{LABEL_CELLS}}" + "  ccssssss" + "p" * 8
     assert re.fullmatch(re.escape(left) + "#[#=]{17}llll", row(model, 5).rstrip())
 
@@ -121,7 +121,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.update(CELLS)
-    assert row(model, 0) == "risk      " + "a" * 10 + "pprep x1#tasks  24 of 40" + "#" * 33 + "-" * 27 + " " * 6
+    assert row(model, 0) == "risk      " + "a" * 10 + "pprep x1#tasks  24 of 40" + "#" * 33 + "-" * 29 + " " * 4
     assert plain(model.cursor_line(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
     model.next_rows()
     model.update(CELLS)

@@ -10,6 +10,7 @@ from engine.rules.decisions.jobs import ends_with_manager
 from engine.rules.processes.hooks import release_duration
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.views.estimates.attempts import Slot, attempts_seen, last_end_ms, slots_of
 from engine.views.log.reader import Cuts, matching
 from engine.views.pages.bulk import places, values
 from engine.views.pages.hook_status import HookStatus
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
+    from engine.world.world import World
 
+_MANY = 4096  # running tasks, which are not all looked at while more than that wait
 _UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so the end is unknown
 
 
@@ -155,20 +158,37 @@ class Forecaster:
     # -- tasks ---------------------------------------------------------------------------------------------------
 
     def _tasks_ms(self, job: Job) -> int | None:
-        done, running = job.counts[COMPLETED], job.counts[RUNNING]
+        world, done, running = self._simulation.world, job.counts[COMPLETED], job.counts[RUNNING]
         waiting = job.counts[ACTIVE] + job.counts[PREPARING]
-        if not waiting:
-            return self._tasks.planned_end_ms() if running else None
-        if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
+        if not running:
             return None
+        if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
+            return None if waiting else _last_planned_ms(world, self._tasks.running())
         began_ms = self._starts.began_ms(job, self._tasks)
         if began_ms is None:
             return None
-        # Running tasks are on average half done.
-        elapsed_ms = self._simulation.now_ms - began_ms
-        end_ms = self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
-        # Near the end the longest of those that run counts more than the average.
-        return end_ms if waiting >= running else max(end_ms, self._tasks.planned_end_ms() or 0)
+        seen = attempts_seen(world, self._tasks.ranges())
+        is_far = running > _MANY and waiting > running and bool(seen.running)
+        rows = seen.running if is_far else self._tasks.running()
+        slots = slots_of(world, rows)
+        if not slots or not seen.durations_ms:
+            return None
+        # As many as on average so far run at once: some wait for others, or for nodes that have been lost.
+        idle = min(waiting, round(seen.worked_ms * (done + running) / max(1, world.now_ms - began_ms)) - running)
+        if idle > 0:
+            slots += [Slot(world.now_ms, 0)] * round(idle * len(slots) / running)
+        end_ms = last_end_ms(seen, slots, running + max(0, idle), waiting)
+        # The longest of those that run may not be among the slots.
+        return end_ms if is_far else max(end_ms, _last_planned_ms(world, rows) or 0)
+
+
+def _last_planned_ms(world: World, running: Sequence[int]) -> int | None:
+    """Return the last planned end of these tasks; None where none is known."""
+    ends = list(map(world.tasks.ended.__getitem__, running))
+    last_ms = max(ends, default=None)
+    if last_ms is None or world.is_known(last_ms):
+        return last_ms
+    return max(filter(world.is_known, ends), default=None)
 
 
 def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:

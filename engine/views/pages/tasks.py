@@ -182,15 +182,6 @@ class TaskPage:
     def _in_state(self, ranges: Sequence[range], state: int) -> list[int]:
         return rows_in_state(self._simulation.world.tasks.state, ranges, state)
 
-    def planned_end_ms(self) -> int | None:
-        """Return the last planned end of the tasks that run, in ms since the start; None where none is known."""
-        world = self._simulation.world
-        ends = list(map(world.tasks.ended.__getitem__, self.running()))
-        last_ms = max(ends, default=None)
-        if last_ms is None or world.is_known(last_ms):
-            return last_ms
-        return max(filter(world.is_known, ends), default=None)
-
     def failed(self) -> Sequence[int]:
         """Return the completed tasks that have failed, as they were added; each call reads only what is new."""
         job = self._job

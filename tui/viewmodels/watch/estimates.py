@@ -26,10 +26,11 @@ HELP = (
     "In a large run, estimates stand in for them.\n"
     "Preparation is done when the last running one ends as planned. "
     '"Or later" means that more nodes are likely to prepare.\n'
-    "For tasks, the pace so far is assumed to continue. "
-    "When no task waits, the planned end of the last one counts.\n"
+    "For tasks, attempts are assumed to take as long as so far, and to be retried as often. "
+    "As many are assumed to run at once as now, or as on average so far if that is more. "
+    "Those that run end as planned.\n"
     "The job is completed after its slowest release task. Its max wall-clock time is a limit.\n"
-    "Retries, lost nodes and actions change the estimates."
+    "Nodes that are lost or added later and actions change the estimates."
 )
 
 
