@@ -268,14 +268,40 @@ def test_equal_refusals_are_told_once_with_a_count(session_at):
     ]
 
 
-def test_a_trial_that_stops_early_says_so(session_at, monkeypatch):
+def test_a_trial_that_stops_early_says_how_far_it_looked(session_at, monkeypatch):
     session = session_at(LATER_S)
     assert heading(session, tried(session, action(session, "terminateJob", RISK))).endswith("the end of the run")
-    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (20,))
     monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 8)
-    assert heading(session, tried(session, action(session, "rebootNode", NODES[0]))).endswith(
-        "not to the end of the run"
-    )
+    reboot = tried(session, action(session, "rebootNode", NODES[0]))
+    assert heading(session, reboot) == "Simulated the next 1:47 of the run, until 08:07:17; farther was not looked at"
+    priority = action(session, "updateJob", RISK).commands(answers={"priority": "10"})
+    lines = [plain(each).strip() for each in trial_lines(session, Trials(session).of(priority), 120)]
+    assert lines[0] == "accepted; no other difference in the next 1:47 of the run; farther was not looked at"
+
+
+def test_a_trial_shows_what_is_near_at_once_and_then_looks_farther(session_at, monkeypatch):
+    session = session_at(LATER_S)
+    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (10, 40, 5_000, 80_000))
+    monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 8)
+    commands = action(session, "rebootNode", NODES[0]).commands()
+    before = len(session.simulation.log)
+    results = []
+    for each in Trials(session).steps(commands):
+        assert (session.now_ms, len(session.simulation.log)) == (LATER_S * 1000, before)
+        results += [each] if each is not None else []
+    near, farther, end = results  # once the end of the run is known there is nothing farther
+    assert near.until_ms < farther.until_ms < end.until_ms
+    assert [each.is_end for each in results] == [False, False, True]
+
+
+def test_commands_that_do_much_at_once_are_tried_as_far_as_others(session_at, monkeypatch):
+    session = session_at(LATER_S)
+    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (10,))
+    monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 4)
+    reboots = tried(session, action(session, "rebootNode", *NODES[:5]))
+    assert len(reboots.refused) == 0
+    assert reboots.until_ms > session.now_ms + 1000
 
 
 def test_a_mistake_of_the_engine_in_a_trial_is_told_and_leaves_the_run_as_it_was(session_at, monkeypatch):

@@ -60,15 +60,16 @@ class FormTrial:
             self._worker = self._form.run_worker(self._try_out, group="trial", exclusive=True)
 
     async def _try_out(self) -> None:
-        """Try the commands out. The longer a trial takes, the longer the next one waits for another key."""
+        """Try the commands out. The longer the first result takes, the longer the next trial waits for another key."""
         commands, spent_s = self._commands, 0.0
         begin_s = time.perf_counter()
         for result in self._trials.steps(commands):
             spent_s += time.perf_counter() - begin_s
             await yielder_of(self._form).pause()
             if result is not None and self._form.is_attached:
+                if self.is_behind:
+                    self._delay_s = min(max(_DELAY_S, 2 * spent_s), _MOST_DELAY_S)
+                self.is_behind = False
                 self._tried = commands
                 self._show(result)
             begin_s = time.perf_counter()
-        self._delay_s = min(max(_DELAY_S, 2 * spent_s), _MOST_DELAY_S)
-        self.is_behind = False

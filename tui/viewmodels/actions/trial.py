@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import shortened
+from engine.base.units import SECOND_MS
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
 from engine.views.pages.expectations import broken_rows, newly_broken
 from engine.views.pages.jobs import cost_of_run, usd_an_hour
@@ -14,15 +15,16 @@ from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from engine import BatchError, Simulation
     from engine.specs.command import Command
     from engine.views.pages.expectations import ExpectationRow
     from tui.viewmodels.session.session import Session
 
-# The length of a trial in log entries. It runs at most three times, in a quarter of a second altogether.
-_MOST_ENTRIES = 5_000
+# The length of a trial in log entries: at first in a moment, and then, if that is not to the end of the run, farther.
+# Each runs at most three times. A quarter of a second altogether is enough for the first.
+_MOST_ENTRIES = (5_000, 80_000)
 _MOST_S = 0.4  # wall time of one course, where single instants take long
 _SLICE = 256
 _LABEL_CELLS, _LEAST_LABEL = 36, 12
@@ -56,6 +58,7 @@ class _Course(NamedTuple):
 class TrialResult(NamedTuple):
     """The result of a trial up to ``until_ms``, beside the result without the commands."""
 
+    began_ms: int
     until_ms: int
     is_end: bool  # nothing more can happen after it
     commands: int
@@ -76,39 +79,51 @@ class TrialResult(NamedTuple):
 
 
 class Trials:
-    """Trials from one moment. The course without commands is computed once."""
+    """Trials from one moment. The courses without commands are computed once."""
 
     def __init__(self, session: Session) -> None:
         """Start at the present moment of the session."""
         self._session = session
-        self._untouched: _Course | None = None
+        self._untouched: dict[int, _Course] = {}  # by the most entries
 
     def of(self, commands: Sequence[Command]) -> TrialResult:
-        """Return the result of these commands."""
+        """Return the result of these commands, as far as it can be told."""
         *_, result = self.steps(commands)
         assert result is not None
         return result
 
     def steps(self, commands: Sequence[Command]) -> Iterator[TrialResult | None]:
-        """Yield None after each part of a trial, in which everything has been undone, and the result at the end."""
+        """Yield None after each part of a trial, in which everything has been undone, and each result.
+
+        A later result goes farther. It replaces the one before.
+        """
+        for most_entries in _MOST_ENTRIES:
+            result = yield from self._parts(commands, most_entries)
+            yield result
+            if result.is_end or result.mistake is not None or len(result.refused) == len(commands):
+                return
+
+    def _parts(self, commands: Sequence[Command], most_entries: int) -> Generator[None, None, TrialResult]:
+        """Yield after each part of a trial of so many entries, and return its result."""
         simulation = self._session.simulation
-        if self._untouched is None:
-            self._untouched, _ = _course(simulation, (), simulation.end_ms, _MOST_ENTRIES)
-            yield None
-        without = self._untouched
+        if most_entries not in self._untouched:
+            self._untouched[most_entries], _ = _course(simulation, (), simulation.end_ms, most_entries)
+            yield
+        without = self._untouched[most_entries]
         most_ms = simulation.end_ms if without.is_end else without.until_ms
-        given, errors = _course(simulation, commands, most_ms, _MOST_ENTRIES)
+        given, errors = _course(simulation, commands, most_ms, most_entries)
         is_end = without.is_end and given.is_end
         until_ms = max(given.until_ms, without.until_ms) if is_end else given.until_ms
         if not is_end and until_ms < without.until_ms:
-            yield None
+            yield
             without, _ = _course(simulation, (), until_ms)
         refused = tuple((command, error) for command, error in zip(commands, errors, strict=True) if error is not None)
         self._session.update()
         nodes = self._session.nodes()
         sooner = (node for node, ms in given.leaving_ms.items() if ms < without.leaving_ms.get(node, simulation.end_ms))
         leaving = tuple(f"n{nodes.position_of(node)}" for node in sorted(sooner))
-        yield TrialResult(
+        return TrialResult(
+            simulation.now_ms,
             until_ms,
             is_end,
             len(commands),
@@ -136,16 +151,18 @@ def _course(
     errors: list[BatchError | None] = [None] * len(commands)
     mistake = None
     hourly_usd = 0.0
-    stop_s = time.perf_counter() + _MOST_S
     with simulation.trial():
         log, first = simulation.log, len(simulation.log)
-        most = None if most_entries is None else first + most_entries
         try:
             if commands:
                 errors = simulation.submit_all(commands)
+            stop_s = time.perf_counter() + _MOST_S
             while simulation.advance(simulation.now_ms, _SLICE) and time.perf_counter() < stop_s:
                 pass  # nodes are requested at the end of this instant
             hourly_usd = usd_an_hour(simulation)
+            # What the commands do at once, however much it is, leaves the time after it as long.
+            stop_s = time.perf_counter() + _MOST_S
+            most = None if most_entries is None else len(log) + most_entries
             while (most is None or (len(log) < most and time.perf_counter() < stop_s)) and simulation.advance(
                 until_ms, _SLICE
             ):
@@ -170,11 +187,18 @@ def _course(
 
 
 def heading(session: Session, trial: TrialResult) -> str:
-    """Return how far a trial went, and why no further."""
-    until = f"Simulated until {session.clock(trial.until_ms)}"
+    """Return how far a trial went, and that no more was looked at."""
+    until = f"until {session.clock(trial.until_ms)}"
     if trial.mistake is not None:
-        return until
-    return f"{until}, the end of the run" if trial.is_end else f"{until}, not to the end of the run"
+        return f"Simulated {until}"
+    if trial.is_end:
+        return f"Simulated {until}, the end of the run"
+    return f"Simulated {_far(trial)}, {until}; farther was not looked at"
+
+
+def _far(trial: TrialResult) -> str:
+    far_ms = trial.until_ms - trial.began_ms
+    return f"the next {fmt.short_span(far_ms) if far_ms >= SECOND_MS else f'{far_ms} ms'} of the run"
 
 
 def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
@@ -193,7 +217,10 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     rows: list[_Row] = [(each.value, f"{after:,}", f"{before:,}") for each, before, after in trial.differences()]
     rows += _completions(session, trial)
     if not rows and not lines and not trial.leaving and not trial.broken:
-        lines.append(line(Span(f"  accepted; no other difference{'' if trial.is_end else ' so far'}", Role.DIM)))
+        near = "" if trial.is_end else f" in {_far(trial)}; farther was not looked at"
+        lines += [
+            line(Span(f"  {each}", Role.DIM)) for each in wrapped(f"accepted; no other difference{near}", cells - 2)
+        ]
     rows = [*_money_rows(trial), *rows]  # the cost is seen without scrolling
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
     value_cells = max((len(after) for _, after, before in rows if before), default=0)
