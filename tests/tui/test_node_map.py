@@ -102,6 +102,19 @@ def test_the_failures_lens_counts_tasks_and_hooks(session_at):
     assert sum(int(name.split()[0]) * count for name, count in counted.items() if name[0].isdigit()) == failed
 
 
+def test_where_all_nodes_have_many_failures_the_failures_lens_still_tells_them_apart(session_at, monkeypatch):
+    session = session_at(LATER_S)
+    monkeypatch.setattr(type(session.nodes()), "failures", lambda page: [12, 85, 37, 40, 41, 0][: len(page.nodes())])
+    model = NodeMapModel(session)
+    model.look_through(Lens.FAILURES)
+    model.compact()  # show the node that has left, too
+    symbols = [model.glyph(index).symbol for index in range(6) if model.glyph(index).role is Role.FAILED]
+    names = [glyph.name for glyph, _ in model.counts() if glyph.role is Role.FAILED]
+    assert symbols == ["2", "9", "4", "4", "5"]
+    assert names == ["11 to 20 failures", "31 to 40 failures", "41 to 50 failures", "81 to 90 failures"]
+    assert model.worst(0, 6) == 1
+
+
 def test_trouble_comes_first_in_the_legend_and_order_does_not_follow_numbers(mixed):
     for lens in LENSES:
         roles = [glyph.role is Role.FAILED for glyph, _ in model_of(mixed, lens).counts()]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.views.pages.nodes import hooks_in, state_in
+from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE, Glyph, phase_glyph
 from tui.viewmodels.text.styled import Role
 
@@ -30,7 +31,8 @@ class Lens(Enum):
 
 LENSES = tuple(Lens)
 
-_MOST = 9  # highest number of failures, or tenths of slots, in a digit
+_MOST = 9  # the highest digit
+_STEPS = [part * 10**power for power in range(9) for part in (1, 2, 5)]  # failures that a digit more stands for
 _AGES_MS = (HOUR_MS, 15 * MINUTE_MS, 5 * MINUTE_MS, MINUTE_MS)
 _AGES = (
     Glyph("█", "#", Role.RUNNING, "an hour or longer"),
@@ -39,12 +41,7 @@ _AGES = (
     Glyph("░", ":", Role.RUNNING, "1 to 5 minutes"),
     Glyph("·", ".", Role.QUIET, "less than a minute"),
 )
-_FAILURES = (
-    Glyph(".", ".", Role.QUIET, "no failure"),
-    Glyph("1", "1", Role.FAILED, "1 failure"),
-    *(Glyph(str(count), str(count), Role.FAILED, f"{count} failures") for count in range(2, _MOST)),
-    Glyph("9", "9", Role.FAILED, "9 or more failures"),
-)
+_NO_FAILURE = Glyph(".", ".", Role.QUIET, "no failure")
 # Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
 _OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
 
@@ -65,13 +62,16 @@ def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
             bounds = [now_ms - age_ms for age_ms in _AGES_MS]
             return bytes([bisect_right(bounds, since_ms) for since_ms in page.all_since_ms()])
         case Lens.FAILURES:
-            return bytes([count if count < _MOST else _MOST for count in page.failures()])
+            return page.failures()
         case Lens.STATE:
             return bytes(len(page.nodes()))
 
 
-def glyph_for(lens: Lens, state: int, fact: int, slots: int) -> Glyph:
-    """Return the glyph of a node from its state, the lens's property, and the slots of a node in its pool."""
+def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
+    """Return the glyph of a node from its state, the lens's property, and the most that this can be.
+
+    That is the slots of a node in its pool, or the failures on the node with most of them.
+    """
     node_state = state_in(state)
     glyph = NODE[node_state]
     if node_state is None:
@@ -80,18 +80,29 @@ def glyph_for(lens: Lens, state: int, fact: int, slots: int) -> Glyph:
         case Lens.STATE:
             return glyph
         case Lens.SLOTS:
-            return slots_glyph(slots - fact, slots, glyph)
+            return slots_glyph(most - fact, most, glyph)
         case Lens.AGE:
             return _AGES[fact]
         case Lens.FAILURES:
-            return _FAILURES[fact]
+            return failures_glyph(fact, most)
         case Lens.PHASE:
             return glyph if glyph.role in _OUT_OF_PHASE else phase_glyph(*hooks_in(fact))
 
 
 def severity_of(glyph: Glyph) -> tuple[bool, int]:
     """Return the sort key by which the worst of several glyphs is the highest one."""
-    return glyph.role is Role.FAILED, _RANKS.get(glyph, 0)
+    return glyph.role is Role.FAILED, _rank(glyph) or 0
+
+
+def failures_glyph(count: int, most: int) -> Glyph:
+    """Return the glyph of a number of failures: a digit for so many that the node with most has one too."""
+    if not count:
+        return _NO_FAILURE
+    step = next(each for each in _STEPS if each * _MOST >= most)
+    digit = -(-count // step)
+    first, last = (digit - 1) * step + 1, digit * step
+    name = f"{first:,} to {last:,} failures" if step > 1 else fmt.counted(count, "failure")
+    return Glyph(str(digit), str(digit), Role.FAILED, name)
 
 
 def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
@@ -109,10 +120,18 @@ def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
 
 _RANKS = {
     glyph: rank
-    for rank, glyph in enumerate((*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, *_FAILURES))
+    for rank, glyph in enumerate((*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, _NO_FAILURE))
 }
+
+
+def _rank(glyph: Glyph) -> int | None:
+    """Return the place of a glyph in the tables of glyphs, failures by number; None for slots in use."""
+    if glyph.role is Role.FAILED and glyph.symbol.isdigit():
+        return len(_RANKS) + int(glyph.symbol)
+    return _RANKS.get(glyph)
 
 
 def rank_of(glyph: Glyph) -> tuple[bool, int, str]:
     """Return the sort key of a glyph in the legend: failures first, then in the order of the state tables."""
-    return glyph.role is not Role.FAILED, _RANKS.get(glyph, len(_RANKS)), glyph.name
+    rank = _rank(glyph)
+    return glyph.role is not Role.FAILED, len(_RANKS) if rank is None else rank, glyph.name

@@ -99,12 +99,12 @@ class NodeMapModel:
 
     def _code(self) -> None:
         """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
-        slots = self.page.slots()
-        known = self.lens, slots, self._states, self.facts
+        most = max(self.facts, default=0) if self.lens is Lens.FAILURES else self.page.slots()
+        known = self.lens, most, self._states, self.facts
         if self._coded == known:
             return
         pairs = list(zip(self._states, self.facts, strict=True))
-        found = {pair: glyph_for(self.lens, *pair, slots) for pair in set(pairs)}
+        found = {pair: glyph_for(self.lens, *pair, most) for pair in set(pairs)}
         self.glyphs = sorted(set(found.values()), key=severity_of)
         places = {glyph: place for place, glyph in enumerate(self.glyphs)}
         self.codes = bytes(map({pair: places[glyph] for pair, glyph in found.items()}.__getitem__, pairs))
