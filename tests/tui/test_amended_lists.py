@@ -28,6 +28,8 @@ CHOICES = [
     ("result:success", "Node", False),
     ("retries:<9", "Exit code", True),
     ("1", "End time", False),
+    ("running", None, False),
+    ("!comp", "Start time", False),
     ("", "State", False),
 ]
 

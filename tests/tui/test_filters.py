@@ -6,10 +6,11 @@ from itertools import count, product
 
 import pytest
 
-from tests.builders import a_job, a_task, run_to, simulation
+from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation, some_tasks
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.lists.expectations import ExpectationsModel
 from tui.viewmodels.lists.filters import (
     Term,
     column_of,
@@ -20,8 +21,10 @@ from tui.viewmodels.lists.filters import (
     parse_filter,
     quantity,
 )
+from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.matching import sort_value
 from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.preparation import PreparationModel
 from tui.viewmodels.lists.release import ReleaseModel
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
@@ -355,10 +358,73 @@ def test_a_job_without_failed_tasks_says_so(session_at):
 
 def test_a_word_that_is_in_no_id_is_told_how_a_column_is_named(session_at):
     session = session_at(LATER_S)
-    for model, term in ((NodesModel(session), "state:running"), (TasksModel(session), "state:running")):
-        model.filter_text = "running"
+    for model, term in ((NodesModel(session), "runningtasks:nowhere"), (TasksModel(session), "node:nowhere")):
+        model.filter_text = "nowhere"
         model.update()
-        assert model.nothing_shown()[1] == f"A word is looked for in ids. {term} looks in a column."
+        assert model.nothing_shown()[1] == f"A word is looked for in ids and states. {term} looks in a column."
+    model = ExpectationsModel(session_at(600, "preparation-fails-on-one-node"))
+    model.filter_text = "nowhere"
+    model.update()
+    assert model.nothing_shown()[1] == "A word is looked for in ids. property:nowhere looks in a column."
+
+
+WORDS = [
+    (TasksModel, "running", "State"),
+    (TasksModel, "comp", "State"),
+    (TasksModel, "failure", "Result"),
+    (NodesModel, "running", "State"),
+    (NodesModel, "enabled", "Scheduling state"),
+    (JobsModel, "active", "State"),
+    (PoolsModel, "steady", "Allocation state"),
+    (PreparationModel, "completed", "State"),
+    (PreparationModel, "failure", "Result"),
+]
+
+
+@pytest.mark.parametrize(("model_type", "word", "column"), WORDS)
+def test_a_word_is_also_looked_for_among_states(session_at, model_type, word, column):
+    model = model_type(session_at(LATER_S))
+    at = model.column_names.index(column)
+
+    def found(text):
+        model.filter_text = text
+        model.update()
+        return {model.key(index) for index in range(model.count)}
+
+    everything = found("")
+    with_word = {key for key in everything if model.cells(key)[at].text.startswith(word)}
+    assert with_word
+    assert found(word) == with_word
+    assert found(f"!{word}") == everything - with_word
+    assert found(f"{word[:-1]}*") == with_word
+    assert found(word[1:]) == set()  # only from its beginning, so that few ids are found beside what was meant
+
+
+def test_a_word_that_is_in_an_id_and_a_state_finds_both():
+    tasks = [a_task("running-late", 500), *some_tasks(3, 500)]
+    sim = simulation(a_job(tasks=list(reversed(tasks))), pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 60)
+    model = TasksModel(Session(sim))
+    model.filter_text = "running"
+    model.update()
+    found = {model.identity_of(model.key(at)) for at in range(model.count)}
+    assert "running-late" in found
+    assert len(found) == 3
+    assert model.find("running-la") == model.row_of("running-late")
+    assert model.find("runn") == model.row_of("running-late")
+    assert model.find("comp") is None
+
+
+def test_a_node_is_found_by_its_name(session_at):
+    for model in (NodesModel(session_at(LATER_S)), PreparationModel(session_at(LATER_S))):
+        model.filter_text = "n1"
+        model.update()
+        assert [model.cells(model.key(at))[1].text for at in range(model.count)] == ["n1"]
+
+
+def test_what_no_column_has_says_nothing_about_words(session_at):
+    session = session_at(LATER_S)
+    for model in (NodesModel(session), TasksModel(session)):
         model.filter_text = "state:nowhere"
         model.update()
         assert len(model.nothing_shown()) == 1

@@ -31,11 +31,17 @@ class Column(NamedTuple):
     is_common: bool = False  # often the same in all rows; then it gives way first
     is_whole: bool = False  # a number or a time, which says nothing once it is cut; its head may be cut to a word
     short: str = ""  # its head where there is no room for the name
+    words: tuple[str, ...] = ()  # its texts, among which a filter also looks for a word without a field
 
     def head(self, cells: int, sign: str = "") -> str:
         """Return the head with its ``sign`` in exactly ``cells``."""
         name = self.short if self.short and len(self.name) + len(sign) > cells else self.name
         return fit(heading(name, cells, sign), cells, right=self.is_right)
+
+    def has_word(self, value: str) -> bool:
+        """Return whether a word of a filter, perhaps with ``*``, can be one of the column's, or their beginning."""
+        begin = value.partition("*")[0]
+        return any(each.startswith(begin) for text in self.words for each in (text, *text.split()))
 
     def fitted(self, text: str, cells: int) -> str:
         """Return the text of a cell in exactly ``cells``."""

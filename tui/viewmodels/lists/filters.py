@@ -1,8 +1,8 @@
 """The filter language of the lists.
 
-A word matches ids, ``!word`` excludes. ``field:value`` matches the text of a column, ``field:!value`` excludes it;
-``field:>5m`` and ``field:<5m`` compare numbers, durations and times. ``node:n7`` matches this node only; ``*`` stands
-for any text, so ``node:n7*`` matches n70 to n79 too. All terms must hold.
+A word matches ids, and states that begin with it; ``!word`` excludes. ``field:value`` matches the text of a column,
+``field:!value`` excludes it; ``field:>5m`` and ``field:<5m`` compare numbers, durations and times. ``node:n7`` matches
+this node only; ``*`` stands for any text, so ``node:n7*`` matches n70 to n79 too. All terms must hold.
 """
 
 from __future__ import annotations
@@ -85,6 +85,16 @@ def matcher(term: Term, *, is_name: bool = False) -> Callable[[str], bool]:
     else:
         return _search(term)
     return lambda text: holds(text.strip().lower()) is not term.is_excluded
+
+
+def begins_with(value: str) -> Callable[[str], bool]:
+    """Return the test for a text that begins with a value, or of which a word does."""
+
+    def holds(text: str) -> bool:
+        text = text.strip().lower()
+        return text.startswith(value) or any(word.startswith(value) for word in text.split())
+
+    return holds
 
 
 def _search(term: Term) -> Callable[[str], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from engine.base.terms import TaskResult
+from engine.base.terms import InstanceState, TaskResult
 from engine.specs.job import JobPreparationTask, JobReleaseTask
 from engine.views.estimates.durations import Durations
 from engine.views.log.node_history import NodeHistory
@@ -32,8 +32,14 @@ if TYPE_CHECKING:
 FIRST_COLUMNS = (
     Column("", 1),
     Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
-    Column("State", 9, "running or completed; the symbol shows the derived status", from_width=60),
-    Column("Result", 8, "success or failure, once completed", least=7),
+    Column(
+        "State",
+        9,
+        "running or completed; the symbol shows the derived status",
+        from_width=60,
+        words=tuple(state.wire for state in InstanceState),
+    ),
+    Column("Result", 8, "success or failure, once completed", least=7, words=("success", "failure")),
     Column("Start time", 10, "when it last started", least=8, is_whole=True),
     Column("End time", 10, "when it ended", least=8, is_whole=True),
     Column("Exit code", 9, "exit code of the process; empty while it runs", is_whole=True, short="Exit code"),
@@ -117,6 +123,9 @@ class InstancesModel(KeptRowsModel[_Brief]):
 
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
+
+    def names_of(self, keys: Sequence[int]) -> Sequence[str]:
+        return [f"n{self._page.position_of(key)} {self._page.id_of(key)}" for key in keys]
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
         """Return for each node what decides on its text in a column."""

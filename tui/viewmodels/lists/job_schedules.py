@@ -9,7 +9,7 @@ from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, row
-from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE, glyph_of_job
+from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE, STATES_OF_SCHEDULES, glyph_of_job
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, link
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     columns = (
         Column("", 1),
         Column("Job schedule", 16, "the schedule's id", stretch=True, is_id=True),
-        Column("State", 11, "only an active schedule creates jobs"),
+        Column("State", 11, "only an active schedule creates jobs", words=STATES_OF_SCHEDULES),
         Column("Interval", 11, "how often the schedule creates a job", from_width=90),
         Column("Next run", 14, "when the next job is due", is_whole=True),
         Column("Jobs", 4, "number of jobs created", is_right=True),

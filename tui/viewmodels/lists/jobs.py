@@ -12,7 +12,7 @@ from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import job as blocks
 from tui.viewmodels.properties.storage import job_transfers
 from tui.viewmodels.text.blocks import Block
-from tui.viewmodels.text.glyphs import glyph_of_job
+from tui.viewmodels.text.glyphs import STATES_OF_JOBS, glyph_of_job
 from tui.viewmodels.text.styled import Line, Role, Span, bar, line, plain
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
     columns = (
         Column("", 1),
         Column("Job", 12, "the job's id", stretch=True, is_id=True),
-        Column("State", 11, "the service's state; all states are listed below"),
+        Column("State", 11, "the service's state; all states are listed below", words=STATES_OF_JOBS),
         Column(
             "Priority",
             8,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import compress
+from operator import gt, or_
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.viewmodels.lists.filters import matcher, may_be_quantity, quantity
+from tui.viewmodels.lists.filters import begins_with, matcher, may_be_quantity, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -25,7 +26,7 @@ class Texts(Protocol):
     def text_of(self, key: int, column: int) -> str: ...
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]: ...
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None: ...
-    def identities_of(self, keys: Sequence[int]) -> Sequence[str]: ...
+    def names_of(self, keys: Sequence[int]) -> Sequence[str]: ...
 
 
 class Judged:
@@ -63,12 +64,14 @@ class Filter:
     def __init__(self, texts: Texts, terms: Iterable[tuple[Term, int | None]]) -> None:
         """Prepare the terms, each with its column. A term on an unknown column never holds."""
         self._texts = texts
-        self._words: list[Term] = []
+        self._words: list[tuple[Term, list[Judged]]] = []  # each with the states among which it is looked for
         self._judged: list[Judged] = []
         self._never = False
         for term, column in terms:
             if not term.field:
-                self._words.append(term)
+                states = [at for at, each in enumerate(texts.columns) if each.has_word(term.value)]
+                test = matcher(term._replace(is_excluded=False)) if "*" in term.value else begins_with(term.value)
+                self._words.append((term, [Judged(texts, at, test) for at in states]))
             elif column is None:
                 self._never = True
             else:
@@ -79,13 +82,15 @@ class Filter:
         """Return the rows that satisfy all terms, with the cheapest tests first."""
         if self._never:
             return ()
-        for term in self._words:
-            names = zip(rows, self._texts.identities_of(rows), strict=True)
+        for term, states in self._words:
+            names = self._texts.names_of(rows)
             if "*" in term.value:
-                holds = matcher(term)
-                rows = [row for row, name in names if holds(name)]
+                found = list(map(matcher(term), names))
             else:
-                rows = [row for row, name in names if (term.value in name.lower()) is not term.is_excluded]
+                found = [(term.value in name.lower()) is not term.is_excluded for name in names]
+            for judged in states:
+                found = list(map(gt if term.is_excluded else or_, found, judged.of(rows)))  # or found, and not that
+            rows = list(compress(rows, found))
         for judged in self._judged:
             rows = list(compress(rows, judged.of(rows)))
         return rows

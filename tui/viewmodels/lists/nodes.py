@@ -13,7 +13,7 @@ from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, error_blocks
-from tui.viewmodels.text.glyphs import NODE, PREPARATION, phase_glyph
+from tui.viewmodels.text.glyphs import NODE, PREPARATION, STATES_OF_NODES, phase_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -34,8 +34,16 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
     columns = (
         Column("", 1),
         Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
-        Column("State", 20, "the service's state; all states are listed below", least=12),
-        Column("Scheduling state", 16, "whether the node accepts new tasks", from_width=60, least=10, is_common=True),
+        Column("State", 20, "the service's state; all states are listed below", least=12, words=STATES_OF_NODES),
+        Column(
+            "Scheduling state",
+            16,
+            "whether the node accepts new tasks",
+            from_width=60,
+            least=10,
+            is_common=True,
+            words=tuple(state.wire for state in SchedulingState),
+        ),
         Column("Running tasks", 13, "task slots in use, of all slots of the node", least=8, is_whole=True),
         Column(
             "Focus job",
@@ -89,6 +97,9 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
 
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
+
+    def names_of(self, keys: Sequence[int]) -> Sequence[str]:
+        return [f"n{self._page.position_of(key)} {self._page.id_of(key)}" for key in keys]
 
     def brief(self, key: int) -> NodeBrief:
         return self._page.brief(key)

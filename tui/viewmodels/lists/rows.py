@@ -75,6 +75,10 @@ class RowsModel(ColumnsModel, ABC):
         """Return the ids of many rows."""
         return [self.identity_of(key) for key in keys]
 
+    def names_of(self, keys: Sequence[int]) -> Sequence[str]:
+        """Return the texts in which a word of a filter is looked for: the ids, and other names of the rows."""
+        return self.identities_of(keys)
+
     @abstractmethod
     def empty(self) -> Sequence[str]:
         """Say why there are no rows, and what would add some."""
@@ -184,8 +188,11 @@ class RowsModel(ColumnsModel, ABC):
     def _columns_in_use(self) -> set[str]:
         """Return the columns by which the list is filtered and sorted."""
         names = self.column_names
-        filtered = (column_of(term.field, names) for term in parse_filter(self.filter_text) if term.field)
+        terms = parse_filter(self.filter_text)
+        filtered = (column_of(term.field, names) for term in terms if term.field)
+        words = [term.value for term in terms if not term.field]
         found = {names[column] for column in filtered if column is not None}
+        found |= {column.name for column in self.columns if any(map(column.has_word, words))}
         return found if self.sort_column is None else found | {self.sort_column}
 
     def moment(self) -> object:
@@ -281,8 +288,9 @@ class RowsModel(ColumnsModel, ABC):
         while len(self.order()) <= AT_ONCE and self.sort_some():
             pass
         looked_at = map(self.key, range(min(self.count, _MOST_SEARCHED)))
-        exact = (key for key in looked_at if self.identity_of(key).lower() == identity.lower())
-        return next(exact, self.key(0) if self.count else None)
+        wanted = identity.lower()
+        found = [key for key in looked_at if wanted in self.identity_of(key).lower()]  # not those found by their state
+        return next((key for key in found if self.identity_of(key).lower() == wanted), next(iter(found), None))
 
     def failed_rows(self) -> Container[int] | None:
         """Return the failed rows if they are known; None if each row must be tested."""
@@ -362,8 +370,9 @@ class RowsModel(ColumnsModel, ABC):
         """Say where the words of the filter were looked for, and how another column is named."""
         word = next((term.value for term in parse_filter(self.filter_text) if not term.field), None)
         if word is not None:
-            column = "State" if "State" in self.column_names else self.named_columns[0].name
-            yield f"A word is looked for in ids. {field_name(column)}:{word} looks in a column."
+            others = [column.name for column in self.named_columns if not column.words]
+            states = " and states" if len(others) < len(self.named_columns) else ""
+            yield f"A word is looked for in ids{states}. {field_name(others[0])}:{word} looks in a column."
 
 
 class NamedRowsModel(RowsModel, Generic[RowT]):

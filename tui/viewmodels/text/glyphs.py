@@ -209,6 +209,9 @@ _ALLOCATION = {
     AllocationState.STOPPING: _STOPPING,
 }
 
+STATES_OF_NODES, STATES_OF_JOBS, STATES_OF_SCHEDULES = (
+    tuple(glyph.name for glyph in table.values()) for table in (NODE, JOB, JOB_SCHEDULE)
+)
 POOL_GLYPHS = (*_ALLOCATION.values(), _DELETING, _GONE)
 
 EXPECTATION: dict[ExpectationState, Glyph] = {
