@@ -221,13 +221,6 @@ class TaskFactory:
             return form.plain_texts(map(self.parameters[0].__getitem__, numbers))
         return [form.text(k, self.values(k)) for k in numbers]
 
-    @cached_property
-    def command_line_ends(self) -> frozenset[tuple[str, str]]:
-        """The first four characters and the last one of the command lines; 0 stands for any number."""
-        pattern = self._patterns[str(self._body["commandLine"])]
-        text = "".join(part if isinstance(part, str) else "0" for part in pattern)
-        return frozenset({(text[:4], text[-1:])})
-
     def output_path(self, k: int, output: int) -> str:
         """Return the path in the container that an output file of task ``k`` names; empty without one."""
         form = self._output_paths.get(output)
@@ -294,6 +287,28 @@ class TaskFactory:
         return (
             f"two of its tasks get the id {quoted(self.task_id(first))}: put a letter or '_' between two placeholders"
         )
+
+    @cached_property
+    def ids_rise(self) -> bool:
+        """True if the ids certainly rise from task to task as people count."""
+        return self._rises(self._id)
+
+    @cached_property
+    def command_lines_rise(self) -> bool:
+        """True if the command lines certainly rise from task to task as people count, or are equal."""
+        return self._rises(self._patterns[str(self._body["commandLine"])])
+
+    def _rises(self, pattern: Pattern) -> bool:
+        """Return whether the texts of a pattern certainly rise from task to task, or are equal, as people count."""
+        varied = dict.fromkeys(part.parameter for part in pattern if isinstance(part, Placeholder))
+        if None in varied:
+            return len(pattern) == 1
+        rises = all(each.step > 0 and each.start >= 0 for each in self.parameters)
+        is_apart = not any(
+            isinstance(part, Placeholder) and (isinstance(following, Placeholder) or following[0].isdigit())
+            for part, following in pairwise(pattern)
+        )
+        return not varied or (rises and is_apart and list(varied) == list(range(len(varied))))
 
     def samples(self) -> tuple[int, ...]:
         """Return the numbers of representative tasks for validation: first, last, longest texts."""

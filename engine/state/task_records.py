@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from engine.base.failures import FailureInfo
+from engine.base.natural import natural_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from engine.executors.protocol import PlainOutputs, PlainProcess
     from engine.specs.task import TaskSpec
@@ -42,7 +44,9 @@ class TaskSource(Protocol):
     @property
     def id_prefix(self) -> str: ...  # noqa: D102
     @property
-    def command_line_ends(self) -> frozenset[tuple[str, str]]: ...  # noqa: D102
+    def ids_rise(self) -> bool: ...  # noqa: D102
+    @property
+    def command_lines_rise(self) -> bool: ...  # noqa: D102
     def task_id(self, ordinal: int) -> str: ...  # noqa: D102
     def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]: ...  # noqa: D102
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
@@ -50,6 +54,10 @@ class TaskSource(Protocol):
     def command_lines(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
     def output_path(self, ordinal: int, output: int) -> str: ...  # noqa: D102
     def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102
+
+
+def _rise(texts: Iterable[str]) -> bool:
+    return all(one <= other for one, other in pairwise(map(natural_key, texts)))
 
 
 class ListedTasks:
@@ -76,6 +84,16 @@ class ListedTasks:
             ]
         return self._prefix
 
+    @cached_property
+    def ids_rise(self) -> bool:
+        """True if the ids rise from task to task as people count."""
+        return _rise(spec.id for spec in self._specs)
+
+    @cached_property
+    def command_lines_rise(self) -> bool:
+        """True if the command lines rise from task to task as people count, or are equal."""
+        return _rise(spec.command_line for spec in self._specs)
+
     def task_id(self, ordinal: int) -> str:
         """Return the id of a task."""
         return self._specs[ordinal].id
@@ -95,11 +113,6 @@ class ListedTasks:
     def command_lines(self, ordinals: Sequence[int]) -> list[str]:
         """Return the command lines of many tasks."""
         return [self._specs[ordinal].command_line for ordinal in ordinals]
-
-    @cached_property
-    def command_line_ends(self) -> frozenset[tuple[str, str]]:
-        """The first four characters and the last one of the command lines, each pair once."""
-        return frozenset((spec.command_line[:4], spec.command_line[-1:]) for spec in self._specs)
 
     def output_path(self, ordinal: int, output: int) -> str:
         """Return the path in the container that an output file of a task names; empty without one."""
@@ -128,6 +141,16 @@ class SelectedTasks:
         """The text in lower case with which all ids begin."""
         return self._source.id_prefix
 
+    @property
+    def ids_rise(self) -> bool:
+        """True if the ids certainly rise from task to task as people count."""
+        return self._source.ids_rise
+
+    @property
+    def command_lines_rise(self) -> bool:
+        """True if the command lines certainly rise from task to task as people count, or are equal."""
+        return self._source.command_lines_rise
+
     def task_id(self, ordinal: int) -> str:
         """Return the id of a task."""
         return self._source.task_id(self._ordinals[ordinal])
@@ -147,11 +170,6 @@ class SelectedTasks:
     def command_lines(self, ordinals: Sequence[int]) -> list[str]:
         """Return the command lines of many tasks."""
         return self._source.command_lines([self._ordinals[ordinal] for ordinal in ordinals])
-
-    @property
-    def command_line_ends(self) -> frozenset[tuple[str, str]]:
-        """The first four characters and the last one of the command lines, perhaps with those of other tasks."""
-        return self._source.command_line_ends
 
     def output_path(self, ordinal: int, output: int) -> str:
         """Return the path in the container that an output file of a task names; empty without one."""

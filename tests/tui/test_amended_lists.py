@@ -55,8 +55,8 @@ def rows_of(model):
 @pytest.fixture
 def reads(monkeypatch):
     """How often a list was read as a whole."""
-    seen = []
-    monkeypatch.setattr(TasksModel, "begin_reading", lambda self: (seen.append(self), self._changed.skip()))
+    seen, begin_reading = [], TasksModel.begin_reading
+    monkeypatch.setattr(TasksModel, "begin_reading", lambda self: (seen.append(self), begin_reading(self)))
     return seen
 
 
@@ -85,7 +85,8 @@ def test_a_list_that_is_kept_shows_the_same_as_a_new_one(name, reads):
             simulation.branch()
         if not simulation.advance(simulation.end_ms, EVENTS_BETWEEN_LOOKS):
             break
-    assert all(sum(each is model for each in reads) <= 2 for model, _ in kept)  # at first, and after a step back
+    # At first, and after a step back; by id also when ids are no longer added in order.
+    assert all(sum(each is model for each in reads) <= 2 + ("Task" in choice) for model, choice in kept)
 
 
 @pytest.mark.parametrize("time_format", ["clock", "relative"])
@@ -153,7 +154,7 @@ def test_added_deleted_and_reactivated_tasks_are_put_in_their_places(reads):
         session.update()
         for model, choice in kept:
             assert rows_of(model) == rows_of(model_of(session, choice)), (choice, command)
-    assert all(sum(each is model for each in reads) == 1 for model, _ in kept)
+    assert all(sum(each is model for each in reads) <= 1 + ("Task" in choice) for model, choice in kept)
 
 
 @pytest.mark.parametrize("at_once", [0, 2, 10_000])

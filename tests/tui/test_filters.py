@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count, product
+from itertools import count
 
 import pytest
 
@@ -17,12 +17,10 @@ from tui.viewmodels.lists.filters import (
     field_name,
     filter_hint,
     matcher,
-    may_be_quantity,
     parse_filter,
     quantity,
 )
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.matching import sort_value
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.preparation import PreparationModel
@@ -155,12 +153,6 @@ def test_a_name_matches_as_a_whole_unless_a_pattern_is_given(word, cell, does):
     assert matcher(term, is_name=True)(cell) is does
 
 
-@pytest.mark.parametrize("letters", [" ", "pt", "p1d", "t5m", "-", "+$", "1", "a"])
-def test_how_a_quantity_begins(letters):
-    for text in map("".join, product(letters, "pt5m:", "pt5m0", "5md0")):
-        assert may_be_quantity(text[:4]) or quantity(text) is None, text
-
-
 def test_a_task_is_found_by_its_very_node(session_at):
     model = TasksModel(session_at(LATER_S, "forty-nodes"))
     column = model.column_names.index("Node")
@@ -225,40 +217,6 @@ def test_rows_with_the_same_value_stay_in_their_order(is_descending, different):
     while work.go_on():
         pass
     assert work.found == sorted(values, key=values.get, reverse=is_descending)
-
-
-@pytest.mark.parametrize(
-    ("lines", "are_made_alone"),
-    [
-        (["work 9", "work 10", "play"], True),
-        (["9 lives", "10 green bottles", "sing"], False),
-        (["play", " work", "sing"], False),
-        (["play", "-5", "3"], False),
-        (["print", "python x", "P"], True),
-        (["print", "PT5M", "t5m"], False),
-        (["print ", "print"], False),
-    ],
-)
-def test_command_lines_are_sorted_like_other_texts_whether_or_not_sort_keys_are_made(
-    lines, are_made_alone, monkeypatch
-):
-    tasks = [a_task(f"t{number}", commandLine=each) for number, each in enumerate(lines)]
-    swept = {"type": "parametricSweep", "parameterSets": [{"start": 1, "end": 12}]}
-    factory = swept | {"repeatTask": {"id": "f{0}", "commandLine": "run {0}"}}
-    more = {"at": 1, "addTasks": {"jobId": "j", "taskFactory": factory}}
-    sim = simulation(a_job(tasks=tasks), timeline=[more])
-    run_to(sim, seconds=5)
-    session = Session(sim)
-    session.focus_job("j")
-    keyed = []
-    monkeypatch.setattr("tui.viewmodels.lists.rows.sort_value", lambda text: (keyed.append(text), sort_value(text))[1])
-    model = TasksModel(session)
-    model.sort_column = "Command line"
-    model.update()
-    shown = session.tasks("j").command_lines_of([model.key(at) for at in range(model.count)])
-    assert len(shown) == len(lines) + 12
-    assert shown == sorted(shown, key=sort_value)
-    assert bool(keyed) is not are_made_alone
 
 
 def test_while_time_goes_by_rows_are_read_again_only_after_a_rest(monkeypatch):

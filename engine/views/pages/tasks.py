@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import result_of
+from engine.base.natural import natural_key
 from engine.base.terms import SubtaskState, TaskResult, TaskState
 from engine.events.log import LogSubject
 from engine.rules.processes import execution, launches
@@ -126,6 +128,7 @@ class TaskPage:
         self.groups = TaskGroups(simulation)
         self._failures = LogReader(simulation, of_kind(_tells_failure))
         self._failed: list[int] = []
+        self._risen: tuple[object, bool] = (None, True)
 
     @property
     def _job(self) -> Job | None:
@@ -161,6 +164,28 @@ class TaskPage:
         """Return all tasks in the order in which they were added."""
         job = self._job
         return () if job is None else TasksInOrder(self._states, self.ranges(), _gone_of(job))
+
+    def rise(self, column: str) -> bool:
+        """Return whether the texts of a column rise as people count, in the order in which the tasks were added.
+
+        Args:
+            column: ``Task``, the ids, or ``Command line``.
+        """
+        job, simulation = self._job, self._simulation
+        if job is None:
+            return True
+        # Blocks are only added, and their tasks stay the same, unless another moment is shown.
+        known = column, simulation.jumps, job.row, len(job.blocks)
+        if self._risen[0] != known:
+            sources = [simulation.world.tasks.blocks[number].source for number in job.blocks]
+            if column == "Task":
+                rise = all(each.ids_rise for each in sources)
+                texts = [each.task_id(at) for each in sources for at in (0, each.count - 1)]
+            else:
+                rise = all(each.command_lines_rise for each in sources)
+                texts = [each.command_line(at) for each in sources for at in (0, each.count - 1)]
+            self._risen = known, rise and all(one <= other for one, other in pairwise(map(natural_key, texts)))
+        return self._risen[1]
 
     def ranges(self) -> list[range]:
         """Return the job's tasks by row number, with deleted ones."""
@@ -215,7 +240,6 @@ class TaskPage:
         """Return the sort key for a column whose values are in the tables; None for any other."""
         tasks = self._simulation.world.tasks
         keys: dict[str, Callable[[int], int]] = {
-            "Task": int,
             "Node": tasks.node.__getitem__,
             "Start time": tasks.started.__getitem__,
             "End time": tasks.ended.__getitem__,
@@ -249,12 +273,6 @@ class TaskPage:
         """Return the command lines of many tasks; those of one block are found together."""
         table = self._simulation.world.tasks
         return table.texts_of(tasks, lambda block, ordinals: block.source.command_lines(ordinals))
-
-    def command_line_ends(self) -> set[tuple[str, str]]:
-        """Return the first four characters and the last one of the command lines, each pair once; 0 is any number."""
-        job = self._job
-        blocks = () if job is None else map(self._simulation.world.tasks.blocks.__getitem__, job.blocks)
-        return {ends for block in blocks for ends in block.source.command_line_ends}
 
     def state_of(self, task: int) -> TaskState | None:
         """Return the task's state; None when it has been deleted."""

@@ -22,7 +22,6 @@ _FIELD = lazy_regex(r"(!?)([a-z]\w*):(.*)")
 _NUMBER = lazy_regex(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
 _CLOCK = lazy_regex(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _SPAN = lazy_regex(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
-_BEGUN = lazy_regex(r"\s|[-+$]|[pt]{0,3}\d")  # how a quantity begins, and a text that is stripped
 _ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
 _DAY_S = 86_400
 _FIRST = frozenset("0123456789+-$pt")  # of a text that is a quantity
@@ -155,11 +154,6 @@ def quantity(text: str) -> float | None:
         days, hours, minutes, seconds = (float(part or 0) for part in span.groups())
         return days * _DAY_S + hours * 3600 + minutes * 60 + seconds
     return None
-
-
-def may_be_quantity(begin: str) -> bool:
-    """Return whether a text whose first four characters are these may be a quantity, perhaps after blanks."""
-    return not begin or _BEGUN.match(begin.lower()) is not None
 
 
 def filter_hint(text: str, columns: Sequence[str]) -> Line:

@@ -6,7 +6,8 @@ from itertools import compress
 from operator import gt, or_
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.viewmodels.lists.filters import begins_with, matcher, may_be_quantity, quantity
+from engine.base.natural import natural_key
+from tui.viewmodels.lists.filters import begins_with, matcher, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -97,12 +98,7 @@ class Filter:
 
 
 def sort_value(text: str) -> Value:
-    """Return the sort key of a text: empty ones last; numbers, times and durations by value."""
+    """Return the sort key of a text: empty ones last; numbers, times and durations by value; names as people count."""
     text = text.strip()
     number = quantity(text.lower())
-    return (not text, 0.0, text) if number is None else (False, number, "")
-
-
-def sorts_as_it_is(begin: str, end: str) -> bool:
-    """Return whether texts with these first four characters and this last one have the order of their sort keys."""
-    return not may_be_quantity(begin) and not end.isspace()
+    return (not text, 0.0, natural_key(text)) if number is None else (False, number, "")

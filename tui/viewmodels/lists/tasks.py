@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import starmap
 from typing import TYPE_CHECKING
 
+from engine.base.natural import natural_key
 from engine.base.terms import TaskResult, TaskState
 from engine.views.explain.waits_for import task_waits_for
 from engine.views.log.changed_tasks import ChangedTasks
 from tui.viewmodels.lists.amending import ChangedRows
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
-from tui.viewmodels.lists.matching import sorts_as_it_is
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.properties import task as blocks
 from tui.viewmodels.properties.resources import task_blocks
@@ -23,7 +22,7 @@ from tui.viewmodels.text.glyphs import TASK_GLYPHS, glyph_of_task
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Sequence
+    from collections.abc import Collection, Container, Hashable, Iterable, Sequence
 
     from engine.views.pages.tasks import TaskBrief
     from tui.viewmodels.lists.sorting import SortValues
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 _STATES, _RESULTS = tuple(state.wire for state in TaskState), tuple(result.value for result in TaskResult)
 _OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
+_RISING = ("Task", "Command line")  # columns with sort keys in which mostly the order of the rows is that of the texts
 _OF_TIMES = frozenset(("Created", "Start time", "End time"))
 _DURATION = 11  # the number of that column, the last usual one
 _NO_DURATION = Span("", Role.DERIVED)
@@ -89,6 +89,7 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
         super().__init__(session)
         self._page = session.tasks(session.job_id)
         self._changed = ChangedTasks(session.simulation)
+        self._rose = True  # the texts by which tasks are sorted, in the order of the tasks, when all were read
 
     def order(self) -> Sequence[int]:
         """Return the tasks of the job in focus, or only its failed ones."""
@@ -97,12 +98,15 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
 
     def begin_reading(self) -> None:
         self._changed.skip()
+        self._rose = self._rises()
 
     def changed_rows(self, columns: Collection[str]) -> ChangedRows | None:
         """Return the tasks that the log names, and running ones if a column in use changes while they run."""
         changed = self._changed.take(_MOST_ENTRIES)
         has_moved_on = self.session.time_format == "relative" and not _OF_TIMES.isdisjoint(columns)
         if changed is None or self.only_failed or has_moved_on or "Waiting for" in columns:
+            return None
+        if self._rose is not self._rises():
             return None
         if not _OF_RUNNING.isdisjoint(columns):
             changed.update(self._page.running())
@@ -125,10 +129,17 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
 
     def sort_values(self, name: str) -> SortValues:
         """Return the function that gives the sort keys of many tasks, from the table where it holds the column."""
-        if name == "Command line" and all(starmap(sorts_as_it_is, self._page.command_line_ends())):
-            return self._page.command_lines_of
+        if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
+            return partial(map, int) if self._page.rise(name) else partial(self._natural_keys, name)
         value = self._page.sort_key(name)
         return super().sort_values(name) if value is None else partial(map, value)
+
+    def _rises(self) -> bool:
+        """Return whether rows are in the order of the column by which they are sorted, if they can be."""
+        return self.sort_column not in _RISING or self._page.rise(self.sort_column)
+
+    def _natural_keys(self, name: str, keys: Sequence[int]) -> Iterable[str]:
+        return map(natural_key, self._page.ids_of(keys) if name == "Task" else self._page.command_lines_of(keys))
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
         """Return for each task what decides on its text in a column."""
