@@ -14,7 +14,7 @@ from tui.app.dashboard import Dashboard
 from tui.panes.list_page import ListPage
 from tui.screens import playback
 from tui.viewmodels.curves import curves
-from tui.widgets.table import Table
+from tui.widgets.table_rows import TableRows
 
 
 def test_a_list_is_mounted_when_it_is_first_shown(dashboard_at):
@@ -56,8 +56,8 @@ def test_a_chart_is_drawn_again_only_when_it_has_changed(session_at, monkeypatch
 
 def test_rows_that_have_moved_are_not_laid_out_again(dashboard_at, monkeypatch):
     app, laid_out, shown = dashboard_at(330), [], []
-    row = Table._row
-    monkeypatch.setattr(Table, "_row", lambda self, key, *of: laid_out.append(key) or row(self, key, *of))
+    row = TableRows._row
+    monkeypatch.setattr(TableRows, "_row", lambda self, key, *of: laid_out.append(key) or row(self, key, *of))
 
     async def run():
         async with app.run_test(size=(120, 60)) as pilot:

@@ -37,7 +37,7 @@ def test_rows_that_are_kept_look_as_new_ones(dashboard_at, setting, other, usual
     def look(app):
         lines = app.screen._compositor.render_strips()
         table = app.screen.view.table
-        table._rows, table._shown = {}, {}
+        table._rows._kept, table._shown = {}, {}
         table._styles_cache.clear()
         table._draw_changes()
         seen.append((lines, app.screen._compositor.render_strips()))

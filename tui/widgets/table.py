@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
@@ -15,21 +13,21 @@ from textual.message import Message
 from engine.pacing.yielding import DRAWING_S
 from tui.playback.yielding import yielder_of
 from tui.viewmodels.lists.rows import AT_ONCE
-from tui.viewmodels.text.styled import Role, Span, wrapped
 from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import drawn, look_of
 from tui.widgets.messages import GoToFailure, say
 from tui.widgets.redraw import ResizeFilter, set_line_count
+from tui.widgets.table_rows import MARGIN, TableRow, TableRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable
 
     from textual import events
     from textual.strip import Strip
     from textual.timer import Timer
 
     from tui.viewmodels.lists.rows import RowsModel
-    from tui.viewmodels.text.styled import ItemRef, Line
+    from tui.viewmodels.text.styled import ItemRef
     from tui.widgets.lines import Look
 
 _HEADER_LINES = 1
@@ -37,32 +35,7 @@ _HEADER = -1  # the row number of the header
 _PROGRESS_S = 0.1
 _SLICE_S = 0.004  # of filtering and sorting
 _CHOICE_S = 0.3
-_MARKED, _UNMARKED = Span(" *", Role.STRONG), Span("  ", Role.STRONG)  # after the room for the pointer
-_MARGIN, _FRAME = 2, 2  # cells for pointer and mark, and of the frame
-
-
-def _cells(span: Span) -> int:
-    text = span.text
-    return len(text) if text.isascii() else cell_len(text)
-
-
-class _Row:
-    """A row as it is drawn, without the pointer of the cursor."""
-
-    __slots__ = ("cells", "line", "look", "strip")
-
-    def __init__(self, line: Line, cells: Sequence[Span] = ()) -> None:
-        """Show a line that was made of these cells."""
-        self.line = line
-        self.cells = cells
-        self.look: Look | None = None  # in which ``strip`` was drawn
-        self.strip: Strip | None = None
-
-    def drawn(self, look: Look) -> Strip:
-        """Return the row as it looks; it is drawn again only in another look, wherever it moves."""
-        if self.strip is None or self.look != look:
-            self.look, self.strip = look, drawn(look, self.line)
-        return self.strip
+_FRAME = 2  # cells
 
 
 class Table(ResizeFilter, RowsView):
@@ -113,13 +86,10 @@ class Table(ResizeFilter, RowsView):
         self._was_moved = False  # or its row was opened, by the user
         self._has_other_rows = False  # since the user has chosen another order or other rows
         self.follows = False
-        self._shown: dict[int, _Row] = {}  # by row number, as they were drawn last
-        self._rows: Mapping[int, _Row] = {}  # by key: a row that has moved is neither laid out nor drawn again
-        self._drawn_with: tuple[list[tuple[int, int]], set[ItemRef]] = ([], set())  # columns and marks
-        self._head: tuple[object, _Row] = (None, _Row(()))  # the header, and what decides on it
+        self._shown: dict[int, TableRow] = {}  # by row number, as they were drawn last
+        self._rows = TableRows(model)
         self._look: Look  # of the lines that are drawn
         self._cursor_drawn = 0
-        self._needs: tuple[object, list[int]] = (None, [])  # for which list and width, and cells by column
         self._choice: Timer | None = None  # runs while the user chooses the order of a long list
 
     def show_model(self, model: RowsModel) -> None:
@@ -127,7 +97,7 @@ class Table(ResizeFilter, RowsView):
         self.model = model
         self._key, self._at, self._missed, self.follows, self._was_moved = None, 0, None, False, False
         self._shown.clear()
-        self._rows = {}
+        self._rows = TableRows(model)
         self.scroll_to(y=0, animate=False, immediate=True)
         self.refresh()
 
@@ -232,22 +202,9 @@ class Table(ResizeFilter, RowsView):
     def _draw_changes(self) -> None:
         places = self._visible_places()
         keys = self.model.keys(places[1], len(places) - 1) if len(places) > 1 else ()
-        cells_of = self.model.cells_of(keys)
-        self._measure(cells_of)
-        columns, marks = self._columns, set(self.model.session.marks)
-        if (columns, marks) != self._drawn_with:
-            self._drawn_with = columns, marks
-            self._rows = {}
-        shown_of = itemgetter(*(index for index, _ in columns))
-        known, self._rows = self._rows, {}
-        for key, cells in cells_of.items():
-            row = known.get(key)
-            if row is None or (row.cells is not cells and shown_of(row.cells) != shown_of(cells)):
-                row = self._row(key, columns, cells)
-            row.cells = cells
-            self._rows[key] = row
-        rows = [self._line(_HEADER, columns), *map(self._rows.__getitem__, keys)]
-        rows += [self._line(place, columns) for place in places[len(rows) :]]
+        by_key = self._rows.laid_out(self.model.cells_of(keys), self.size)
+        rows = [self._line(_HEADER), *map(by_key.__getitem__, keys)]
+        rows += map(self._line, places[len(rows) :])
         shown = dict(zip(places, rows, strict=False))
         before = self._shown
         changed = [place for place, row in shown.items() if place not in before or before[place].line != row.line]
@@ -259,42 +216,21 @@ class Table(ResizeFilter, RowsView):
             self._draw(changed)
             self._draw_cursor()
 
-    def _measure(self, cells_of: Mapping[int, Sequence[Span]]) -> None:
-        """Note the longest text of each column. Columns do not become narrower while the same list is shown."""
-        model = self.model
-        asked = model, self.size, model.session.job_id, model.session.pool_id
-        is_known = self._needs[0] == asked
-        needs = self._needs[1] if is_known else [0] * len(model.columns)
-        for key, cells in cells_of.items():
-            row = self._rows.get(key) if is_known else None
-            if row is None:
-                needs = [max(need, _cells(span)) for need, span in zip(needs, cells, strict=True)]
-            elif row.cells is not cells:
-                for at, (before, span) in enumerate(zip(row.cells, cells, strict=True)):
-                    if span is not before:
-                        needs[at] = max(needs[at], _cells(span))
-        self._needs = asked, needs
-
     @property
     def natural_width(self) -> int:
         """The width in which all columns have room, with pointer, mark and frame; 0 before anything was drawn."""
-        needs = self._needs[1]
-        return self.model.natural_width(needs) + _MARGIN + _FRAME if any(needs) else 0
+        cells = self._rows.natural_width
+        return cells + _FRAME if cells else 0
 
     @property
     def same_hidden(self) -> list[tuple[str, str]]:
         """The columns that have no room and the same text in all rows, with this text."""
-        model, shown = self.model, {at for at, _ in self._columns}
-        names = model.shown_names()
-        same = model.same_columns.items()
-        return [
-            (model.columns[at].name, text) for at, text in same if at not in shown and model.columns[at].name in names
-        ]
+        return self._rows.same_hidden(self.size.width)
 
     @property
     def hidden_columns(self) -> int:
         """The number of columns that have no room."""
-        return self.model.hidden_columns(self._columns, self.model.same_columns)
+        return self._rows.hidden_columns(self.size.width)
 
     def _draw_cursor(self) -> None:
         """Draw the rows that the cursor has left and reached."""
@@ -330,58 +266,22 @@ class Table(ResizeFilter, RowsView):
         place = self._place(y)
         row = self._shown.get(place)
         if row is None:
-            row = self._shown[place] = self._line(place, self._columns)
+            row = self._shown[place] = self._line(place)
         if place != self._at or not row.cells:
             return row.drawn(self._look)
         pointer = self.model.session.glyphs.cursor if self.has_focus else " "
         first, *others = row.line
         return drawn(self._look, (first._replace(text=pointer + first.text[1:]), *others), is_cursor=True)
 
-    @property
-    def _columns(self) -> list[tuple[int, int]]:
-        """Index and width of each visible column. Two cells before them are for pointer and mark."""
-        needs = self._needs[1]
-        return self.model.layout(self.size.width - _MARGIN, needs if any(needs) else None, self.model.same_columns)
-
-    def _line(self, place: int, columns: list[tuple[int, int]]) -> _Row:
+    def _line(self, place: int) -> TableRow:
         """Return the header, a row, or what stands below the rows."""
+        width = self.size.width
         if place == _HEADER:
-            return self._header(columns)
+            return self._rows.header(width)
         if place >= self.model.count:
-            return _Row(self._nothing(place - 1) if not self.model.count else ())
+            return self._rows.below(place, width)
         key = self.model.key(place)
-        return self._row(key, columns, self.model.cells(key))
-
-    def _row(self, key: int, columns: list[tuple[int, int]], cells: Sequence[Span]) -> _Row:
-        """Return the row with these cells."""
-        model = self.model
-        marks = model.session.marks
-        spans = [_MARKED if marks and model.subject_of(key) in marks else _UNMARKED]
-        for index, cells_wide in columns:
-            text, *looks = cells[index]
-            spans.append(Span._make((model.columns[index].fitted(text, cells_wide) + " ", *looks)))
-        return _Row(tuple(spans), cells)
-
-    def _nothing(self, number: int) -> Line:
-        """Return a line of the explanation why there are no rows."""
-        cells = max(20, self.size.width - 4)
-        lines = [each for sentence in self.model.nothing_shown() for each in wrapped(sentence, cells)]
-        return (Span("  "), Span(lines[number], Role.DIM)) if 0 <= number < len(lines) else ()
-
-    def _header(self, columns: list[tuple[int, int]]) -> _Row:
-        model, glyphs = self.model, self.model.session.glyphs
-        decides = model, columns, model.sort_column, model.is_descending, glyphs.up, glyphs.down
-        if self._head[0] == decides:
-            return self._head[1]
-        spans = [Span("  ")]
-        for index, cells_wide in columns:
-            column = model.columns[index]
-            is_sorted = bool(column.name) and column.name == model.sort_column
-            arrow = (glyphs.down if model.is_descending else glyphs.up) if is_sorted else ""
-            text = column.head(cells_wide, arrow)
-            spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
-        self._head = decides, _Row(tuple(spans))
-        return self._head[1]
+        return self._rows.row(key, self.model.cells(key), width)
 
     def redraw_cursor(self) -> None:
         """Draw the row under the cursor."""
@@ -449,8 +349,8 @@ class Table(ResizeFilter, RowsView):
     # -- order ---------------------------------------------------------------------------------------------------
 
     def _sort_at(self, x: int) -> None:
-        left = 2
-        for index, cells_wide in self._columns:
+        left = MARGIN
+        for index, cells_wide in self._rows.columns(self.size.width):
             if left <= x <= left + cells_wide and self.model.columns[index].name and self._can_sort():
                 self.model.sort_by(self.model.columns[index].name)
                 self._sorted_for()
