@@ -228,7 +228,7 @@ def test_rows_of_tasks_jobs_and_hook_tasks_have_orders_of_their_own(session_at):
     assert labels(model)[:3] == ["deal-1", "deal-2", "deal-3"]
     model.order.next_sort()
     model.update(CELLS)
-    starts = [model.session.tasks("risk").row(key).start_ms for key in model.keys]
+    starts = [model.session.tasks("risk").brief(key).start_ms for key in model.keys]
     begun = [start for start in starts if start is not None]
     assert begun == sorted(begun) == starts[: len(begun)]
     model.next_rows()

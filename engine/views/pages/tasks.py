@@ -59,31 +59,19 @@ class TaskBrief(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """A task as the service shows it. Times are ms since the start."""
+    """A task as the service shows it: what a list shows, and the rest. Times are ms since the start."""
 
     task: int
-    task_id: str
+    brief: TaskBrief
     job_id: str
-    state: TaskState | None
-    result: TaskResult | None
     node: int | None  # its row number
     node_id: str | None
-    position: int  # of the node in its pool, 0 where there is none
-    created_ms: int
-    start_ms: int | None
-    end_ms: int | None
-    exit_code: int | None
-    retry_count: int
-    requeue_count: int
     last_retry_ms: int | None
     last_requeue_ms: int | None
     attempts: int
     required_slots: int
-    failure: FailureInfo | None
     command_line: str
     instances: int  # 0 for a task on one node
-    is_blocked: bool  # a dependency is not satisfied yet (DEP-4)
-    awaits_retry: bool
 
 
 class TaskTimes(NamedTuple):
@@ -344,28 +332,16 @@ class TaskPage:
         node = tasks.node[task] if brief.position is not None else None
         return TaskRow(
             task=task,
-            task_id=brief.task_id,
+            brief=brief,
             job_id=world.jobs[block.job].id,
-            state=brief.state,
-            result=brief.result,
             node=node,
             node_id=None if node is None else world.nodes[node].id,
-            position=brief.position or 0,
-            created_ms=brief.created_ms,
-            start_ms=brief.start_ms,
-            end_ms=brief.end_ms,
-            exit_code=brief.exit_code,
-            retry_count=brief.retry_count,
-            requeue_count=brief.requeue_count,
             last_retry_ms=extra.last_retry_ms,
             last_requeue_ms=extra.last_requeue_ms,
             attempts=extra.attempts,
             required_slots=profile.required_slots,
-            failure=brief.failure,
             command_line=block.source.command_line(task - block.first),
             instances=profile.instances,
-            is_blocked=brief.is_blocked,
-            awaits_retry=brief.awaits_retry,
         )
 
     def preferences(self, task: int) -> tuple[str, str]:

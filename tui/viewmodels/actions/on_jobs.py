@@ -20,13 +20,13 @@ TASK: tuple[ActionType[TaskRow], ...] = (
         "Terminate {}",
         "terminateTask",
         effects=lambda _: ("it completes with the failure TaskEnded",),
-        unavailable=lambda task: "it is already completed" if task.state is TaskState.COMPLETED else "",
+        unavailable=lambda task: "it is already completed" if task.brief.state is TaskState.COMPLETED else "",
     ),
     ActionType(
         "Reactivate {}",
         "reactivateTask",
         effects=lambda _: ("it becomes active again; its retry count is reset",),
-        unavailable=lambda task: "" if task.state is TaskState.COMPLETED else "it is not completed",
+        unavailable=lambda task: "" if task.brief.state is TaskState.COMPLETED else "it is not completed",
     ),
     ActionType(
         "Edit {}",
@@ -34,7 +34,7 @@ TASK: tuple[ActionType[TaskRow], ...] = (
         fields=TASK_CHANGES,
         document=lambda task, session: documents.changes_of_task(session, task.task),
         effects=lambda _: ("a new time limit holds for a running attempt too (TASK-12)",),
-        unavailable=lambda task: "it is already completed" if task.state is TaskState.COMPLETED else "",
+        unavailable=lambda task: "it is already completed" if task.brief.state is TaskState.COMPLETED else "",
         is_for_one=True,
     ),
     ActionType(
@@ -60,7 +60,7 @@ TASK: tuple[ActionType[TaskRow], ...] = (
             Field("recursive", "Recursive", "yes to delete a directory that is not empty", lambda _: "no", yes_or_no),
         ),
         effects=lambda _: ("a directory goes with what is in it (FILE-11)",),
-        unavailable=lambda task: "it has not run" if task.start_ms is None else "",
+        unavailable=lambda task: "it has not run" if task.brief.start_ms is None else "",
         cannot_be_undone=True,
     ),
     ActionType("Delete {}", "deleteTask", effects=lambda _: ("it is deleted from the job",), cannot_be_undone=True),

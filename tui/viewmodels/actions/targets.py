@@ -47,8 +47,8 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
             return _node_case(session, int(item.key))
         case "task":
             task = session.tasks(session.job_id).row(int(item.key))
-            body = {"jobId": task.job_id, "taskId": task.task_id}
-            return None if task.state is None else ActionTarget(task.task_id, body, task)
+            body = {"jobId": task.job_id, "taskId": task.brief.task_id}
+            return None if task.brief.state is None else ActionTarget(task.brief.task_id, body, task)
         case "job":
             job = session.job(str(item.key))
             return None if job is None else ActionTarget(job.job_id, {"jobId": job.job_id}, job)
@@ -81,8 +81,8 @@ def gone_note(session: Session, item: ItemRef) -> str:
                 return f"Node n{node.position} left its pool at {session.clock(node.since_ms)}. {after}"
         case "task":
             task = session.tasks(session.job_id).row(int(item.key))
-            if task.state is None:
-                return f"Task {task.task_id} was deleted. {after}"
+            if task.brief.state is None:
+                return f"Task {task.brief.task_id} was deleted. {after}"
         case _:
             pass
     return ""

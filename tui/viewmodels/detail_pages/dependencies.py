@@ -128,7 +128,7 @@ def _path_lines(session: Session, task: int, decides: int | None, wires: _Wires,
 
 def _task_box(session: Session, task: int, name_cells: int, *, is_critical: bool = False) -> _Box:
     page: TaskPage = session.tasks(session.job_id)
-    row = page.row(task)
+    row = page.brief(task)
     glyph = glyph_of_task(row)
     name = squeeze(row.task_id, name_cells)
     return _Box((session.glyphs.span(glyph), Span(" "), link(name, ItemRef("task", task))), is_critical)

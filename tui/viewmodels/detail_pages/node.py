@@ -134,17 +134,17 @@ class NodeDetailModel(DetailModel):
         rows = []
         for recent in session.history(NodeHistory, self._node).recent_tasks():
             task = TaskPage(session.simulation, "").row(recent.task)
-            glyph = glyph_of_task(task)
+            glyph = glyph_of_task(task.brief)
             is_elsewhere = task.node is not None and task.node != self._node
             rows.append(
                 (
                     session.glyphs.span(glyph),
-                    link(task.task_id, ItemRef("task", recent.task)),
+                    link(task.brief.task_id, ItemRef("task", recent.task)),
                     Span(task.job_id),
                     Span(f"{glyph.name}{', elsewhere' if is_elsewhere else ''}", glyph.role),
-                    Span(clock(task.start_ms)),
-                    Span(clock(task.end_ms)),
-                    Span(fmt.optional(task.exit_code), Role.FAILED if task.exit_code else Role.PLAIN),
+                    Span(clock(task.brief.start_ms)),
+                    Span(clock(task.brief.end_ms)),
+                    Span(fmt.optional(task.brief.exit_code), Role.FAILED if task.brief.exit_code else Role.PLAIN),
                 )
             )
         if not rows:

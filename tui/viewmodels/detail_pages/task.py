@@ -85,8 +85,8 @@ class TaskDetailModel(DetailModel):
         names: list[Span] = [Span(" ")]
         times: list[Span] = [Span(" ")]
         for state in TaskState:
-            stay, is_present = stays.get(state), row.state is state
-            glyph = glyph_of_task(row) if is_present else task_glyph(state)
+            stay, is_present = stays.get(state), row.brief.state is state
+            glyph = glyph_of_task(row.brief) if is_present else task_glyph(state)
             role = glyph.role if stay is not None else Role.OFF
             arrow = "" if state is TaskState.COMPLETED else glyphs.arrow
             text = f"{glyphs.of(glyph)} {state.wire}"
@@ -202,7 +202,7 @@ class TaskDetailModel(DetailModel):
         return lines
 
     def _task_row(self, task: int) -> tuple[Span, Span, Span]:
-        row = self._page.row(task)
+        row = self._page.brief(task)
         glyph = glyph_of_task(row)
         return self.session.glyphs.span(glyph), link(row.task_id, ItemRef("task", task)), Span(glyph.name, glyph.role)
 

@@ -63,7 +63,7 @@ def _last_started(session: Session, task: int) -> Attempt | None:
 
 
 def _ends(session: Session, row: TaskRow, attempt: Attempt, most_lines: int) -> Sequence[OutputEnd]:
-    return output_ends(session.simulation, attempt.node, task_directory(row.job_id, row.task_id), most_lines)
+    return output_ends(session.simulation, attempt.node, task_directory(row.job_id, row.brief.task_id), most_lines)
 
 
 def _heading(end: OutputEnd) -> Span:

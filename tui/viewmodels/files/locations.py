@@ -50,8 +50,8 @@ def files_of(session: Session, subject: ItemRef | None) -> FileLocation | str:
     task = session.tasks(session.job_id).row(int(subject.key))
     found = last_directory(session.simulation, task.task)
     if found is None:
-        return f"{task.task_id} has not started yet and has no files."
-    return output_at(*found, has_failed=task.result is TaskResult.FAILURE)
+        return f"{task.brief.task_id} has not started yet and has no files."
+    return output_at(*found, has_failed=task.brief.result is TaskResult.FAILURE)
 
 
 def files_of_event(session: Session, event: EventRow) -> FileLocation | str:

@@ -210,13 +210,14 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
 
     def extra_cells(self, key: int) -> tuple[Span, ...]:
         task = self._page.row(key)
+        failure = task.brief.failure
         return (
             Span(f"{task.required_slots:,}"),
             Span(self._waits_for(key), Role.DERIVED),
             Span(f"{task.attempts:,}"),
             *map(Span, self._wishes(key)),
-            Span(task.failure.category.value if task.failure else ""),
-            Span(task.failure.code if task.failure else "", Role.FAILED),
+            Span(failure.category.value if failure else ""),
+            Span(failure.code if failure else "", Role.FAILED),
             Span(task.command_line),
         )
 
@@ -238,7 +239,7 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
         return self.session.glyphs.counts(zip(TASK_GLYPHS, numbers, strict=False))
 
     def sentence(self, key: int) -> Line:
-        task = self._page.row(key)
+        task = self._page.brief(key)
         words = [task.task_id, glyph_of_task(task).name]
         if task.exit_code is not None:
             words.append(f"exit {task.exit_code}")

@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 
 def general(session: Session, task: TaskRow) -> Block:
     """Return id, job, state, command line and slots."""
-    glyph = glyph_of_task(task)
+    glyph = glyph_of_task(task.brief)
     return Block(
         "General",
         (
-            row("ID", task.task_id),
+            row("ID", task.brief.task_id),
             ("Job", link(task.job_id, ItemRef("job", task.job_id))),
-            row("State", task.state.wire if task.state else glyph.name, glyph.role),
+            row("State", task.brief.state.wire if task.brief.state else glyph.name, glyph.role),
             row("Command line", task.command_line),
             row("Required slots", task.required_slots),
             *((row("Number of instances", task.instances),) if task.instances else ()),
-            row("Created", session.clock(task.created_ms)),
+            row("Created", session.clock(task.brief.created_ms)),
         ),
     )
 
 
 def execution(session: Session, task: TaskRow) -> Block:
     """Return node, times, result and counters."""
-    glyph = glyph_of_task(task)
-    clock = session.clock
+    brief, clock = task.brief, session.clock
+    glyph = glyph_of_task(brief)
     on_node = None if task.node is None else ItemRef("node", task.node)
     return Block(
         "Execution",
         (
             ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
-            row("Start time", clock(task.start_ms)),
-            row("End time", clock(task.end_ms)),
-            row("Exit code", task.exit_code, Role.FAILED if task.exit_code else Role.PLAIN),
-            row("Result", task.result.value if task.result else None, glyph.role),
-            row("Retry count", task.retry_count),
+            row("Start time", clock(brief.start_ms)),
+            row("End time", clock(brief.end_ms)),
+            row("Exit code", brief.exit_code, Role.FAILED if brief.exit_code else Role.PLAIN),
+            row("Result", brief.result.value if brief.result else None, glyph.role),
+            row("Retry count", brief.retry_count),
             *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
-            row("Requeue count", task.requeue_count),
+            row("Requeue count", brief.requeue_count),
             *([row("Last requeue time", clock(task.last_requeue_ms))] if task.last_requeue_ms is not None else []),
             row("Attempts", task.attempts, Role.DERIVED),
         ),
@@ -57,7 +57,7 @@ def execution(session: Session, task: TaskRow) -> Block:
 
 def failure(task: TaskRow) -> list[Block]:
     """Return why the task failed; nothing if it has not."""
-    return block_of("Failure information", failure_rows(task.failure))
+    return block_of("Failure information", failure_rows(task.brief.failure))
 
 
 def environment(variables: Mapping[str, str]) -> list[Block]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.views.pages.jobs import JobRow
-    from engine.views.pages.tasks import TaskBrief, TaskRow
+    from engine.views.pages.tasks import TaskBrief
 
 
 class Glyph(NamedTuple):
@@ -311,7 +311,7 @@ def task_glyph(
     return TASK[state]
 
 
-def glyph_of_task(task: TaskRow | TaskBrief) -> Glyph:
+def glyph_of_task(task: TaskBrief) -> Glyph:
     """Return the glyph of a task's state and result."""
     was_ended = task.failure is not None and task.failure.code == "TaskEnded" and task.failure.category == "UserError"
     return task_glyph(

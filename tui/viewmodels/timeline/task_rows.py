@@ -70,7 +70,7 @@ class TaskRows(TimelineRows):
 
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the cells of waiting and running. Start and end always show."""
-        task = self._page.row(key)
+        task = self._page.brief(key)
         changes = [(columns.column_at(task.created_ms), _WAITING)]
         if task.start_ms is not None:
             changes.append((columns.column_at(task.start_ms), RUNNING))
@@ -85,11 +85,11 @@ class TaskRows(TimelineRows):
 
     def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:  # noqa: ARG002  # there is one bar
         """Return the last attempt, with its node and its duration."""
-        task = self._page.row(key)
+        task = self._page.brief(key)
         if task.start_ms is None or task.state is TaskState.ACTIVE:
             return ()
         until_ms = self.session.now_ms if task.end_ms is None else task.end_ms
-        node = f"n{task.position}" if task.node is not None else ""
+        node = f"n{task.position}" if task.position is not None else ""
         ending = None if task.end_ms is None else task_glyph(task.state, task.result)
         note = fmt.short_span(until_ms - task.start_ms)
         until = None if task.end_ms is None else max(task.end_ms, task.start_ms) + 1
@@ -101,13 +101,13 @@ class TaskRows(TimelineRows):
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the end or start of the task within the cell."""
-        task = self._page.row(key)
+        task = self._page.brief(key)
         moments = (task.end_ms, task.start_ms, task.created_ms)
         return next((when for when in moments if when is not None and begin_ms <= when < end_ms), begin_ms)
 
     def description_at(self, key: int, when_ms: int) -> Line:
         """Return the task's states with their times."""
-        task, clock = self._page.row(key), self.session.clock
+        task, clock = self._page.brief(key), self.session.clock
         words = [f"added {clock(task.created_ms)}"]
         if task.start_ms is not None:
             words.append(f"started {clock(task.start_ms)}")
@@ -121,12 +121,12 @@ class TaskRows(TimelineRows):
 
     def item_to_explain(self, key: int, when_ms: int) -> ItemRef:
         """Return the task, or its job before the task was added."""
-        was_added = when_ms >= self._page.row(key).created_ms
+        was_added = when_ms >= self._page.brief(key).created_ms
         return ItemRef("task", key) if was_added else ItemRef("job", self.session.job_id)
 
     def note(self, key: int) -> str:
         """Return the present state of the task."""
-        task = self._page.row(key)
+        task = self._page.brief(key)
         return task_glyph(task.state, task.result).name
 
     def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing tasks have a row

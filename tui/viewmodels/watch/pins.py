@@ -76,12 +76,12 @@ def _node(session: Session, node: int) -> Line:
 
 def _task(session: Session, task: int) -> Line:
     row = session.tasks(session.job_id).row(task)
-    glyph = glyph_of_task(row)
+    glyph = glyph_of_task(row.brief)
     where = "" if row.node is None else f" on n{session.nodes().row(row.node).position}"
-    code = "" if row.exit_code is None else f"  exit {row.exit_code}"
+    code = "" if row.brief.exit_code is None else f"  exit {row.brief.exit_code}"
     return line(
         session.glyphs.span(glyph),
-        Span(f" {row.task_id}  ", Role.STRONG),
+        Span(f" {row.brief.task_id}  ", Role.STRONG),
         Span(f"{glyph.name}{where}{code}", glyph.role),
         Span(f"  {row.job_id}", Role.DIM),
     )
