@@ -40,6 +40,16 @@ _FILTERS = {
     "failure code": "failurecode:f",
     "command line": "commandline:77",
 }
+# Of events: words that are in ids, in few or many events, and in none; and columns.
+_EVENT_FILTERS = {
+    "an id": "77",
+    "a state": "completed",
+    "a word that is nowhere": "zzz",
+    "kind": "kind:node",
+    "event": "event:completed",
+    "entity": "entity:task-77",
+    "time": "time:>00:00",
+}
 
 
 def _floor_us(nodes: int) -> float:
@@ -51,7 +61,7 @@ def _floor_us(nodes: int) -> float:
 
 
 async def lists(stage: Stage) -> None:
-    """Measure filters and orders by each column of the tasks."""
+    """Measure filters and orders by each column of the tasks, and filters of the events."""
     stage.go_to(stage.middle_ms)
     page = await stage.list_page("tasks")
     millions = page.model.count / 1e6
@@ -65,6 +75,10 @@ async def lists(stage: Stage) -> None:
 
             await _measure(stage, page, f"sort by {column.name.lower()}", _SORT_S * millions, sort)
     await _only_failed(stage, page)
+    events = await stage.list_page("events")
+    for field, text in _EVENT_FILTERS.items():
+        what = f"filter events by {field}"
+        await _measure(stage, events, what, _FILTER_S * millions, lambda text=text: _filter(events, text))
 
 
 def _filter(page: ListPage, text: str) -> None:
@@ -101,9 +115,9 @@ async def _measure(stage: Stage, page: ListPage, what: str, goal_s: float, arran
 
 
 def _first_shown(page: ListPage) -> str | None:
-    """Return the id of the first row; once all rows are found, the next drawing shows them."""
+    """Return the text that names the first row; once all rows are found, the next drawing shows them."""
     model = page.model
-    return "" if not model.is_sorting else model.identity_of(model.key(0)) if model.count else None
+    return "" if not model.is_sorting else model.cells(model.key(0))[model.identity].text if model.count else None
 
 
 async def _only_failed(stage: Stage, page: ListPage) -> None:
