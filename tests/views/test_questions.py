@@ -7,9 +7,23 @@ import re
 import pytest
 
 from engine import Simulation
+from engine.views.explain import candidates
 from engine.views.explain.expected import expected
 from engine.views.explain.questions import explain
-from tests.builders import a_job, a_line, a_pool, a_task, do, node_row, run, run_to, simulation, some_tasks, task_row
+from tests.builders import (
+    READY_S,
+    a_job,
+    a_line,
+    a_pool,
+    a_task,
+    do,
+    node_row,
+    run,
+    run_to,
+    simulation,
+    some_tasks,
+    task_row,
+)
 
 RULE = re.compile(r"\[[A-Z]+-\d+\]$")
 NOTHING = "Next: nothing by itself, a user has to act"
@@ -267,3 +281,14 @@ def test_what_lies_too_far_off_is_not_looked_for():
     sim = simulation(a_job(tasks=[*some_tasks(4_000, 60), a_task("last")]))
     run_to(sim, seconds=60)
     assert expected(sim, "task", task_row(sim, "last")).text == "no change in the next 5,000 events"
+
+
+def test_the_nodes_for_a_job_and_its_waiting_task_are_looked_at_once(monkeypatch):
+    sim, looked_at = simulation(a_job(tasks=5), pool=a_pool(nodes=1)), []
+    run_to(sim, seconds=READY_S + 5)
+    known = candidates.candidates
+    monkeypatch.setattr(candidates, "candidates", lambda *of: looked_at.append(of) or known(*of))
+    job, task = explain(sim, "job", "j")[:2]
+    assert len(looked_at) == 1
+    assert job.next_change == task.next_change
+    assert task == explain(sim, "task", task_row(sim, "t2"))[0]
