@@ -69,11 +69,13 @@ def cut_short(world: World, job: Job, node: int) -> Cut | None:
 
     Planned ends that lie later are not reached.
     """
-    evicted_ms = world.nodes[node].evicted_ms
+    evicted_ms, limit_ms = world.nodes[node].evicted_ms, job.max_wall_clock_ms
+    if evicted_ms is None and limit_ms is None:
+        return None
     cuts = [Cut(evicted_ms, "SPOT-3")] if evicted_ms is not None else []
-    if job.max_wall_clock_ms is not None:
-        cuts.append(Cut(job.created_ms + job.max_wall_clock_ms, "JOB-9"))
-    return min(cuts, default=None)
+    if limit_ms is not None:
+        cuts.append(Cut(job.created_ms + limit_ms, "JOB-9"))
+    return min(cuts)
 
 
 def known_end_ms(world: World, job: Job, node: int, planned_ms: int) -> int:

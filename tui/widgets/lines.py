@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
     from textual.widget import Widget
 
-    from tui.viewmodels.text.styled import Line
+    from tui.viewmodels.text.styled import Line, Span
 
 
 # Control characters would move the terminal's cursor: a script of several lines is shown in one.
@@ -64,14 +65,18 @@ def drawn(look: Look, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
         wide = width(spans)
     if "-" in text:
         spans = dim_citations(spans)
-    segments = [Segment(span.text, palette.span_style(theme, span, is_cursor=is_cursor)) for span in spans]
-    if is_ascii:
-        segments = [Segment(to_ascii(text), style) for text, style, _ in segments]
+    segments = [_segment(theme, is_ascii, span, is_cursor) for span in spans]
     rest = cells - wide
     if rest > 0:
         segments.append(Segment(" " * rest, palette.style(theme, Role.PLAIN, is_cursor=is_cursor)))
     strip = KeptStrip(segments, max(wide, cells))
     return strip if rest >= 0 else KeptStrip(strip.crop(0, cells), cells)
+
+
+@lru_cache(maxsize=4096)
+def _segment(theme: str, is_ascii: bool, span: Span, is_cursor: bool) -> Segment:
+    text = to_ascii(span.text) if is_ascii else span.text
+    return Segment(text, palette.span_style(theme, span, is_cursor=is_cursor))
 
 
 class LinesView(FramedView):

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.geometry import Region
+from textual.geometry import Region, Size
 
 from tui.playback.yielding import yielder_of
 from tui.viewmodels.text.styled import Role, Span, cut
@@ -62,6 +62,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         self._at = 0
         self._key: int | None = None
         self._drawn: list[Line] = []
+        self._room = Size(0, 0)  # the size at the last update: Textual looks it up at each access
         self._catching_up: Worker[None] | None = None
 
     @property
@@ -110,6 +111,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         self._show()
 
     def _refresh(self) -> None:
+        self._room = self.size
         self.model.update(max(1, self._cells - LABEL_CELLS), self._rows_lines)
         keys = self.model.keys
         if self._key is not None and not (self._at < len(keys) and keys[self._at] == self._key):
@@ -120,29 +122,29 @@ class TimelineGrid(ResizeFilter, RowsView):
 
     def _show(self) -> None:
         set_title(self, self.model.session.text(self.model.title()))
-        set_line_count(self, len(self.model.keys) + self.size.height - min(self.visible_lines, self.size.height))
+        set_line_count(self, len(self.model.keys) + self._room.height - min(self.visible_lines, self._room.height))
         drawn = self._lines()
         changed = [y for y, each in enumerate(drawn) if y >= len(self._drawn) or each != self._drawn[y]]
         self._drawn = drawn
-        if len(changed) * 2 > self.size.height:
-            self.refresh(self.size.region)
+        if len(changed) * 2 > self._room.height:
+            self.refresh(self._room.region)
         elif changed:
-            self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
+            self.refresh(*(Region(0, y, self._room.width, 1) for y in changed))
 
     @property
     def _cells(self) -> int:
         """The width without the scrollbar, also while there is none, so that columns stay where they are."""
-        return self.size.width - _SCROLLBAR_CELLS
+        return self._room.width - _SCROLLBAR_CELLS
 
     @property
     def _has_band(self) -> bool:
-        return self.size.height >= _LEAST_WITH_BAND
+        return self._room.height >= _LEAST_WITH_BAND
 
     @property
     def _rows_lines(self) -> int:
         """The lines that the rows may take."""
         band = len(BAND) if self._has_band else 0
-        return max(1, self.size.height - _AXIS_LINES - band - _FOOTER_LINES)
+        return max(1, self._room.height - _AXIS_LINES - band - _FOOTER_LINES)
 
     @property
     def _curve_lines(self) -> int:
@@ -178,12 +180,11 @@ class TimelineGrid(ResizeFilter, RowsView):
             lines += model.band(self._at, self._curve_lines)
         if model.keys:
             visible = range(self.top_line, min(self.top_line + self.visible_lines, len(model.keys)))
-            for at in visible:
-                lines += model.row_lines(at, is_cursor=at == self._at)
+            lines += model.lines(visible, self._at)
         else:
             label = Span(" " * model.label_cells)
             lines += [(), *(cut((label, Span(each, Role.DIM)), cells) for each in model.empty())]
-        last = max(0, self.size.height - _FOOTER_LINES)
+        last = max(0, self._room.height - _FOOTER_LINES)
         lines += model.context(last - len(lines)) if model.keys and self._left > 0 else []
         lines = lines[:last]
         lines += [()] * (last - len(lines))

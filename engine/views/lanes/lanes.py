@@ -149,18 +149,21 @@ class Lanes:
 
     def unread_from_ms(self, node: int | None = None) -> int | None:
         """Return when the first unread entry of a node's lane, or of the log, happened, in ms; None if all are read."""
-        if node is not None and node < self._entries.nodes:
-            entries, read = self._entries.of(node), self.lane(node).read
+        if node is not None:
+            read, entries = self.lane(node).read, self._entries.of(node)
             if read < len(entries):
                 return self._log.recorded_entry(entries[read])[0]
         return self._log.recorded_entry(self._read)[0] if self._read < self._log.recorded else None
 
+    def latest(self, nodes: Iterable[int]) -> object:
+        """Return a value that differs when the log has other entries about one of these nodes, read or not."""
+        return self.version, self._entries.latest(nodes)
+
     @property
     def recorded_ms(self) -> int:
         """The end of the recording, in ms since the start."""
-        log = self._log
-        last_ms = log.recorded_entry(log.recorded - 1)[0] if log.recorded else 0
-        return max(last_ms, self._simulation.now_ms)
+        log, now_ms = self._log, self._simulation.now_ms
+        return max(now_ms, log.recorded_entry(log.recorded - 1)[0]) if log.has_future else now_ms
 
     def _take(self, when: array[int], shape_of: array[int], rows: array[int], nodes: array[int]) -> None:
         kinds, at = kinds_of(self._kinds, shape_of), 0

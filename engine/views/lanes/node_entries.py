@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _NONE = -1
 
@@ -24,6 +24,7 @@ class NodeEntries:
         self._previous = array("i")  # by entry
         self._last = array("i")  # by node
         self._shared: dict[int, list[int]] = {}  # by node: entries about several nodes that are not in its list yet
+        self._shares = 0
         self._lists: dict[int, array[int]] = {}  # by node
 
     @property
@@ -55,10 +56,18 @@ class NodeEntries:
     def share(self, number: int, node: int) -> None:
         """Let an entry that is about no single node be about this one, too."""
         self._shared.setdefault(node, []).append(number)
+        self._shares += 1
+
+    def latest(self, nodes: Iterable[int]) -> object:
+        """Return a value that differs when there are more entries about one of these nodes."""
+        last, number = self._last, len(self._last)
+        return self._shares, [last[node] if node < number else _NONE for node in nodes]
 
     def of(self, node: int) -> array[int]:
         """Return the entries about a node, in order. The list grows when it is asked for again."""
-        found = self._lists.setdefault(node, array("I"))
+        found = self._lists.get(node)
+        if found is None:
+            found = self._lists[node] = array("I")
         known = found[-1] if found else _NONE
         number = self._last[node] if node < len(self._last) else _NONE
         if number > known or node in self._shared:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui.viewmodels.text.glyphs import going_on, to_ascii
 from tui.viewmodels.text.styled import Line, Role, Span, fit, merged, split_at, squeeze
 from tui.viewmodels.timeline.bars import Canvas
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.glyphs import Glyph, GlyphSet
+    from tui.viewmodels.timeline.bars import Bar
     from tui.viewmodels.timeline.columns import TimeColumns
     from tui.viewmodels.timeline.heights import Height
     from tui.viewmodels.timeline.rows import TimelineRows
 
 _MOST_KEPT = 500
-_BLOCKS = "█▓▒▚"  # would hide the cursor
 
 
 class Ahead(NamedTuple):
@@ -25,13 +30,13 @@ class Ahead(NamedTuple):
     blank: int
 
 
-def ahead(rows: TimelineRows, key: int, columns: TimeColumns, recorded: int) -> Ahead:
+def ahead(rows: TimelineRows, key: int, columns: TimeColumns, recorded: int, *, is_finished: bool) -> Ahead:
     """Return what follows the recorded cells: first what is planned, then what is estimated.
 
-    Nothing follows if a row is over or not read yet. Without an estimate the row goes on to the last column.
+    Nothing follows if the run is finished or a row is over or not read yet. Without an estimate the row goes on to the
+    last column.
     """
     rest, session = columns.number - recorded, rows.session
-    is_finished = session.is_over and not session.is_past
     if is_finished or not rows.is_read(key) or rows.is_over(key):
         return Ahead(0, 0, rest)
     planned_ms, estimated_ms = (None, None) if session.is_past else (rows.planned_ms(key), rows.estimated_ms(key))
@@ -41,55 +46,108 @@ def ahead(rows: TimelineRows, key: int, columns: TimeColumns, recorded: int) -> 
     return Ahead(planned, known - planned, rest - known)
 
 
+@lru_cache(maxsize=1024)
+def _label(text: str, cells: int, is_ascii: bool) -> str:
+    text = squeeze(text, cells - 1)
+    return fit(to_ascii(text) if is_ascii else text, cells)
+
+
+class Frame(NamedTuple):
+    """What decides on the lines of all rows."""
+
+    columns: TimeColumns
+    label_cells: int
+    height: Height
+    is_ascii: bool
+    is_finished: bool  # nothing follows what is recorded
+
+
+class _Content(NamedTuple):
+    """What the lines of a row are drawn from."""
+
+    label: str
+    note: str
+    cells: list[Glyph]
+    tracks: Sequence[Sequence[Bar]]
+    after: Ahead
+    cursor: int | None
+    frame: Frame
+
+
+class _CellLine:
+    """The cells of a row that has one line and no bars. Time appends cells and changes the last ones only."""
+
+    def __init__(self, glyphs: GlyphSet) -> None:
+        self._glyphs = glyphs
+        self._cells: list[Glyph] = []
+        self._spans: list[Span] = []  # of these cells
+
+    def of(self, label: Span, cells: list[Glyph], after: Iterable[Span]) -> Line:
+        """Return the label, the cells, and what comes after them."""
+        settled = cells[:-1]
+        if settled[: len(self._cells)] != self._cells:
+            self._cells, self._spans = [], []
+        for glyph in settled[len(self._cells) :]:
+            self._append(self._spans, glyph)
+            self._cells.append(glyph)
+        found = self._spans.copy()
+        if cells:
+            self._append(found, cells[-1])
+        return (label, *found[:-1], *merged((*found[-1:], *after)))
+
+    def _append(self, spans: list[Span], glyph: Glyph) -> None:
+        goes_on = self._cells[-1:] == [glyph]
+        cell = self._glyphs.of(going_on(glyph) if goes_on else glyph)
+        if spans and spans[-1].role is glyph.role:
+            spans[-1] = Span(spans[-1].text + cell, glyph.role)
+        else:
+            spans.append(Span(cell, glyph.role))
+
+
 class RowLines:
     """Draws rows and caches their lines."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._kept: dict[tuple[str, int], tuple[object, list[Line]]] = {}  # with what the lines were drawn from
-        self._versions: dict[tuple[str, int], object] = {}  # with which these were drawn
+        self._cell_lines: dict[tuple[str, int, bool], _CellLine] = {}
 
-    def of(
-        self,
-        rows: TimelineRows,
-        key: int,
-        columns: TimeColumns,
-        label_cells: int,
-        height: Height,
-        cursor: int | None,
-        version: object = None,
-    ) -> list[Line]:
+    def of(self, rows: TimelineRows, key: int, frame: Frame, cursor: int | None) -> list[Line]:
         """Return the lines of a row: its label and its cells, with bars where they have room.
 
         Args:
             rows: The kind of the row.
             key: The row.
-            columns: The columns.
-            label_cells: The width of the label.
-            height: The height of the row.
+            frame: What is the same for all rows.
             cursor: The column of the cursor; -1 if it lies beside the columns, None if it is in another row.
-            version: A value that differs when the row may have other cells; None if this is not known.
         """
-        glyphs = self._session.glyphs
-        drawn, name = (label_cells, height, columns, cursor, glyphs.ascii_only), (rows.name, key)
-        if version is not None:
-            version = version, drawn
-            if name in self._kept and self._versions.get(name) == version:
-                return self._kept[name][1]
-            self._versions[name] = version
+        columns, label_cells, height, is_ascii, is_finished = frame
+        name = rows.name, key
         tracks = rows.tracks(key, columns) if height.track else ()
         cells = rows.ground(key, columns) if tracks else rows.cells(key, columns)
-        after = ahead(rows, key, columns, len(cells))
+        after = ahead(rows, key, columns, len(cells), is_finished=is_finished)
         note = rows.note(key) if height.body > 1 else ""
-        label = rows.label(key)
-        content = (label, note, cells, tracks, after, drawn)
+        content = _Content(rows.label(key), note, cells, tracks, after, cursor, frame)
         kept = self._kept.get(name)
         if kept is not None and kept[0] == content:
             return kept[1]
         if len(self._kept) > _MOST_KEPT:
             self._kept.clear()
-            self._versions.clear()
-        canvas = Canvas(glyphs, cells, height)
+            self._cell_lines.clear()
+        if height.body == 1 and not tracks and cursor is None:
+            cell_line = self._cell_lines.setdefault((*name, is_ascii), _CellLine(self._session.glyphs))
+            text = _label(content.label, label_cells, is_ascii)
+            lines = [cell_line.of(Span(text, Role.DIM), cells, self._after(after, is_middle=True))]
+        else:
+            lines = self._drawn(content)
+        lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
+        self._kept[name] = content, lines
+        return lines
+
+    def _drawn(self, content: _Content) -> list[Line]:
+        """Draw a row that may have several lines, bars, or the cursor."""
+        label, note, cells, tracks, after, cursor, (columns, label_cells, height, is_ascii, _) = content
+        canvas = Canvas(self._session.glyphs, cells, height)
         for number, bars in enumerate(tracks):
             for bar in bars:
                 canvas.draw(bar, columns, number)
@@ -97,20 +155,18 @@ class RowLines:
                 canvas.end(bar, columns, number)
         lines: list[Line] = []
         for at in range(height.body):
-            text = fit(self._session.text(squeeze((label, note)[at] if at < 2 else "", label_cells - 1)), label_cells)
             role = Role.STRONG if cursor is not None and not at else Role.DIM
-            found = [Span(text, role), *canvas.spans(at), *self._after(after, at == (height.body - 1) // 2)]
+            text = _label((label, note)[at] if at < 2 else "", label_cells, is_ascii)
+            found = [Span(text, role), *canvas.spans(at), *self._after(after, is_middle=at == (height.body - 1) // 2)]
             if cursor is not None and cursor >= 0:
                 is_cell = not tracks and cursor < len(cells)
                 letter = cells[cursor].letter if is_cell else canvas.letter(at, cursor)
                 left, right = split_at(found, label_cells + cursor)
                 found = [*left, Span(letter, Role.CURSOR, is_fill=True), *split_at(right, 1)[1]]
             lines.append(tuple(merged(found)))
-        lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
-        self._kept[name] = content, lines
         return lines
 
-    def _after(self, after: Ahead, is_middle: bool) -> list[Span]:
+    def _after(self, after: Ahead, *, is_middle: bool) -> list[Span]:
         """Return what follows the recorded cells; it is drawn on one line of the row."""
         if not is_middle:
             return [Span(" " * sum(after))]

@@ -75,6 +75,9 @@ class NodeRows(RowsByNode):
         # Past columns do not change: the first cached column, and the glyphs from there on.
         self._over: dict[int, tuple[int, list[Glyph]]] = {}
         self._valid = (0, 0)
+        # As of the last ``order``, which each update asks for.
+        self._planned_ms: dict[int, int | None] = {}
+        self._estimated_ms: int | None = None
 
     @property
     def whose(self) -> str:
@@ -89,6 +92,8 @@ class NodeRows(RowsByNode):
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # other orders have a sort key
         """Return the nodes in the order in which they joined the pool."""
         self._page = self.session.nodes()
+        self._planned_ms.clear()
+        self._estimated_ms = self._estimate_ms()
         nodes = self._page.nodes()
         return self.lanes.failed_among(nodes) if only_failed else nodes
 
@@ -137,18 +142,17 @@ class NodeRows(RowsByNode):
         shown = over[columns.first - first : stop - first]
         return shown + [_glyph(lane, at, columns.step_ms) for at in range(columns.first + len(shown), stop)]
 
-    def common(self, columns: TimeColumns) -> object:
-        """Return the columns that have begun, and the one of the estimated end."""
-        session, estimated_ms = self.session, self.estimated_ms(0)
-        end = None if estimated_ms is None else columns.column_at(estimated_ms)
-        return columns.begun(self.known_ms()), end, session.is_over, session.is_past, session.pool_id
+    def recorded_of(self, keys: Sequence[int]) -> object:
+        return (keys, self.lanes.latest(keys)) if self.lanes.unread_from_ms() is None else None
 
-    def version(self, key: int) -> object:
-        """Return how far the node's lane has been read, and its planned end; None while there is more to read."""
-        lanes = self.lanes
-        if self.unread_from_ms(key) is not None:
-            return None
-        return lanes.version, lanes.lane(key).read, self.planned_ms(key)
+    def ends_of(self, keys: Sequence[int], columns: TimeColumns) -> object:
+        """Return where recorded, estimated and planned cells end.
+
+        A planned end may change without an entry about the node: with a limit, or with what a process waits for.
+        """
+        estimated_ms = self.estimated_ms(0)
+        end = None if estimated_ms is None else columns.column_at(estimated_ms)
+        return columns.begun(self.known_ms()), end, self.session.is_past, list(map(self.planned_ms, keys))
 
     def extent(self) -> Extent:
         """Return the time in which the pool had nodes."""
@@ -253,9 +257,14 @@ class NodeRows(RowsByNode):
         return [*found, Openable(f"node {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
-        return planned_end_ms(self.session.simulation, key)
+        if key not in self._planned_ms:
+            self._planned_ms[key] = planned_end_ms(self.session.simulation, key)
+        return self._planned_ms[key]
 
     def estimated_ms(self, key: int) -> int | None:  # noqa: ARG002  # the same for all nodes
+        return self._estimated_ms
+
+    def _estimate_ms(self) -> int | None:
         """Return the estimated end of the job in focus if it runs on this pool."""
         session = self.session
         is_here = pool_of_job(session.simulation, session.job_id) == session.pool_id

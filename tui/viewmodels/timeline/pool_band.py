@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tui.viewmodels.text.styled import Line, Role, Span, fit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from engine.views.lanes.lanes import Lanes
     from engine.views.lanes.totals import Peak
     from tui.viewmodels.session.session import Session
@@ -72,7 +71,7 @@ class PoolBand:
         for (name, role), line, top, number in zip(BAND, values, self.tops(), numbers, strict=True):
             shown = line[: max(0, columns.number - len(number))]
             for at in range(each):
-                bars = self._bars(shown, max(1, top), each - 1 - at, each)
+                bars = _bars(tuple(shown), max(1, top), each - 1 - at, each, self._session.glyphs.densities)
                 label, text = (name, number) if not at else ("", "")
                 label = f"{top:,}".rjust(label_cells - 1) if at == 1 else label
                 rest = columns.number - len(bars) - len(text)
@@ -80,9 +79,10 @@ class PoolBand:
                 lines.append((*spans, Span(" " * rest)))
         return lines
 
-    def _bars(self, values: Sequence[int], top: int, level: int, levels: int) -> str:
-        """Return one line of bars, counted from the lowest one; together they are as high as ``top``."""
-        densities = self._session.glyphs.densities
-        steps = len(densities) - 1
-        heights = (-(-value * steps * levels // top) - level * steps for value in values)
-        return "".join(densities[max(0, min(steps, height))] for height in heights)
+
+@lru_cache(maxsize=64)
+def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities: str) -> str:
+    """Return one line of bars, counted from the lowest one; together they are as high as ``top``."""
+    steps = len(densities) - 1
+    heights = (-(-value * steps * levels // top) - level * steps for value in values)
+    return "".join(densities[max(0, min(steps, height))] for height in heights)

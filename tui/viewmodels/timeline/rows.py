@@ -155,12 +155,15 @@ class TimelineRows(ABC):
         """Return True if the recorded part of a row has been read; read on otherwise."""
         return self.unread_from_ms(key) is None
 
-    def common(self, columns: TimeColumns) -> object:  # noqa: ARG002  # only of nodes, which are many
-        """Return a value that differs when any row may have other cells in these columns; None if it is not known."""
+    def recorded_of(self, keys: Sequence[int]) -> object:  # noqa: ARG002  # likewise
+        """Return a value that differs when something else is recorded of these rows.
+
+        None while the log is being read, and of most kinds of rows.
+        """
         return None
 
-    def version(self, key: int) -> object:  # noqa: ARG002  # likewise
-        """Return a value that differs when only this row may have other cells; None if it is not known."""
+    def ends_of(self, keys: Sequence[int], columns: TimeColumns) -> object:  # noqa: ARG002  # likewise
+        """Return what decides, with what is recorded of these rows, on their cells and on what is drawn after them."""
         return None
 
     @property

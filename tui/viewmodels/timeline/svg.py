@@ -119,7 +119,7 @@ class _Picture:
         for number, bars in enumerate(tracks):
             for bar in bars:
                 found += self._bar(bar, top + min(number, self._tracks - 1) * _LINE, column)
-        after = ahead(model.rows, key, columns, len(cells))
+        after = ahead(model.rows, key, columns, len(cells), is_finished=model.is_finished)
         middle, begin, end = top + high // 2, self._x(column), self._x(column + after.planned)
         if after.planned:
             found.append(f'<path class="line-running" stroke-width="2" d="M{begin:g} {middle}H{end:g}"/>')

@@ -20,7 +20,7 @@ from tui.viewmodels.timeline.heights import Height, height_of
 from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows
 from tui.viewmodels.timeline.job_rows import JobRows
 from tui.viewmodels.timeline.legend import legend_line
-from tui.viewmodels.timeline.lines import RowLines
+from tui.viewmodels.timeline.lines import Frame, RowLines
 from tui.viewmodels.timeline.node_rows import NodeRows
 from tui.viewmodels.timeline.pool_band import PoolBand
 from tui.viewmodels.timeline.rows import Sort
@@ -101,7 +101,8 @@ class TimelineModel:
         self.height = Height(1, 1, 0)
         self.pool_band = PoolBand(session, self.lanes)
         self._lines = RowLines(session)
-        self._common: object = None  # on which all rows depend; None if that is not known
+        self._all_read: object = None  # what was recorded of the visible rows when all of it had been read
+        self._drawn: tuple[object, Sequence[Line]] = (None, ())  # from what the rows were drawn, and their lines
         self._named: tuple[object, int] = (None, 0)  # for which rows, and the cells of the longest label
         self._explained: tuple[object, Line] = (None, ())  # for which lines, and their legend
 
@@ -119,8 +120,6 @@ class TimelineModel:
         self.height = height_of(len(self.keys), lines, self.rows.tracks_wanted())
         self.label_cells = self._label_cells(cells + LABEL_CELLS)
         self._choose_columns(max(1, cells + LABEL_CELLS - self.label_cells))
-        has_cells_only = self.height.body == 1 and not self.height.track
-        self._common = self.rows.common(self.columns) if has_cells_only else None
 
     def _choose_columns(self, cells: int) -> None:
         shown = self.columns
@@ -142,7 +141,16 @@ class TimelineModel:
 
     def is_behind(self, seen: Sequence[int]) -> bool:
         """Return True if reading or sorting must go on before these rows are complete."""
-        return self.lanes.unread_from_ms() is not None or self.order.is_sorting or not all(map(self.rows.is_read, seen))
+        return self.lanes.unread_from_ms() is not None or self.order.is_sorting or not self._are_read(seen)
+
+    def _are_read(self, keys: Sequence[int]) -> bool:
+        """Return whether all that is recorded of these rows has been read; read on otherwise."""
+        recorded = self.rows.recorded_of(keys)
+        if recorded is None or recorded != self._all_read:
+            if not all(map(self.rows.is_read, keys)):
+                return False
+            self._all_read = recorded
+        return True
 
     def go_on(self, seen: Sequence[int]) -> bool:
         """Read and sort for a few milliseconds. Return True if there is more to do for these rows."""
@@ -286,13 +294,33 @@ class TimelineModel:
         """Return the first line of a row."""
         return self.row_lines(index, is_cursor=is_cursor)[0]
 
+    def lines(self, shown: range, at: int) -> Sequence[Line]:
+        """Return the lines of these rows; ``at`` is the one under the cursor."""
+        rows, frame, keys = self.rows, self._frame(self.height), self.keys[shown.start : shown.stop]
+        recorded = rows.recorded_of(keys) if self.height.body == 1 and not self.height.track else None
+        cursor = (at, self.cursor_column) if at in shown else None
+        drawn_from = recorded, frame, cursor, rows.ends_of(keys, self.columns) if recorded is not None else None
+        if recorded is None or drawn_from != self._drawn[0]:
+            lines = [each for index in shown for each in self._row_lines(index, frame, is_cursor=index == at)]
+            self._drawn = drawn_from if self._are_read(keys) else None, lines
+        return self._drawn[1]
+
     def row_lines(self, index: int, *, is_cursor: bool) -> list[Line]:
         """Return the lines of a row: its label and its cells. The planned part is drawn as a line."""
-        rows, key, columns, column = self.rows, self.keys[index], self.columns, self.cursor_column
-        seen = column if 0 <= column < columns.number else -1
-        version = rows.version(key) if self._common is not None else None
-        known = None if version is None else (self._common, version)
-        return self._lines.of(rows, key, columns, self.label_cells, self.height, seen if is_cursor else None, known)
+        return self._row_lines(index, self._frame(self.height), is_cursor=is_cursor)
+
+    def _row_lines(self, index: int, frame: Frame, *, is_cursor: bool) -> list[Line]:
+        column = self.cursor_column if is_cursor else None
+        is_beside = column is not None and not 0 <= column < frame.columns.number
+        return self._lines.of(self.rows, self.keys[index], frame, -1 if is_beside else column)
+
+    def _frame(self, height: Height) -> Frame:
+        return Frame(self.columns, self.label_cells, height, self.session.glyphs.ascii_only, self.is_finished)
+
+    @property
+    def is_finished(self) -> bool:
+        """True if nothing follows what is recorded."""
+        return self.session.is_over and not self.session.is_past
 
     @property
     def has_jobs_below(self) -> bool:
@@ -309,8 +337,9 @@ class TimelineModel:
         height = height._replace(track=min(2, height.track), body=min(2, height.body))
         shown = list(keys)[-((lines - 1) // height.lines) :]
         found: list[Line] = [(Span("jobs", Role.STRONG), Span(" " * (self.label_cells + self.columns.number - 4)))]
+        frame = self._frame(height)
         for key in shown:
-            found += self._lines.of(jobs, key, self.columns, self.label_cells, height, None)
+            found += self._lines.of(jobs, key, frame, None)
         return found[:lines] if keys else []
 
     def band(self, index: int, lines: int = 1) -> list[Line]:
