@@ -84,3 +84,27 @@ def test_a_task_that_fails_again_after_it_was_reactivated_is_a_new_failure():
     do(simulation, "reactivateTask", jobId="j", taskId="fails")
     run_to(simulation, seconds=READY_S + 20)
     assert before != kept.said() == _Views(simulation).said()
+
+
+def test_what_several_retried_tasks_have_in_common_follows_from_their_latest_failures():
+    tasks = [
+        a_task("first", 5, 1, constraints={"maxTaskRetryCount": 1}),
+        a_task("second", 7, 2, constraints={"maxTaskRetryCount": 3}),
+        a_task("third", 11, 2, constraints={"maxTaskRetryCount": 3}),
+    ]
+    simulation = a_simulation(a_job(tasks=tasks), pool=a_pool(nodes=3))
+    kept, causes = _Views(simulation), set()
+    while simulation.advance(simulation.end_ms, 1) and simulation.now_ms < (READY_S + 120) * 1000:
+        assert kept.said() == _Views(simulation).said(), simulation.now_ms
+        of_many = [each for each in Attention(simulation).concerns() if "are retried" in each.text]
+        causes |= {each.text for each in of_many}
+        log = simulation.log
+        failed_ms = [
+            log.when[at] for at, shape in enumerate(log.shape_of) if "exitCode" in dict(log.shapes[shape].fields)
+        ]
+        assert not of_many or of_many[0].since_ms == failed_ms[-1]
+    assert causes == {
+        "3 tasks failed and are retried",
+        "2 tasks failed and are retried",
+        "2 tasks failed and are retried: exit code 2",
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from itertools import compress
 from typing import TYPE_CHECKING, cast
 
@@ -99,7 +100,9 @@ class TaskRetries:
         """Begin with nothing read."""
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(_begins_again))
-        self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
+        # By task that is not completed: the entry of its last failure. In the order of these entries.
+        self._failed: dict[int, int] = {}
+        self._shapes: Counter[int] = Counter()  # of these entries
         self._tasks: list[int] = []  # these tasks, sorted
         self._retries: dict[int, bool] = {}  # by shape
         self._by_job: dict[int, list[int]] = {}  # the same tasks by job
@@ -152,15 +155,18 @@ class TaskRetries:
         if begins:
             self._jumps, entries = simulation.jumps, self._reader.entries()
             failed.clear()
+            self._shapes.clear()
         new, is_less = [], False
         for at in entries:
             task = log.row_a[at]
+            was_failed = self._forget(task)
             if not self._is_retry(log.shape_of[at]):
-                is_less |= failed.pop(task, None) is not None
+                is_less |= was_failed
                 continue
-            if task not in failed:
+            if not was_failed:
                 new.append(task)
             failed[task] = at
+            self._shapes[log.shape_of[at]] += 1
         if begins or is_less:
             self._tasks = sorted(failed)
         elif new:
@@ -170,9 +176,17 @@ class TaskRetries:
         has_done = 1 in is_done
         if has_done:
             for task in compress(self._tasks, is_done):
-                del failed[task]
+                self._forget(task)
             self._tasks = list(compress(self._tasks, states.translate(_IS_OPEN)))
         return begins or bool(entries) or has_done
+
+    def _forget(self, task: int) -> bool:
+        """Forget the failure of a task. Return whether one was known."""
+        at = self._failed.pop(task, None)
+        if at is None:
+            return False
+        self._shapes[self._simulation.log.shape_of[at]] -= 1
+        return True
 
     def _is_retry(self, number: int) -> bool:
         """Return whether entries of this shape tell that a task is retried; few shapes have thousands of entries."""
@@ -183,9 +197,15 @@ class TaskRetries:
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
         log, table = self._simulation.log, self._simulation.world.tasks
         named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
-        is_all = len(tasks) == len(self._failed)
-        entries = list(self._failed.values() if is_all else map(self._failed.__getitem__, tasks))
-        ended = [dict(log.shapes[number].fields) for number in set(map(log.shape_of.__getitem__, entries))]
+        if len(tasks) == len(self._failed):  # most often, and of thousands
+            shapes, latest = (
+                {shape for shape, count in self._shapes.items() if count},
+                next(reversed(self._failed.values())),
+            )
+        else:
+            entries = list(map(self._failed.__getitem__, tasks))
+            shapes, latest = set(map(log.shape_of.__getitem__, entries)), max(entries)
+        ended = [dict(log.shapes[number].fields) for number in shapes]
         codes = {fields["exitCode"] for fields in ended}
         cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
         who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
@@ -196,7 +216,7 @@ class TaskRetries:
             "task",
             Severity.NOTICE,
             f"{who}{of if names_jobs else ''} failed and {are} retried{cause}",
-            log.when[max(entries)],
+            log.when[latest],
             effect=self._attempt(tasks, ended) if len(jobs) == 1 else listed(names),
             names=tuple(named) if len(tasks) > 1 else (),
             tasks=tasks,

@@ -82,34 +82,35 @@ class ChangeCounter:
         self._learn(log.shapes)
         found: defaultdict[tuple[Measure, int], int] = defaultdict(int)
         shapes = log.shape_of[start:stop]
-        if len(world.jobs) <= 1 and len(world.pools) <= 1 and len(world.tasks.profiles) <= 1:
-            slots = world.tasks.profiles[0].required_slots if world.tasks.profiles else 1
-            self.pool_of_job[0] = 0
-            for shape, times in tally(shapes, len(self._effects)).items():
-                _add(found, self._effects[shape], 0, times, slots)
-        else:
-            self._count_tasks(found, shapes, log.row_a[start:stop])
+        counts = tally(shapes, len(self._effects))
+        if tasks := {shape: times for shape, times in counts.items() if self._is_task[shape]}:
+            for (shape, number), times in self._by_profile(tasks, shapes, log.row_a[start:stop]).items():
+                profile = world.tasks.profiles[number]
+                _add(found, self._effects[shape], profile.job, times, profile.required_slots)
             self._learn_pools(found, start, stop)
-            self._count_nodes(found, shapes, log.row_b[start:stop])
-        if not self._added.isdisjoint(shapes):
+        if nodes := {shape: times for shape, times in counts.items() if self._is_node[shape]}:
+            for (shape, pool), times in self._by_pool(nodes, shapes, log.row_b[start:stop]).items():
+                _add(found, self._effects[shape], pool, times)
+        if not self._added.isdisjoint(counts):
             for at in (at for at, shape in enumerate(shapes, start) if shape in self._added):
                 found[Measure.WAITING, world.tasks.block_of(log.row_a[at]).job] += log.row_b[at]
         for (measure, _), change in tuple(found.items()):
             found[measure, ALL] += change
         return {key: change for key, change in found.items() if change}
 
-    def _count_tasks(self, found: Changes, shapes: array[int], rows: Sequence[int]) -> None:
+    def _by_profile(
+        self, counts: Mapping[int, int], shapes: array[int], rows: Sequence[int]
+    ) -> Mapping[tuple[int, int], int]:
+        """Return how often each of the tasks' shapes, which have these ``counts``, occurs with each profile."""
+        tasks = self._simulation.world.tasks
+        if len(tasks.profiles) == 1:
+            return _all_with(0, counts)
         flags = kinds_of(self._is_task, shapes)
-        tasks, which = self._simulation.world.tasks, array(shapes.typecode, compress(shapes, flags))
         changed = list(compress(rows, flags))
         only = self._only_profile(changed)
         if only is not None:  # nearly always; counting pairs takes five times as long
-            counts = {(shape, only): times for shape, times in tally(which, len(self._effects)).items()}
-        else:
-            counts = Counter(zip(which, map(tasks.profile.__getitem__, changed), strict=True))
-        for (shape, number), times in counts.items():
-            profile = tasks.profiles[number]
-            _add(found, self._effects[shape], profile.job, times, profile.required_slots)
+            return _all_with(only, counts)
+        return Counter(zip(compress(shapes, flags), map(tasks.profile.__getitem__, changed), strict=True))
 
     def _only_profile(self, changed: Sequence[int]) -> int | None:
         """Return the only profile that these tasks can have; None if they may have several.
@@ -117,7 +118,7 @@ class ChangeCounter:
         Tasks that were added together belong to one job, which most often has one profile.
         """
         tasks = self._simulation.world.tasks
-        if not changed or len(tasks.profiles) > _FEW_PROFILES:
+        if len(tasks.profiles) > _FEW_PROFILES:
             return None
         block = tasks.block_of(min(changed))
         if max(changed) >= block.first + block.source.count:
@@ -137,17 +138,17 @@ class ChangeCounter:
             if not new:
                 break
 
-    def _count_nodes(self, found: Changes, shapes: array[int], rows: Sequence[int]) -> None:
-        flags = kinds_of(self._is_node, shapes)
+    def _by_pool(
+        self, counts: Mapping[int, int], shapes: array[int], rows: Sequence[int]
+    ) -> Mapping[tuple[int, int], int]:
+        """Return how often each of the nodes' shapes, which have these ``counts``, occurs with nodes of each pool."""
         nodes = self._simulation.world.nodes
         if len(self._simulation.world.pools) == 1:
-            for shape, times in tally(array(shapes.typecode, compress(shapes, flags)), len(self._effects)).items():
-                _add(found, self._effects[shape], 0, times)
-            return
+            return _all_with(0, counts)
+        flags = kinds_of(self._is_node, shapes)
         self._pools.extend(nodes[node].pool for node in range(len(self._pools), len(nodes.state)))
         pools = map(self._pools.__getitem__, compress(rows, flags))
-        for (shape, pool), times in Counter(zip(compress(shapes, flags), pools, strict=True)).items():
-            _add(found, self._effects[shape], pool, times)
+        return Counter(zip(compress(shapes, flags), pools, strict=True))
 
     def _learn(self, shapes: Sequence[Shape]) -> None:
         for shape in shapes[len(self._effects) :]:
@@ -157,6 +158,11 @@ class ChangeCounter:
             if shape.subject is LogSubject.TASKS_ADDED:
                 self._added.add(len(self._effects))
             self._effects.append(_effect(shape, is_task=is_task))
+
+
+def _all_with(number: int, counts: Mapping[int, int]) -> dict[tuple[int, int], int]:
+    """Return how often each shape occurs with a profile or pool, if it never does with another one."""
+    return {(shape, number): times for shape, times in counts.items()}
 
 
 def _starts(effect: _Effect) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import product
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lazy import lazy_regex
@@ -145,21 +146,21 @@ _columns = lru_cache(maxsize=64)(_Columns)
 
 
 def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: int) -> list[tuple[int, ...]]:
-    """Return for each column the upper ends of its layers in eighths of a cell; what is not zero is visible."""
-    full = rows * _EIGHTHS
-    scale = full / top
+    """Return for each column the upper ends of its layers in eighths of a cell; what is not zero is visible.
+
+    Ends above the chart are not cut.
+    """
+    scale = rows * _EIGHTHS / top
+    totals: Sequence[float] = (0.0,) * cells
+    below: Sequence[int] = (0,) * cells
     found = []
-    columns = zip(*(values or (0,) * cells for values in layers), strict=True)
-    if len(layers) == 1:
-        return [(min(full, max(round(value * scale), value > 0)),) for (value,) in columns]
-    for column in columns:
-        total, below, ends = 0.0, 0, []
-        for value in column:
-            total += value
-            below = min(full, max(round(total * scale), below + (value > 0)))
-            ends.append(below)
-        found.append(tuple(ends))
-    return found
+    for values in layers:
+        if values:
+            totals = list(map(add, totals, values))
+            each = zip(totals, below, values, strict=True)
+            below = [max(round(total * scale), under + (value > 0)) for total, under, value in each]
+        found.append(below)
+    return list(zip(*found, strict=True))
 
 
 def _blocks(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Style) -> _Cell:  # noqa: ARG001
