@@ -24,6 +24,8 @@ from tests.builders import (
     run,
     run_to,
     run_to_end,
+    some_tasks,
+    task_row,
     task_state,
     times,
 )
@@ -73,6 +75,20 @@ def test_rel_10_it_runs_again_after_a_reboot_and_the_job_waits(start):
     assert release_events(sim)[-2:] == [(again, "running", 2), (again + 61, "completed", 2)]
     assert release(sim).result is TaskResult.SUCCESS
     assert ended_s(sim) == again + 61
+
+
+def test_rel_13_a_reboot_whose_wait_for_retention_ends_in_the_same_instant_as_the_job_comes_first(start):
+    kept = some_tasks(2, constraints={"retentionTime": "PT10M"})
+    sim = worked(start, a_hooked_job(tasks=kept), pool=a_pool(nodes=2))
+    do(sim, "rebootNode", poolId="p", node=1, nodeRebootOption="retaineddata")
+    expiry_ms = sim.world.tasks.ended[task_row(sim, "t2")] + 600_000
+    sim.run_until(expiry_ms - 1)
+    do(sim, "terminateJob", jobId="j")
+    here = [event["event"] for event in events(sim) if event["t"] == expiry_ms / 1000]
+    assert here[-2:] == ["JobReleaseTaskStateChanged", "NodeStateChanged"]  # the other node's release is not held up
+    assert node_state(sim, 1) == "rebooting"
+    run_to_end(sim)
+    assert [release(sim, node).runs for node in (0, 1)] == [1, 1]
 
 
 def test_rel_10_after_each_of_two_reboots(start):
