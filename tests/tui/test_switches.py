@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual import events, messages
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.geometry import Region
+from textual.widget import Widget
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
@@ -15,6 +17,8 @@ from tui.dialogs.modal import Modal
 from tui.panes.list_page import ListPage
 from tui.viewmodels.text.styled import line
 from tui.widgets.lines import LinesView
+from tui.widgets.page import PageView
+from tui.widgets.routing import handles
 from tui.widgets.table import Table
 
 TASKS, NODES, WATCH = "5", "3", "1"
@@ -57,6 +61,106 @@ def test_a_pane_that_had_the_focus_when_its_view_was_left_does_not_look_focused_
     drive(dashboard_at(330), look, "tab", look, TASKS, WATCH, look)
     first, other, again = shown
     assert first == again != other
+
+
+def test_a_switch_sends_messages_only_to_widgets_that_handle_them(dashboard_at, monkeypatch):
+    sent, post_message = [], Widget.post_message
+
+    def post(widget, message):
+        sent.append((widget, type(message)))
+        return post_message(widget, message)
+
+    monkeypatch.setattr(Widget, "post_message", post)
+    drive(dashboard_at(330), TASKS, WATCH, lambda _: sent.clear(), TASKS)
+    assert sum(kind is events.Show for _, kind in sent) == 1
+    assert not any(kind in (events.Hide, events.DescendantBlur) for _, kind in sent)
+    told = [(widget, kind) for widget, kind in sent if kind in (events.Resize, events.DescendantFocus)]
+    assert all(handles(type(widget), kind.handler_name) for widget, kind in told)
+
+
+def test_a_frame_sends_a_message_to_the_screen_only(dashboard_at, monkeypatch):
+    sent, post_message, shown = [], Widget.post_message, []
+
+    def post(widget, message):
+        sent.append((widget, type(message)))
+        return post_message(widget, message)
+
+    def show(app):
+        shown.append(text_of(app))
+
+    async def steps():
+        app = dashboard_at(330)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            show(app)
+            app.session.simulation.run_until(333_000)
+            sent.clear()
+            app.main_screen.update()
+            await pilot.pause(0.1)
+            show(app)
+            assert {widget for widget, kind in sent if kind in (messages.Prompt, messages.Update)} == {app.main_screen}
+
+    monkeypatch.setattr(Widget, "post_message", post)
+    asyncio.run(steps())
+    assert shown[0] != shown[1]
+
+
+def test_a_jump_is_drawn_once_even_if_the_scrollbar_of_the_details_comes_or_goes(dashboard_at, monkeypatch):
+    shown, display, bars = [], App._display, []
+
+    def show(app, screen, renderable):
+        shown.append(renderable)
+        return display(app, screen, renderable)
+
+    async def jump(app, pilot, last):
+        page = app.main_screen.list_page
+        shown.clear()
+        page.table.action_edge(last)
+        await pilot.pause(0.1)
+        bars.append(page.query_one(PageView).show_vertical_scrollbar)
+        assert len([each for each in shown if each is not None]) == 1
+
+    async def run():
+        app = dashboard_at(330)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press(TASKS)
+            await pilot.pause(0.1)
+            for last in (1, 0, 1, 0):
+                await jump(app, pilot, last)
+
+    monkeypatch.setattr(App, "_display", show)
+    asyncio.run(run())
+    assert bars == [False, True, False, True]
+
+
+def test_what_is_hidden_loses_the_focus_and_what_is_shown_with_it_looks_so():
+    class TwoPanes(Modal):
+        def compose(self):
+            yield Pane()
+            yield Pane()
+
+    class Pane(LinesView):
+        can_focus = True
+
+    async def run():
+        app = App()
+        async with app.run_test(size=(40, 20)) as pilot:
+            app.push_screen(TwoPanes())
+            await pilot.pause()
+            first = app.screen.query(Pane).first()
+            first.focus()
+            await pilot.pause()
+            assert first.has_focus
+            assert first.looks_right
+            first.display = False
+            await pilot.pause()
+            assert not first.has_focus
+            first.has_focus = True
+            first.display = True
+            await pilot.pause()
+            assert first.looks_right
+
+    asyncio.run(run())
 
 
 def test_a_sheet_is_drawn_once_when_it_opens(dashboard_at, monkeypatch):

@@ -5,16 +5,20 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from textual._compositor import ChopsUpdate, Compositor
+from textual import events
+from textual._compositor import ChopsUpdate, Compositor, ReflowResult
+from textual.scrollbar import ScrollBar
+from textual.widget import Widget
+
+from tui.widgets.redraw import FramedView
+from tui.widgets.routing import handles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rich.console import Console
-    from textual._compositor import ReflowResult
     from textual.geometry import Region, Size
     from textual.strip import Strip
-    from textual.widget import Widget
 
     Pieces = dict[int, Strip | None]  # of a line, by their columns; None: not drawn yet
 
@@ -36,15 +40,19 @@ class ScreenCompositor(Compositor):
     """Knows the places of all widgets after a layout, until the next one, and draws none that others cover.
 
     Textual's own arranges them again when somebody asks for a size after hidden or new widgets were to be drawn; only
-    a layout can show those. It cuts all lines of covered widgets, and to draw changes it asks all widgets within the
-    box around all of them.
+    a layout can show those. Then it has a message sent to each widget that has come or gone or has another size. It
+    cuts all lines of covered widgets, and to draw changes it asks all widgets within the box around all of them.
     """
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
-        """Arrange all widgets."""
-        changes = super().reflow(parent, size)
+        """Arrange all widgets. Return the changed ones that have a handler for the change."""
+        hidden, shown, resized = super().reflow(parent, size)
         self._full_map_invalidated = False
-        return changes
+        return ReflowResult(
+            hidden=set(filter(_acts_when_hidden, hidden)),
+            shown=set(filter(_acts_when_shown, shown)),
+            resized={widget for widget in shown | resized if handles(type(widget), events.Resize.handler_name)},
+        )
 
     def update_widgets(self, widgets: set[Widget]) -> None:
         """Draw those of these widgets that are visible."""
@@ -89,6 +97,18 @@ class ScreenCompositor(Compositor):
                 if x in pieces and pieces[x] is None:
                     pieces[x] = piece
                     missing[y] -= 1
+
+
+def _acts_when_hidden(widget: Widget) -> bool:
+    """Return whether a widget has something to do when it is hidden; without a handler, to release focus or mouse."""
+    has_mouse = isinstance(widget, ScrollBar) and widget.grabbed is not None
+    return widget.has_focus or has_mouse or handles(type(widget), events.Hide.handler_name, (Widget, ScrollBar))
+
+
+def _acts_when_shown(widget: Widget) -> bool:
+    """Return whether a widget has something to do when it is shown. Textual's handler only informs scrollbars."""
+    is_stale = isinstance(widget, FramedView) and not widget.looks_right
+    return is_stale or handles(type(widget), events.Show.handler_name, (Widget, FramedView))
 
 
 def _is_wanted(pieces: Pieces, first: int, end: int) -> bool:

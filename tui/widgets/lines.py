@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual.reactive import var
 
-from tui.settings.options import DARK, THEME_NAMES
 from tui.viewmodels.text.citations import dim_citations
 from tui.viewmodels.text.glyphs import to_ascii
 from tui.viewmodels.text.styled import Role, cut, plain, width
@@ -29,30 +28,16 @@ if TYPE_CHECKING:
 _CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "?") | dict.fromkeys(map(ord, "\n\r\t"), " ")
 
 
-class Look(NamedTuple):
-    """The look of a widget's lines, which with their spans decides how they are drawn."""
-
-    theme: str
-    is_ascii: bool
-    cells: int  # the width of the widget
-
-
-def look_of(widget: Widget) -> Look:
-    """Return how lines of a widget are drawn now."""
-    app = widget.app
-    theme = app.theme if app.theme in THEME_NAMES else DARK
-    return Look(theme, app.has_class("-ascii"), widget.size.width)
-
-
 def strip_of(widget: Widget, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
     """Draw a line exactly as wide as the widget, with a background throughout and in ASCII if that is chosen.
 
     A longer line ends with an ellipsis, unless only blanks are lost.
     """
-    return drawn(look_of(widget), spans, is_cursor=is_cursor)
+    known = widget.look if isinstance(widget, FramedView) else None
+    return drawn(known or palette.look_of(widget), spans, is_cursor=is_cursor)
 
 
-def drawn(look: Look, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
+def drawn(look: palette.Look, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
     """Draw a line in this look."""
     theme, is_ascii, cells = look
     text = plain(spans)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.color import Color
 from rich.style import Style
@@ -10,6 +11,9 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from tui.settings.options import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
 from tui.viewmodels.text.styled import Role, Span
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
 
 _CATEGORIES = (
     Role.QUIET,
@@ -88,6 +92,21 @@ _GROUNDS = {
     ANSI: ("default", "default", "default"),
 }
 _GROUNDS[NO_COLOUR] = _GROUNDS[CONTRAST]
+
+
+class Look(NamedTuple):
+    """The look of a widget's lines, which with their spans decides how they are drawn."""
+
+    theme: str
+    is_ascii: bool
+    cells: int  # the width of the widget
+
+
+def look_of(widget: Widget) -> Look:
+    """Return how lines of a widget are drawn now."""
+    app = widget.app
+    theme = app.theme if app.theme in THEME_NAMES else DARK
+    return Look(theme, app.has_class("-ascii"), widget.size.width)
 
 
 def themes() -> list[Theme]:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
 from tui.viewmodels.text.styled import Role
 from tui.widgets.line_cache import LineCache
+from tui.widgets.palette import look_of
+from tui.widgets.routing import ask_screen, post_around
 from tui.widgets.scrollbar import CellScrollBar
 
 if TYPE_CHECKING:
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 
     from textual.dom import DOMNode
     from textual.scrollbar import ScrollBar
+    from textual.strip import Strip
 
     from tui.viewmodels.text.styled import Line
+    from tui.widgets.palette import Look
 
 
 _TITLE_STYLES = {Role.STRONG: "bold", Role.DIM: "$frame"}
@@ -45,6 +49,7 @@ class FramedView(ScrollView):
 
     line_of_title: Region | None = None  # while a title is assigned
     has_focus_style = True  # in the style sheet
+    look: Look | None = None  # while lines are drawn
     _looks_focused = False
     _laid_out: object = None  # what the scrollbar was arranged for last
 
@@ -89,8 +94,7 @@ class FramedView(ScrollView):
     def _change_focus(self, event: events.Event, news: events.Event, *, has_focus: bool) -> None:
         event.prevent_default()
         self.has_focus = has_focus
-        if self.parent is not None:
-            self.parent.post_message(news)
+        post_around(self, news)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Draw the focus. A hidden widget keeps its look: most often it has the focus when it is shown again."""
@@ -100,6 +104,11 @@ class FramedView(ScrollView):
         if self.has_focus_style:
             super().watch_has_focus(has_focus)
         self.redraw_cursor()
+
+    @property
+    def looks_right(self) -> bool:
+        """Whether it looks as it should with the focus, or without it."""
+        return self.has_focus == self._looks_focused
 
     def on_show(self) -> None:
         """Draw the focus, which may have gone while the widget was hidden."""
@@ -116,6 +125,24 @@ class FramedView(ScrollView):
         if self.line_of_title is not None:
             regions = (self.line_of_title,)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines, all in the look of this moment."""
+        self.look = look_of(self)
+        try:
+            return super().render_lines(crop)
+        finally:
+            self.look = None
+
+    @property
+    def content_offset(self) -> Offset:
+        """The offset of the first line. Textual's own adds the scrollbars, which are below and on the right."""
+        return Offset(*self.styles.gutter.top_left)
+
+    def check_idle(self) -> None:
+        """Bring about what was asked for."""
+        if not ask_screen(self):
+            super().check_idle()
 
 
 @contextmanager

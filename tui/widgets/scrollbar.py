@@ -8,6 +8,7 @@ from textual.strip import Strip
 from textual.widget import _RenderCache
 
 from tui.widgets.line_cache import LineCache
+from tui.widgets.routing import ask_screen
 
 
 class _Cells(ScrollBarRender):
@@ -54,3 +55,8 @@ class CellScrollBar(ScrollBar):
             lines.append(strip)
         self._render_cache = _RenderCache(self.size, lines)
         self._dirty_regions.clear()
+
+    def check_idle(self) -> None:
+        """Bring about what was asked for."""
+        if not ask_screen(self):
+            super().check_idle()

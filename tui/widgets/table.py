@@ -14,9 +14,11 @@ from engine.pacing.yielding import DRAWING_S
 from tui.playback.yielding import yielder_of
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.widgets.cursor import RowsView, row_bindings
-from tui.widgets.lines import drawn, look_of
+from tui.widgets.lines import drawn
 from tui.widgets.messages import GoToFailure, say
+from tui.widgets.palette import look_of
 from tui.widgets.redraw import ResizeFilter, set_line_count
+from tui.widgets.routing import post_around
 from tui.widgets.table_rows import MARGIN, TableRow, TableRows
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import ItemRef
-    from tui.widgets.lines import Look
 
 _HEADER_LINES = 1
 _HEADER = -1  # the row number of the header
@@ -88,7 +89,6 @@ class Table(ResizeFilter, RowsView):
         self.follows = False
         self._shown: dict[int, TableRow] = {}  # by row number, as they were drawn last
         self._rows = TableRows(model)
-        self._look: Look  # of the lines that are drawn
         self._cursor_drawn = 0
         self._choice: Timer | None = None  # runs while the user chooses the order of a long list
 
@@ -257,21 +257,16 @@ class Table(ResizeFilter, RowsView):
         first, height = self.top_line, self.size.height
         return [_HEADER, *range(first, first + height - _HEADER_LINES)][:height]
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines, all in the look of this moment."""
-        self._look = look_of(self)
-        return super().render_lines(crop)
-
     def render_line(self, y: int) -> Strip:
-        place = self._place(y)
+        place, look = self._place(y), self.look or look_of(self)
         row = self._shown.get(place)
         if row is None:
             row = self._shown[place] = self._line(place)
         if place != self._at or not row.cells:
-            return row.drawn(self._look)
+            return row.drawn(look)
         pointer = self.model.session.glyphs.cursor if self.has_focus else " "
         first, *others = row.line
-        return drawn(self._look, (first._replace(text=pointer + first.text[1:]), *others), is_cursor=True)
+        return drawn(look, (first._replace(text=pointer + first.text[1:]), *others), is_cursor=True)
 
     def _line(self, place: int) -> TableRow:
         """Return the header, a row, or what stands below the rows."""
@@ -301,7 +296,7 @@ class Table(ResizeFilter, RowsView):
     def _report_move(self) -> None:
         if self._on_moved is not None:
             self._on_moved()
-        self.post_message(self.Moved())
+        post_around(self, self.Moved())
 
     def move_to(self, row: int) -> None:
         """Move the cursor to a row, and stop following the newest one."""

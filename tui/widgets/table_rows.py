@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import ItemRef, Line
-    from tui.widgets.lines import Look
+    from tui.widgets.palette import Look
 
 MARGIN = 2  # cells for pointer and mark
 _MARKED, _UNMARKED = Span(" *", Role.STRONG), Span("  ", Role.STRONG)  # after the room for the pointer

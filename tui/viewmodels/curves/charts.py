@@ -57,7 +57,7 @@ class Chart:
 
 @lru_cache(maxsize=_KEPT)
 def _highest(layers: tuple[Layer, ...], line: Layer | None) -> float:
-    sums = (sum(column) for column in zip(*(layer.values for layer in layers), strict=True))
+    sums = map(sum, zip(*(layer.values for layer in layers), strict=True))
     return max(max(sums, default=0), max(line.values, default=0) if line else 0)
 
 
