@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _PREPARED = PrepFlag.VALID
 _SETTLED = PrepFlag.VALID | PrepFlag.RAN
 _NO_ROWS = array("i")
+_STATE_RUNNING = bytes([RUNNING])
 _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 
 
@@ -223,12 +224,17 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         ends: list[int] = []
         completed: list[int] = []
         places: list[int] = []
-        for task in range(first, last):
+        state[first:last] = _STATE_RUNNING * (last - first)  # those that do not start are put back
+        for task, length_ms, its_number in zip(
+            range(first, last), planned[first:last], profile_of[first:last], strict=True
+        ):
             now_ms, _, done, token = pending[0]
-            if now_ms > limit_ms or code[done] or profile_of[task] != number:
+            if now_ms > limit_ms or code[done] or its_number != number:
                 break
-            node = on_node[done]
-            if not first <= done < task:  # it began before, and nothing is known of it and its node
+            if first <= done < task:
+                node = places[done - first]
+            else:  # it began before, and nothing is known of it and its node
+                node = on_node[done]
                 if (
                     state[done] != RUNNING
                     or ended[done] != now_ms
@@ -257,11 +263,9 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
                         counts[RUNNING] -= 1
                         counts[COMPLETED] += 1
                         of_others += 1
-            end_ms = now_ms + planned[task]
+            end_ms = now_ms + length_ms
             heapreplace(pending, (end_ms, next_number(), task, 0))
             state[done] = COMPLETED
-            state[task] = RUNNING
-            on_node[task] = node
             here = running[node]
             here.discard(done)
             here.add(task)
@@ -270,13 +274,15 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
             completed.append(done)
             places.append(node)
         count = len(places)
+        end = first + count
+        state[end:last] = bytes(last - end)
         if not count:
             return
-        end = first + count
         calendar.now_ms = now_ms = times[-1]
         calendar.left -= count
         # TaskTable.start, and TaskTable.succeed, whose time was planned.
         at = len(log.when)
+        on_node[first:end] = array("i", places)
         tasks.started[first:end] = array(tasks.started.typecode, times)
         ended[first:end] = array(ended.typecode, ends)
         tasks.start_entry[first:end] = array("i", range(at + 1, at + 2 * count, 2))
