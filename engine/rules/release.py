@@ -101,7 +101,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
         if records[node].operation is not None and not world.nodes.busy(node):
             _start(world, job, starting, rule="REL-3")
             starting = []
-            world.emit(NodeDrained(node))  # an operation comes first whose wait for directories ends right now (RSZ-4)
+            world.emit(NodeDrained(node))  # an operation comes first whose wait for directories ends right now
         verdict = verdict_of(instances.flags[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 # A copy compares and clones each job that is not over, which takes as long as so many entries of the calendar.
-_ENTRIES_OF_JOB = 8
+_ENTRIES_OF_JOB = 12
 
 
 class Fault(NamedTuple):
