@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 
 from engine import BatchError
 from engine.base.terms import TaskState
 from engine.events.calendar import DueKind
+from engine.run import checkpoints
+from engine.run import simulation as playing
 from engine.specs.commands import COMMANDS
+from engine.state import past
 from tests import builders as b
 from tests.invariants import check
 
@@ -104,6 +109,25 @@ def test_going_back_puts_a_task_on_the_node_that_it_was_taken_from_while_it_prep
         assert sim.world.tasks.node[0] == 1
     assert sim.world.tasks.node[0] == 0
     check(sim.world)
+
+
+def test_after_a_branch_no_checkpoint_relies_on_the_discarded_future():
+    with (
+        mock.patch.object(checkpoints, "FIRST_DISTANCE", 20),
+        mock.patch.object(past, "MOST_SINCE_BASE", 40),
+        mock.patch.object(playing, "_SLICE", 5),
+    ):
+        sim = b.simulation(b.a_job(tasks=200), pool=b.a_pool(nodes=3))
+        b.run(sim, minutes=40)
+        sim.seek(10 * 60_000)
+        sim.branch()
+        b.run(sim, minutes=30)
+        recorded = list(sim.json_lines())
+        for minute in range(0, 40, 3):
+            sim.seek(minute * 60_000)
+            shown = list(sim.json_lines())
+            assert shown == recorded[: len(shown)]
+            check(sim.world)
 
 
 def test_checkpoints_lie_farther_apart_while_many_jobs_must_be_copied():
