@@ -30,7 +30,7 @@ from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from tui.panes.list_page import ListPage
-    from tui.viewmodels.events.event_list import Destination
+    from tui.viewmodels.events.destinations import Destination
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import Kind
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from engine.base.shortening import shortened
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
 from engine.views.pages.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
+from tui.viewmodels.events.destinations import Destination, destination_of
 from tui.viewmodels.events.event_filter import EventFilter, NewestFirst
 from tui.viewmodels.events.event_words import described, refusal_values
 from tui.viewmodels.files.locations import FileLocation, files_of_event
@@ -61,51 +62,6 @@ _ROLES = {
     "fault": Role.FAILED,
 }
 
-_HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateChanged": "release"}
-_MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
-
-
-class Destination(NamedTuple):
-    """A view, its focus, and a row: a task or node by number, or the id of a job, pool or schedule."""
-
-    view: str
-    job_id: str | None
-    pool_id: str | None
-    row: int | str | None
-
-
-def destination_of(event: EventRow) -> Destination | None:
-    """Return the destination of an event, or None. That of a command is what its body names."""
-    if event.task is not None:
-        return Destination("tasks", event.job_id, None, event.task)
-    if event.node is not None:
-        if event.event in _HOOKS:
-            return Destination(_HOOKS[event.event], event.job_id, None, event.node)
-        return Destination("nodes", None, event.pool_id, event.node)
-    if event.job_id is not None:
-        return Destination("jobs", event.job_id, None, event.job_id)
-    if event.schedule_id is not None:
-        return Destination("schedules", None, None, event.schedule_id)
-    if event.pool_id is not None:
-        return Destination("pools", None, event.pool_id, event.pool_id)
-    body = event.fields.get("body")
-    return _named_in(str(event.fields.get("command")), body) if isinstance(body, dict) else None
-
-
-def _named_in(command: str, body: dict[str, object]) -> Destination | None:
-    """Return the job, schedule or pool that a command names or adds."""
-    if command in _MADE:
-        body = {_MADE[command]: body["id"]}
-    if "jobId" in body:
-        job_id = str(body["jobId"])
-        return Destination("jobs", job_id, None, job_id)
-    if "jobScheduleId" in body:
-        return Destination("schedules", None, None, str(body["jobScheduleId"]))
-    if "poolId" in body:
-        pool_id = str(body["poolId"])
-        return Destination("nodes" if "node" in body else "pools", None, pool_id, None if "node" in body else pool_id)
-    return None
-
 
 class EventsModel(RowsModel):
     """The entries of the event log. Tasks that were added together are one row."""
@@ -135,10 +91,7 @@ class EventsModel(RowsModel):
         self.is_folded = False
         self.is_by_hand = False
         self._filters: tuple[object, EventFilter] = (None, EventFilter(session, (), (), self._texts))  # and for what
-        self._searched: tuple[object, int] = (
-            None,
-            0,
-        )  # what is shown was searched for, in so many entries of ``order``
+        self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
 
     def order(self) -> Sequence[int]:
         """Return the entries up to now: all, those of the user's own commands, failures, or folded ones."""
@@ -161,7 +114,10 @@ class EventsModel(RowsModel):
         rows = self.order()
         if self.is_by_hand or not self.filter_text:
             self._searched = None, 0
-            super().update()  # the user's commands are few, and are judged as they are shown: as script lines
+            if self.filter_text:
+                super().update()  # the user's commands are few, and are judged as they are shown: as script lines
+            else:
+                self._shown.show(rows)
             return
         session, simulation = self.session, self.session.simulation
         words = session.time_format, session.glyphs.ascii_only, has_had_several_pools(simulation)  # they name nodes
