@@ -14,7 +14,7 @@ from tui.viewmodels.timeline.heights import band_lines
 from tui.viewmodels.timeline.pool_band import BAND
 from tui.viewmodels.timeline.timeline import LABEL_CELLS
 from tui.widgets.cursor import RowsView, row_bindings
-from tui.widgets.lines import strip_of
+from tui.widgets.lines import drawn, look_of
 from tui.widgets.messages import GoToTime, OpenOneOf
 from tui.widgets.redraw import ResizeFilter, set_line_count, set_title
 
@@ -123,9 +123,8 @@ class TimelineGrid(ResizeFilter, RowsView):
     def _show(self) -> None:
         set_title(self, self.model.session.text(self.model.title()))
         set_line_count(self, len(self.model.keys) + self._room.height - min(self.visible_lines, self._room.height))
-        drawn = self._lines()
-        changed = [y for y, each in enumerate(drawn) if y >= len(self._drawn) or each != self._drawn[y]]
-        self._drawn = drawn
+        before, self._drawn = self._drawn, self._lines()
+        changed = [y for y, each in enumerate(self._drawn) if y >= len(before) or each != before[y]]
         if len(changed) * 2 > self._room.height:
             self.refresh(self._room.region)
         elif changed:
@@ -191,8 +190,13 @@ class TimelineGrid(ResizeFilter, RowsView):
         lines += [model.cursor_line(self._at, cells), model.legend(cells, lines[self._top :])]
         return lines
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines, all in the look of this moment."""
+        self._look = look_of(self)
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
-        return strip_of(self, self._drawn[y] if y < len(self._drawn) else ())
+        return drawn(self._look, self._drawn[y] if y < len(self._drawn) else ())
 
     def on_resize(self, event: events.Resize) -> None:
         if self.has_new_size(event):

@@ -32,7 +32,7 @@ def legend_line(known: Iterable[Glyph], glyphs: GlyphSet, cells: int, drawn: Ite
     shown = list(entries.values())
     if drawn is not None:
         letters: defaultdict[Role, set[str]] = defaultdict(set)
-        for span in chain.from_iterable(drawn):
+        for span in set(chain.from_iterable(drawn)):
             letters[span.role].update(span.text)
         shown = [each for each in shown if letters[each.role] & {glyphs.of(each), glyphs.of(going_on(each))}]
     shown.sort(key=lambda glyph: glyph.role is not Role.FAILED)  # trouble is named even where there is little room

@@ -52,6 +52,12 @@ def _label(text: str, cells: int, is_ascii: bool) -> str:
     return fit(to_ascii(text) if is_ascii else text, cells)
 
 
+def _with_cursor(spans: Iterable[Span], cell: int, letter: str) -> Line:
+    """Return the spans with the cursor on a cell, which shows a letter there."""
+    left, right = split_at(spans, cell)
+    return (*left, Span(letter, Role.CURSOR, is_fill=True), *split_at(right, 1)[1])
+
+
 class Frame(NamedTuple):
     """What decides on the lines of all rows."""
 
@@ -134,10 +140,13 @@ class RowLines:
         if len(self._kept) > _MOST_KEPT:
             self._kept.clear()
             self._cell_lines.clear()
-        if height.body == 1 and not tracks and cursor is None:
+        if height.body == 1 and not tracks:
             cell_line = self._cell_lines.setdefault((*name, is_ascii), _CellLine(self._session.glyphs))
-            text = _label(content.label, label_cells, is_ascii)
-            lines = [cell_line.of(Span(text, Role.DIM), cells, self._after(after, is_middle=True))]
+            text = Span(_label(content.label, label_cells, is_ascii), Role.DIM if cursor is None else Role.STRONG)
+            found = cell_line.of(text, cells, self._after(after, is_middle=True))
+            if cursor is not None and cursor >= 0:
+                found = _with_cursor(found, label_cells + cursor, cells[cursor].letter if cursor < len(cells) else " ")
+            lines = [found]
         else:
             lines = self._drawn(content)
         lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
@@ -145,7 +154,7 @@ class RowLines:
         return lines
 
     def _drawn(self, content: _Content) -> list[Line]:
-        """Draw a row that may have several lines, bars, or the cursor."""
+        """Draw a row that has several lines, or bars."""
         label, note, cells, tracks, after, cursor, (columns, label_cells, height, is_ascii, _) = content
         canvas = Canvas(self._session.glyphs, cells, height)
         for number, bars in enumerate(tracks):
@@ -157,12 +166,15 @@ class RowLines:
         for at in range(height.body):
             role = Role.STRONG if cursor is not None and not at else Role.DIM
             text = _label((label, note)[at] if at < 2 else "", label_cells, is_ascii)
-            found = [Span(text, role), *canvas.spans(at), *self._after(after, is_middle=at == (height.body - 1) // 2)]
+            found: Iterable[Span] = [
+                Span(text, role),
+                *canvas.spans(at),
+                *self._after(after, is_middle=at == (height.body - 1) // 2),
+            ]
             if cursor is not None and cursor >= 0:
                 is_cell = not tracks and cursor < len(cells)
                 letter = cells[cursor].letter if is_cell else canvas.letter(at, cursor)
-                left, right = split_at(found, label_cells + cursor)
-                found = [*left, Span(letter, Role.CURSOR, is_fill=True), *split_at(right, 1)[1]]
+                found = _with_cursor(found, label_cells + cursor, letter)
             lines.append(tuple(merged(found)))
         return lines
 
