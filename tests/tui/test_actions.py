@@ -277,7 +277,7 @@ def test_a_trial_that_stops_early_says_how_far_it_looked(session_at, monkeypatch
     assert heading(session, reboot) == "Simulated the next 1:47 of the run, until 08:07:17; farther was not looked at"
     priority = action(session, "updateJob", RISK).commands(answers={"priority": "10"})
     lines = [plain(each).strip() for each in trial_lines(session, Trials(session).of(priority), 120)]
-    assert lines[0] == "accepted; no other difference in the next 1:47 of the run; farther was not looked at"
+    assert lines[0] == "accepted; no other difference in the next 1:47 of the run"
 
 
 def test_a_trial_shows_what_is_near_at_once_and_then_looks_farther(session_at, monkeypatch):
@@ -293,6 +293,40 @@ def test_a_trial_shows_what_is_near_at_once_and_then_looks_farther(session_at, m
     near, farther, end = results  # once the end of the run is known there is nothing farther
     assert near.until_ms < farther.until_ms < end.until_ms
     assert [each.is_end for each in results] == [False, False, True]
+
+
+def test_a_longer_trial_that_has_no_time_replaces_nothing(session_at, monkeypatch):
+    session = session_at(LATER_S)
+    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (40, 20))
+    monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 8)
+    commands = action(session, "rebootNode", NODES[0]).commands()
+    assert len([each for each in Trials(session).steps(commands) if each is not None]) == 1
+    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (40,))
+    near_ms = Trials(session).of(commands).until_ms
+    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (40, 20))
+    assert Trials(session).of(commands).until_ms == near_ms
+
+
+def test_a_form_that_is_closed_while_a_trial_goes_on_gets_no_more_results(dashboard_at, monkeypatch):
+    app = dashboard_at(LATER_S)
+
+    async def no_pause():
+        """Give no time in which the form is removed to the end."""
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("A", *choose(app.session, "updateJob", RISK))
+            await pilot.pause()
+            form = app.screen
+            trial = form._trial  # as its worker, in the midst of the removal
+            monkeypatch.setattr(app.yielder, "pause", no_pause)
+            await form.query_one("#consequences").remove()
+            removal = app.pop_screen()
+            assert form.is_attached
+            await trial._try_out()
+            await removal
+
+    asyncio.run(run())
 
 
 def test_commands_that_do_much_at_once_are_tried_as_far_as_others(session_at, monkeypatch):

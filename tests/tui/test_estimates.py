@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from engine.views.estimates.attempts import attempts_seen
 from engine.views.log.reader import matching
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation, some_tasks
 from tests.tui.screen_text import after, text_of
@@ -149,15 +150,37 @@ def with_retries():
     return sim, min(sim.world.tasks.started), max(sim.world.tasks.ended)
 
 
-@pytest.mark.parametrize("many", [10, 4096])  # running tasks, of which only some are looked at
-def test_retries_to_come_and_the_longest_tasks_of_the_last_round_are_expected(with_retries, monkeypatch, many):
-    monkeypatch.setattr("engine.views.estimates.forecast._MANY", many)
+def test_retries_to_come_and_the_longest_tasks_of_the_last_round_are_expected(with_retries):
     sim, began_ms, end_ms = with_retries
     errors = []
     for percent in (10, 50, 80, 95):
         sim.seek(began_ms + (end_ms - began_ms) * percent // 100)
         errors.append((Session(sim).forecast().tasks_ms - end_ms) / (end_ms - began_ms))
     assert max(map(abs, errors)) < 0.04
+
+
+def test_the_estimate_of_a_large_job_stands_until_a_little_more_has_happened(with_retries, monkeypatch):
+    monkeypatch.setattr("engine.views.estimates.forecast._MANY", 10)
+    sim, began_ms, end_ms = with_retries
+    made, ends = [], set()
+    monkeypatch.setattr(
+        "engine.views.estimates.forecast.attempts_seen", lambda *rows: made.append(None) or attempts_seen(*rows)
+    )
+    middle_ms = (began_ms + end_ms) // 2
+    sim.seek(middle_ms)
+    session = Session(sim)
+    for at in range(40):
+        sim.seek(middle_ms + at * 1000)
+        session.update()
+        ends.add(session.forecast().tasks_ms)
+    sim.seek(middle_ms + (end_ms - began_ms) // 10)
+    session.update()
+    ends.add(session.forecast().tasks_ms)
+    assert len(ends) == len(made) == 2
+    sim.seek(middle_ms)  # time went back: all is another
+    session.update()
+    assert session.forecast() == Session(sim).forecast()
+    assert len(made) == 4
 
 
 def test_a_single_long_task_is_not_expected_to_be_followed_by_others_like_it():

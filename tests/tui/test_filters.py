@@ -358,6 +358,15 @@ def test_a_word_is_also_looked_for_among_states(session_at, model_type, word, co
     assert found(word[1:]) == set()  # only from its beginning, so that few ids are found beside what was meant
 
 
+def test_results_are_found_by_the_words_of_the_counts_too(session_at):
+    for model in (TasksModel(session_at(LATER_S)), PreparationModel(session_at(LATER_S))):
+        for word, result in (("failed", "failure"), ("succeeded", "success")):
+            model.filter_text = word
+            model.update()
+            at = model.column_names.index("Result")
+            assert {model.cells(model.key(index))[at].text for index in range(model.count)} == {result}
+
+
 def test_a_word_that_is_in_an_id_and_a_state_finds_both():
     tasks = [a_task("running-late", 500), *some_tasks(3, 500)]
     sim = simulation(a_job(tasks=list(reversed(tasks))), pool=a_pool(taskSlotsPerNode=2))

@@ -7,7 +7,7 @@ from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation, s
 
 
 def seen(durations_ms, retried=0.0, most_retries=0):
-    return Attempts((), sorted(durations_ms), retried, most_retries, 0.0)
+    return Attempts(sorted(durations_ms), retried, most_retries, 0.0)
 
 
 def test_tasks_that_wait_begin_where_others_end():

@@ -55,8 +55,13 @@ class FormTrial:
         if self.is_behind:
             self.wait(self._delay_s, self._begin)
 
+    @property
+    def _is_open(self) -> bool:
+        """True until the form is closed; while it is then removed, its parts go before itself."""
+        return self._form.is_attached and self._form in self._form.app.screen_stack
+
     def _begin(self) -> None:
-        if self._form.is_attached:
+        if self._is_open:
             self._worker = self._form.run_worker(self._try_out, group="trial", exclusive=True)
 
     async def _try_out(self) -> None:
@@ -66,7 +71,9 @@ class FormTrial:
         for result in self._trials.steps(commands):
             spent_s += time.perf_counter() - begin_s
             await yielder_of(self._form).pause()
-            if result is not None and self._form.is_attached:
+            if not self._is_open:
+                return
+            if result is not None:
                 if self.is_behind:
                     self._delay_s = min(max(_DELAY_S, 2 * spent_s), _MOST_DELAY_S)
                 self.is_behind = False

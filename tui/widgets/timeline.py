@@ -14,8 +14,9 @@ from tui.viewmodels.timeline.heights import band_lines
 from tui.viewmodels.timeline.pool_band import BAND
 from tui.viewmodels.timeline.timeline import LABEL_CELLS
 from tui.widgets.cursor import RowsView, row_bindings
-from tui.widgets.lines import drawn, look_of
+from tui.widgets.lines import drawn
 from tui.widgets.messages import GoToTime, OpenOneOf
+from tui.widgets.palette import look_of
 from tui.widgets.redraw import ResizeFilter, set_line_count, set_title
 
 if TYPE_CHECKING:
@@ -190,13 +191,8 @@ class TimelineGrid(ResizeFilter, RowsView):
         lines += [model.cursor_line(self._at, cells), model.legend(cells, lines[self._top :])]
         return lines
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines, all in the look of this moment."""
-        self._look = look_of(self)
-        return super().render_lines(crop)
-
     def render_line(self, y: int) -> Strip:
-        return drawn(self._look, self._drawn[y] if y < len(self._drawn) else ())
+        return drawn(self.look or look_of(self), self._drawn[y] if y < len(self._drawn) else ())
 
     def on_resize(self, event: events.Resize) -> None:
         if self.has_new_size(event):

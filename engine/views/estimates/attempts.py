@@ -31,7 +31,6 @@ class Slot(NamedTuple):
 class Attempts(NamedTuple):
     """The attempts of a job's tasks so far; of a large job, those of every so many tasks."""
 
-    running: Sequence[int]  # tasks, by row
     durations_ms: Sequence[int]  # of the latest attempts of tasks, in order
     retried: float  # the share of the attempts that have ended after which the task was retried
     most_retries: int  # of one task
@@ -54,29 +53,27 @@ def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
     begun = [_begun(tasks.state, rows) for rows in ranges[:: _step(len(ranges), _MOST_BLOCKS)]]
     step = _step(sum(map(len, begun)), _MOST_SEEN)
     ended_ms: list[int] = []
-    running: list[int] = []
+    running: list[tuple[int, int]] = []  # start and planned end
     retries = most_retries = 0
     for rows in begun:
         chosen, part = rows[::step], slice(rows.start, rows.stop, step)
-        columns = tasks.state[part], tasks.started[part], tasks.ended[part]
-        for task, state, began_ms, end_ms in zip(chosen, *columns, strict=True):
+        for state, began_ms, end_ms in zip(tasks.state[part], tasks.started[part], tasks.ended[part], strict=True):
             if state == RUNNING:
-                running.append(task)
+                running.append((began_ms, end_ms))
             elif state == COMPLETED and 0 <= began_ms < end_ms:
                 ended_ms.append(end_ms - began_ms)
         for extra in filter(None, map(tasks.sparse_of, chosen)):
             retries += extra.retry_count
             most_retries = max(most_retries, extra.retry_count)
     begun_tasks = len(ended_ms) + len(running)
-    worked_ms: float = sum(ended_ms) + sum(now_ms - tasks.started[task] for task in running)
+    worked_ms: float = sum(ended_ms) + sum(now_ms - began_ms for began_ms, _ in running)
     retried = retries / (1 + len(ended_ms) + retries)  # as if one more had ended well, since one is not enough to judge
-    planned = [(tasks.started[task], tasks.ended[task]) for task in running]
-    planned_ms = sorted(end_ms - began_ms for began_ms, end_ms in planned if world.is_known(end_ms))
+    planned_ms = sorted(end_ms - began_ms for began_ms, end_ms in running if world.is_known(end_ms))
     if planned_ms:
         most_ms = max(planned_ms[(len(planned_ms) - 1) * 3 // 4], max(ended_ms, default=0))
         ended_ms += [min(each, most_ms) for each in planned_ms]
     worked_ms /= max(1, begun_tasks) * (1 - retried)
-    return Attempts(running, sorted(ended_ms), retried, most_retries, worked_ms)
+    return Attempts(sorted(ended_ms), retried, most_retries, worked_ms)
 
 
 def _begun(states: bytearray, rows: range) -> range:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from engine.views.pages.tasks import TaskPage
     from engine.world.world import World
 
-_MANY = 4096  # running tasks, which are not all looked at while more than that wait
+_MANY = 64  # running tasks, which are not looked at in each frame
+_MUCH_MORE = 64  # the part of what was done, or of four times what is left, after which another estimate is made
 _UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so the end is unknown
 
 
@@ -94,6 +95,7 @@ class Forecaster:
         self._tasks = tasks
         self._preparation, self._release = preparation, release
         self._starts = starts
+        self._large: tuple[object, int, int | None] = (None, 0, None)  # the estimate, and what it was made from
 
     def is_of(self, tasks: TaskPage, preparation: InstancePage, release: InstancePage) -> bool:
         """Return whether it estimates for the job of these pages."""
@@ -158,28 +160,34 @@ class Forecaster:
     # -- tasks ---------------------------------------------------------------------------------------------------
 
     def _tasks_ms(self, job: Job) -> int | None:
-        world, done, running = self._simulation.world, job.counts[COMPLETED], job.counts[RUNNING]
+        done, running = job.counts[COMPLETED], job.counts[RUNNING]
         waiting = job.counts[ACTIVE] + job.counts[PREPARING]
         if not running:
             return None
         if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
-            return None if waiting else _last_planned_ms(world, self._tasks.running())
+            return None if waiting else _last_planned_ms(self._simulation.world, self._tasks.running())
+        if running <= _MANY:
+            return self._last_end_ms(job)
+        # An estimate of a large job stands, and costs nothing, until a little of what was done or is left has happened.
+        known, count = (self._simulation.jumps, job.row, job.total), 2 * done + running
+        if self._large[0] != known or abs(count - self._large[1]) > min(count, 4 * (waiting + running)) // _MUCH_MORE:
+            self._large = known, count, self._last_end_ms(job)
+        return self._large[2]
+
+    def _last_end_ms(self, job: Job) -> int | None:
+        """Return when the last of the job's tasks ends, from what was seen so far; None if that is too little."""
+        world, rows = self._simulation.world, self._tasks.running()
         began_ms = self._starts.began_ms(job, self._tasks)
-        if began_ms is None:
+        seen, slots = attempts_seen(world, self._tasks.ranges()), slots_of(world, rows)
+        if began_ms is None or not slots or not seen.durations_ms:
             return None
-        seen = attempts_seen(world, self._tasks.ranges())
-        is_far = running > _MANY and waiting > running and bool(seen.running)
-        rows = seen.running if is_far else self._tasks.running()
-        slots = slots_of(world, rows)
-        if not slots or not seen.durations_ms:
-            return None
+        running, waiting = job.counts[RUNNING], job.counts[ACTIVE] + job.counts[PREPARING]
         # As many as on average so far run at once: some wait for others, or for nodes that have been lost.
-        idle = min(waiting, round(seen.worked_ms * (done + running) / max(1, world.now_ms - began_ms)) - running)
-        if idle > 0:
-            slots += [Slot(world.now_ms, 0)] * round(idle * len(slots) / running)
-        end_ms = last_end_ms(seen, slots, running + max(0, idle), waiting)
-        # The longest of those that run may not be among the slots.
-        return end_ms if is_far else max(end_ms, _last_planned_ms(world, rows) or 0)
+        worked_ms = seen.worked_ms * (job.counts[COMPLETED] + running)
+        idle = max(0, min(waiting, round(worked_ms / max(1, world.now_ms - began_ms)) - running))
+        slots += [Slot(world.now_ms, 0)] * round(idle * len(slots) / running)
+        # The longest of those that run may not be among these slots.
+        return max(last_end_ms(seen, slots, running + idle, waiting), _last_planned_ms(world, rows) or 0)
 
 
 def _last_planned_ms(world: World, running: Sequence[int]) -> int | None:

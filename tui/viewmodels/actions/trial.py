@@ -88,8 +88,7 @@ class Trials:
 
     def of(self, commands: Sequence[Command]) -> TrialResult:
         """Return the result of these commands, as far as it can be told."""
-        *_, result = self.steps(commands)
-        assert result is not None
+        *_, result = filter(None, self.steps(commands))
         return result
 
     def steps(self, commands: Sequence[Command]) -> Iterator[TrialResult | None]:
@@ -97,9 +96,12 @@ class Trials:
 
         A later result goes farther. It replaces the one before.
         """
+        until_ms = -1
         for most_entries in _MOST_ENTRIES:
             result = yield from self._parts(commands, most_entries)
-            yield result
+            if result.until_ms > until_ms:  # while the machine is busy, time may end a longer trial earlier
+                yield result
+            until_ms = result.until_ms
             if result.is_end or result.mistake is not None or len(result.refused) == len(commands):
                 return
 
@@ -217,10 +219,8 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     rows: list[_Row] = [(each.value, f"{after:,}", f"{before:,}") for each, before, after in trial.differences()]
     rows += _completions(session, trial)
     if not rows and not lines and not trial.leaving and not trial.broken:
-        near = "" if trial.is_end else f" in {_far(trial)}; farther was not looked at"
-        lines += [
-            line(Span(f"  {each}", Role.DIM)) for each in wrapped(f"accepted; no other difference{near}", cells - 2)
-        ]
+        said = "accepted; no other difference" + ("" if trial.is_end else f" in {_far(trial)}")
+        lines += [line(Span(f"  {each}", Role.DIM)) for each in wrapped(said, cells - 2)]
     rows = [*_money_rows(trial), *rows]  # the cost is seen without scrolling
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
     value_cells = max((len(after) for _, after, before in rows if before), default=0)

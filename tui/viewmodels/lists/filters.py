@@ -23,6 +23,8 @@ _NUMBER = lazy_regex(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
 _CLOCK = lazy_regex(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _SPAN = lazy_regex(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 _ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
+# Results as the lists name them, with the words of the counts above the lists.
+RESULTS = {"success": "success succeeded", "failure": "failure failed"}
 _DAY_S = 86_400
 _FIRST = frozenset("0123456789+-$pt")  # of a text that is a quantity
 
@@ -91,6 +93,7 @@ def begins_with(value: str) -> Callable[[str], bool]:
 
     def holds(text: str) -> bool:
         text = text.strip().lower()
+        text = RESULTS.get(text, text)
         return text.startswith(value) or any(word.startswith(value) for word in text.split())
 
     return holds

@@ -17,6 +17,7 @@ from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs
 from tui.viewmodels.files.locations import FileLocation, output_at
 from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.filters import RESULTS
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.properties import instance as blocks
 from tui.viewmodels.text import format as fmt
@@ -39,7 +40,7 @@ FIRST_COLUMNS = (
         from_width=60,
         words=tuple(state.wire for state in InstanceState),
     ),
-    Column("Result", 8, "success or failure, once completed", least=7, words=("success", "failure")),
+    Column("Result", 8, "success or failure, once completed", least=7, words=tuple(RESULTS.values())),
     Column("Start time", 10, "when it last started", least=8, is_whole=True),
     Column("End time", 10, "when it ended", least=8, is_whole=True),
     Column("Exit code", 9, "exit code of the process; empty while it runs", is_whole=True, short="Exit code"),

@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.base.natural import natural_key
-from engine.base.terms import TaskResult, TaskState
+from engine.base.terms import TaskState
 from engine.views.explain.waits_for import task_waits_for
 from engine.views.log.changed_tasks import ChangedTasks
 from tui.viewmodels.lists.amending import ChangedRows
 from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.filters import RESULTS
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.properties import task as blocks
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists.sorting import SortValues
     from tui.viewmodels.session.session import Session
 
-_STATES, _RESULTS = tuple(state.wire for state in TaskState), tuple(result.value for result in TaskResult)
+_STATES = tuple(state.wire for state in TaskState)
 _OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
 _RISING = ("Task", "Command line")  # columns with sort keys in which mostly the order of the rows is that of the texts
 _OF_TIMES = frozenset(("Created", "Start time", "End time"))
@@ -48,7 +49,9 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
         Column("", 1),
         Column("Task", 14, "the task's id", stretch=True, is_id=True),
         Column("State", 10, "the service's state; all states are listed below", least=9, words=_STATES),
-        Column("Result", 8, "success or failure, once completed", from_width=56, least=7, words=_RESULTS),
+        Column(
+            "Result", 8, "success or failure, once completed", from_width=56, least=7, words=tuple(RESULTS.values())
+        ),
         Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
         Column("Created", 8, "when it was added", from_width=92, is_common=True, is_whole=True),
         Column("Start time", 10, "when it last started", least=8, is_whole=True),
