@@ -20,7 +20,7 @@ from engine.state.columns import PAGE_BITS, PAGE_ROWS, SPAN, TIME, Columns, Exce
 from engine.state.task_records import PLAIN, UNTRIED, ListedTasks, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from engine.specs.task import TaskSpec
     from engine.state.jobs import JobTable
@@ -92,6 +92,11 @@ class TaskTable(Columns[TaskExtra]):
     def block_of(self, task: int) -> TaskBlock:
         """Return the block that the task was added with."""
         return self.blocks[bisect_right(self._firsts, task) - 1]
+
+    def ranges_of(self, blocks: Iterable[int]) -> list[range]:
+        """Return the rows of each of these blocks, deleted tasks included."""
+        found = map(self.blocks.__getitem__, blocks)
+        return [range(block.first, block.first + block.source.count) for block in found]
 
     def modified_ms(self, task: int) -> int:
         """Return the time of the task's last modification: its creation or an update, runs do not count (GEN-6)."""

@@ -35,7 +35,7 @@ def test_the_first_start_of_a_task_is_searched_once_however_time_is_moved(sessio
         session.simulation.seek(seconds * 1000)
         session.update()
         expected[seconds] = session.forecast()
-    monkeypatch.setattr("engine.views.estimates.forecast.matching", lambda *_: searched.append(None) or iter(()))
+    monkeypatch.setattr("engine.views.log.first_starts.matching", lambda *_: searched.append(None) or iter(()))
     for seconds in (350, 20, 400):
         session.simulation.seek(seconds * 1000)
         session.update()
@@ -64,7 +64,7 @@ def test_the_first_start_of_each_job_is_searched_once_whichever_is_in_focus(monk
         searched.append(None)
         return matching(*wanted)
 
-    monkeypatch.setattr("engine.views.estimates.forecast.matching", counted)
+    monkeypatch.setattr("engine.views.log.first_starts.matching", counted)
     ends = {}
     for job_id in ("one", "two", "one", "two"):
         session.focus_job(job_id)

@@ -15,6 +15,7 @@ _SCENARIOS = (
     "a-day-of-autoscaling",
     "delete-without-terminate",
     "every-way-to-end-a-job",
+    "job-manager-adds-tasks",
     "disabled-jobs-that-end",
     "nodes-fail-and-recover",
     "preparation-retries",

@@ -6,7 +6,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.views.attention.attention import Attention
-from engine.views.estimates.forecast import FirstStarts, Forecaster
+from engine.views.estimates.forecast import Forecaster
+from engine.views.log.first_starts import FirstStarts
 from engine.views.pages.instances import pages_of
 from engine.views.pages.jobs import job_ids
 from engine.views.pages.progress import JobsProgress

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, OnAllTasksComplete, TaskState
-from engine.events.log import LogSubject
 from engine.rules.decisions.jobs import ends_with_manager
 from engine.rules.processes.hooks import release_duration
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.estimates.attempts import Slot, attempts_seen, last_end_ms, slots_of
-from engine.views.log.reader import Cuts, matching
 from engine.views.pages.bulk import places, values
 from engine.views.pages.hook_status import HookStatus
 from engine.world.agenda import known_end_ms, task_end_ms
@@ -20,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
-    from engine.events.log import Shape
     from engine.run.planned import PlannedInput
     from engine.state.jobs import Job
+    from engine.views.log.first_starts import FirstStarts
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
     from engine.world.world import World
@@ -49,34 +47,6 @@ class Forecast(NamedTuple):
     def end_ms(self) -> int | None:
         """The end of the job, or of its tasks if it stays active then; None while only its preparation's is known."""
         return self.tasks_ms if self.job_ms is None else self.job_ms
-
-
-class FirstStarts:
-    """The start of the first task of each job; the log is searched once for each job, also if time goes back."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        """Begin with no job."""
-        self._simulation = simulation
-        self._cuts = Cuts(simulation.log)
-        self._found: dict[int, int] = {}  # the entry of the log by the row of the job
-
-    def began_ms(self, job: Job, tasks: TaskPage) -> int | None:
-        """Return when the first of the job's tasks started, in ms since the start; None before that."""
-        log, cut = self._simulation.log, self._cuts.shortest()
-        if cut is not None:
-            self._found = {row: at for row, at in self._found.items() if at < cut}
-        at = self._found.get(job.row)
-        if at is None:
-            at = self._search(job, tasks)
-            if at is None:
-                return None
-            self._found[job.row] = at
-        return log.when[at] if at < len(log) else None
-
-    def _search(self, job: Job, tasks: TaskPage) -> int | None:
-        log, ranges = self._simulation.log, tasks.ranges()
-        starts = matching(log, _starts, log.index_at(job.created_ms - 1))
-        return next((at for at in starts if any(log.row_a[at] in rows for rows in ranges)), None)
 
 
 class Forecaster:
@@ -177,7 +147,7 @@ class Forecaster:
     def _last_end_ms(self, job: Job) -> int | None:
         """Return when the last of the job's tasks ends, from what was seen so far; None if that is too little."""
         world, rows = self._simulation.world, self._tasks.running()
-        began_ms = self._starts.began_ms(job, self._tasks)
+        began_ms = self._starts.began_ms(job)
         seen, slots = attempts_seen(world, self._tasks.ranges()), slots_of(world, rows)
         if began_ms is None or not slots or not seen.durations_ms:
             return None
@@ -208,10 +178,6 @@ def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | Non
     if HookStatus(codes[found.index(latest_ms)]) in running:
         return latest_ms
     return max(found[at] for status in running for at in places(codes, status.value))
-
-
-def _starts(shape: Shape) -> bool:
-    return shape.subject is LogSubject.TASK and dict(shape.fields).get("to") is TaskState.RUNNING
 
 
 # -- planned ends ----------------------------------------------------------------------------------------------------

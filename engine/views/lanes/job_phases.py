@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
-from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, PREPARING, RUNNING
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.lanes.lanes import Extent
+from engine.views.log.first_starts import FirstStarts
 from engine.views.pages.hook_status import Hook
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class PhasesOverTime:
         self._simulation = simulation
         self._lanes = lanes
         self._jumps = -1
-        self._begun: dict[int, int] = {}  # job -> first start of a task
+        self._starts = FirstStarts(simulation)
         self._ended: dict[int, tuple[int, int]] = {}  # job -> its completed tasks, and the last end of one
 
     def of(self, job_id: str) -> JobPhases:
@@ -43,7 +44,6 @@ class PhasesOverTime:
             return JobPhases(None, None, None)
         if self._jumps != self._simulation.jumps:
             self._jumps = self._simulation.jumps
-            self._begun.clear()
             self._ended.clear()
         extent = self._lanes.hook_extent
         return JobPhases(extent(Hook.PREPARATION, job.row), self._tasks(job, job_id), extent(Hook.RELEASE, job.row))
@@ -51,10 +51,8 @@ class PhasesOverTime:
     def _tasks(self, job: Job, job_id: str) -> Extent | None:
         if not job.counts[RUNNING] and not job.counts[COMPLETED]:
             return None
-        begin_ms = self._begun.get(job.row)
+        begin_ms = self._starts.began_ms(job)
         if begin_ms is None:
-            begin_ms = self._begun[job.row] = min((ms for ms in self._starts(job) if ms != NEVER_MS), default=NEVER_MS)
-        if begin_ms == NEVER_MS:
             return None
         if any(job.counts[state] for state in (ACTIVE, PREPARING, RUNNING)):
             ends = (each.begin_ms for each in self._lanes.job(job_id) if each.state in _ENDS)
@@ -64,21 +62,14 @@ class PhasesOverTime:
             self._ended[job.row] = done, max(self._ends(job))
         return Extent(begin_ms, self._ended[job.row][1])
 
-    def _starts(self, job: Job) -> list[int]:
-        tasks = self._simulation.world.tasks
-        return [ms for rows in self._ranges(job) for ms in tasks.started[rows.start : rows.stop]]
-
     def _ends(self, job: Job) -> list[int]:
         tasks = self._simulation.world.tasks
-        states = (tasks.state[rows.start : rows.stop] for rows in self._ranges(job))
-        ends = (tasks.ended[rows.start : rows.stop] for rows in self._ranges(job))
+        ranges = tasks.ranges_of(job.blocks)
+        states = (tasks.state[rows.start : rows.stop] for rows in ranges)
+        ends = (tasks.ended[rows.start : rows.stop] for rows in ranges)
         return [
             ms
             for some, others in zip(states, ends, strict=True)
             for state, ms in zip(some, others, strict=True)
             if state == COMPLETED
         ]
-
-    def _ranges(self, job: Job) -> list[range]:
-        blocks = [self._simulation.world.tasks.blocks[number] for number in job.blocks]
-        return [range(block.first, block.first + block.source.count) for block in blocks]

@@ -178,10 +178,7 @@ class TaskPage:
     def ranges(self) -> list[range]:
         """Return the job's tasks by row number, with deleted ones."""
         job = self._job
-        if job is None:
-            return []
-        blocks = [self._simulation.world.tasks.blocks[number] for number in job.blocks]
-        return [range(block.first, block.first + block.source.count) for block in blocks]
+        return [] if job is None else self._simulation.world.tasks.ranges_of(job.blocks)
 
     def among(self, tasks: Collection[int]) -> list[int]:
         """Return those of some tasks that the job has, in the order in which they were added."""

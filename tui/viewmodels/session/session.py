@@ -10,8 +10,9 @@ from engine.run.ahead import Ahead, next_event_ms
 from engine.views.attention.attention import Attention
 from engine.views.attention.expectations import foreseen
 from engine.views.attention.foretold import Foretold
-from engine.views.estimates.forecast import FirstStarts, Forecast, Forecaster
+from engine.views.estimates.forecast import Forecast, Forecaster
 from engine.views.estimates.simulated import CostsAhead, EndsAhead
+from engine.views.log.first_starts import FirstStarts
 from engine.views.pages.account import account_page
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
