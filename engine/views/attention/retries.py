@@ -198,10 +198,8 @@ class TaskRetries:
         log, table = self._simulation.log, self._simulation.world.tasks
         named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
         if len(tasks) == len(self._failed):  # most often, and of thousands
-            shapes, latest = (
-                {shape for shape, count in self._shapes.items() if count},
-                next(reversed(self._failed.values())),
-            )
+            shapes = {shape for shape, count in self._shapes.items() if count}
+            latest = next(reversed(self._failed.values()))
         else:
             entries = list(map(self._failed.__getitem__, tasks))
             shapes, latest = set(map(log.shape_of.__getitem__, entries)), max(entries)
