@@ -9,7 +9,7 @@ from itertools import compress
 import pytest
 
 from engine.base.byte_columns import tally
-from engine.views.pages.bulk import count_bits, sum_where
+from engine.views.pages.bulk import count_bits, places, sum_where
 
 _RANDOM = random.Random(7)
 
@@ -40,3 +40,10 @@ def test_bits_are_counted_where_there_are_flags(count):
     flags, bits, every = _flags(count), _RANDOM.getrandbits(count), (1 << count) - 1
     assert count_bits(flags, bits) == sum(flag and bits >> at & 1 for at, flag in enumerate(flags))
     assert count_bits(flags, every) == flags.count(1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize(("start", "stop"), [(0, None), (3, 90), (90, 3), (99, None), (100, None)])
+def test_the_places_of_a_value_are_found_however_many_there_are(share, start, stop):
+    column = bytearray(7 if _RANDOM.random() < share else 8 for _ in range(100))
+    assert places(column, 7, start, stop) == [at for at in range(100)[start:stop] if column[at] == 7]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _MANY = 64  # running tasks, which are not looked at in each frame
-_MUCH_MORE = 64  # the part of what was done, or of four times what is left, after which another estimate is made
+_MUCH_MORE = 16  # the part of what was done, or of four times what is left, after which another estimate is made
 _UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so the end is unknown
 
 

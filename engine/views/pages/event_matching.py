@@ -11,7 +11,7 @@ from array import array
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from engine.base.byte_columns import tally
+from engine.base.byte_columns import EQUALS, tally
 from engine.events.log import LogSubject
 from engine.views.log.reader import kinds_of
 from engine.views.pages.bulk import picked
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 # Plans of shapes: their entries fail, pass, stand for themselves, or it is not known yet.
 _NO, _YES, _EACH, _UNREAD = 0, 1, 2, 255
 _MOST_PLANS = 250  # beyond them entries stand for themselves
-_IS = [bytes(value == plan for value in range(256)) for plan in range(256)]  # translates a plan to 1, others to 0
 _TASK, _JOB, _POSITION, _NODE, _POOL, _SCHEDULE = map(chr, range(0xE000, 0xE006))  # marks, which occur in no id
 _OF_NODE = {"node": 0, "node_id": _NODE, "position": _POSITION, "pool_id": _POOL}
 
@@ -125,9 +124,9 @@ class _Verdicts:
         """Return 1 for each row that passes, and 0 for the others; empty if none does."""
         found = bytes(picked(self._known, numbers))
         if self._UNKNOWN in found:
-            self._judge_rows(list(compress(numbers, found.translate(_IS[self._UNKNOWN]))))
+            self._judge_rows(list(compress(numbers, found.translate(EQUALS[self._UNKNOWN]))))
             found = bytes(picked(self._known, numbers))
-        return found.translate(_IS[self._PASSES]) if self._PASSES in found else b""
+        return found.translate(EQUALS[self._PASSES]) if self._PASSES in found else b""
 
     def _judge_rows(self, rows: Sequence[int]) -> None:
         known, fails, passes = self._known, self._FAILS, self._PASSES
@@ -183,11 +182,11 @@ class EventMatcher:
         """Return 1 for each of some entries of which a text passes, and 0 for the others."""
         log = self._simulation.log
         plans = self._plans_of(entries)
-        found = bytearray(plans.translate(_IS[_YES]))
+        found = bytearray(plans.translate(EQUALS[_YES]))
         for number in tally(plans):
             if number in (_NO, _YES):
                 continue
-            is_planned = plans.translate(_IS[number])
+            is_planned = plans.translate(EQUALS[number])
             if number == _EACH:
                 for at in compress(range(len(entries)), is_planned):
                     found[at] = any(self._judge(self._texts(self._page.row(entries[at]))))
