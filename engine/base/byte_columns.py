@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from array import array
 
 _LOWEST = 0 if sys.byteorder == "little" else -1
-EQUALS = [bytes(value == wanted for value in range(256)) for wanted in range(256)]
-"""For each value, a table that translates it to 1 and all others to 0."""
-
 _ALL_BITS = bytes(255 * (flag == 1) for flag in range(256))
+
+
+def equals(value: int) -> bytes:
+    """Return a table that translates this value to 1 and all others to 0."""
+    return bytes(value) + b"\1" + bytes(255 - value)
 
 
 def lowest_bytes(column: array[int]) -> bytes:

@@ -14,6 +14,7 @@ from array import array
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.byte_columns import equals
 from engine.state.columns import PAGE_BITS, PAGE_ROWS, Excerpt
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 assert ACTIVE == 0
 _ACTIVE_RUN = re.compile(rb"\0\0*")  # not `\0+`, which is searched for a hundred times slower
 MOST_SINCE_BASE = 1 << 14  # entries of the log, at least: going back reads them, and a base costs as much
-_IS_RUNNING = bytes(state == RUNNING for state in range(256))
+_IS_RUNNING = equals(RUNNING)
 
 
 # The others change in rows of ``TaskTable.kept`` only.

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from engine.base.byte_columns import equals
 from engine.base.errors import BrokenInvariant
 from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
@@ -448,7 +449,7 @@ class TaskTable(Columns[TaskExtra]):
     def rows_in(self, state: int) -> list[int]:
         """Return all tasks in a state in creation order; reads every page."""
         states = self.state
-        wanted = bytes(value == state for value in range(256))
+        wanted = equals(state)
         rows: list[int] = []
         first = states.find(state)
         while first >= 0:

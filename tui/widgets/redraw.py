@@ -107,7 +107,7 @@ class FramedView(ScrollView):
 
     @property
     def looks_right(self) -> bool:
-        """Whether it looks as it should with the focus, or without it."""
+        """True if it looks as it should with the focus, or without it."""
         return self.has_focus == self._looks_focused
 
     def on_show(self) -> None:

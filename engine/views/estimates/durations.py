@@ -7,6 +7,7 @@ from itertools import compress
 from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.byte_columns import equals
 from engine.base.percentiles import percentile
 from engine.views.pages.bulk import places, values
 from engine.views.pages.hook_status import HookStatus
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.views.pages.instances import InstancePage
 
-_SUCCEEDED = bytes(status == HookStatus.SUCCEEDED.value for status in range(256))
+_SUCCEEDED = equals(HookStatus.SUCCEEDED.value)
 
 
 class Spread(NamedTuple):

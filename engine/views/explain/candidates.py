@@ -65,7 +65,7 @@ class Outlook:
 
     @cached_property
     def agenda(self) -> Agenda:
-        """What will happen by itself."""
+        """The agenda: all that will happen by itself."""
         return Agenda(self._world)
 
     def fit(self, job: Job, profile: TaskProfile) -> Fit | None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import JobState
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.lanes.lanes import Extent
-from engine.views.log.first_starts import FirstStarts
 from engine.views.pages.hook_status import Hook
 
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.state.jobs import Job
     from engine.views.lanes.lanes import Lanes
+    from engine.views.log.first_starts import FirstStarts
 
 _ENDS = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
@@ -29,12 +29,12 @@ class JobPhases(NamedTuple):
 class PhasesOverTime:
     """The phases of all jobs. What no longer changes is read once."""
 
-    def __init__(self, simulation: Simulation, lanes: Lanes) -> None:
-        """Read the tables of a simulation, and the lanes of its nodes."""
+    def __init__(self, simulation: Simulation, lanes: Lanes, starts: FirstStarts) -> None:
+        """Read the tables of a simulation, and the lanes of its nodes; ``starts`` is shared with estimates."""
         self._simulation = simulation
         self._lanes = lanes
         self._jumps = -1
-        self._starts = FirstStarts(simulation)
+        self._starts = starts
         self._ended: dict[int, tuple[int, int]] = {}  # job -> its completed tasks, and the last end of one
 
     def of(self, job_id: str) -> JobPhases:

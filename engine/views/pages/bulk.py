@@ -9,7 +9,7 @@ from itertools import compress
 from operator import itemgetter
 from typing import overload
 
-from engine.base.byte_columns import EQUALS, lowest_bytes, where_set
+from engine.base.byte_columns import equals, lowest_bytes, where_set
 
 _MOST_COUNTED = 16
 _SPARSE = 12  # one place in so many is found in the same time by looking for it as by judging all
@@ -93,7 +93,7 @@ def places(states: bytes | bytearray, state: int, start: int = 0, stop: int | No
     """Return the places of a state, from ``start`` to before ``stop``. They are looked for, unless they are dense."""
     at, end = states.find(state, start, stop), states.rfind(state, start, stop) + 1
     if end - at < _SPARSE * states.count(state, at, end):
-        return list(compress(range(at, end), states[at:end].translate(EQUALS[state])))
+        return list(compress(range(at, end), states[at:end].translate(equals(state))))
     found: list[int] = []
     find, add = states.find, found.append
     while at >= 0:

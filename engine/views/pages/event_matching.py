@@ -11,10 +11,10 @@ from array import array
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from engine.base.byte_columns import EQUALS, tally
+from engine.base.byte_columns import equals, tally
 from engine.events.log import LogSubject
 from engine.views.log.reader import kinds_of
-from engine.views.pages.bulk import picked
+from engine.views.pages.bulk import picked, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,9 +124,9 @@ class _Verdicts:
         """Return 1 for each row that passes, and 0 for the others; empty if none does."""
         found = bytes(picked(self._known, numbers))
         if self._UNKNOWN in found:
-            self._judge_rows(list(compress(numbers, found.translate(EQUALS[self._UNKNOWN]))))
+            self._judge_rows(list(compress(numbers, found.translate(equals(self._UNKNOWN)))))
             found = bytes(picked(self._known, numbers))
-        return found.translate(EQUALS[self._PASSES]) if self._PASSES in found else b""
+        return found.translate(equals(self._PASSES)) if self._PASSES in found else b""
 
     def _judge_rows(self, rows: Sequence[int]) -> None:
         known, fails, passes = self._known, self._FAILS, self._PASSES
@@ -182,11 +182,11 @@ class EventMatcher:
         """Return 1 for each of some entries of which a text passes, and 0 for the others."""
         log = self._simulation.log
         plans = self._plans_of(entries)
-        found = bytearray(plans.translate(EQUALS[_YES]))
+        found = bytearray(plans.translate(equals(_YES)))
         for number in tally(plans):
             if number in (_NO, _YES):
                 continue
-            is_planned = plans.translate(EQUALS[number])
+            is_planned = plans.translate(equals(number))
             if number == _EACH:
                 for at in compress(range(len(entries)), is_planned):
                     found[at] = any(self._judge(self._texts(self._page.row(entries[at]))))
@@ -265,10 +265,9 @@ class EventMatcher:
 
 
 def _values(column: array[int], entries: Sequence[int]) -> array[int]:
-    """Return the values of a column in these entries."""
-    if isinstance(entries, range):
-        return column[entries.start : entries.stop]
-    return array(column.typecode, picked(column, entries))
+    """Return the values of a column in these entries, which are in ascending order."""
+    found = values(column, entries)
+    return found if isinstance(found, array) else array(column.typecode, found)
 
 
 def _marked(row: EventRow, sources: Sequence[_Source | None]) -> EventRow:

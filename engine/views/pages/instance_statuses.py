@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from engine.base.byte_columns import equals
 from engine.base.terms import NodeState
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import ABSENT
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 # The bit above the two bits of release's state: no preparation has ever run there.
-_UNPREPARED = bytes(state == ABSENT for state in range(256))
+_UNPREPARED = equals(ABSENT)
 
 
 def version_of(world: World, job: Job | None) -> object:

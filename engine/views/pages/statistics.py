@@ -10,6 +10,7 @@ from math import isqrt
 from operator import floordiv, neg, sub
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.byte_columns import equals
 from engine.base.failures import FailureInfo
 from engine.base.percentiles import percentile
 from engine.base.terms import TaskState
@@ -27,7 +28,7 @@ _FIRST_UNIT_MS = 100  # times are counted in such units, doubled while there are
 _MOST_DIFFERENT = 2048
 _MOST_EXTREMES = 40  # tasks that took or waited longest
 _FEW_BINS = 12  # until so many tasks have ended that twice the root of their number is more
-_COMPLETED = bytes(state == COMPLETED for state in range(256))
+_COMPLETED = equals(COMPLETED)
 _NICE_MS = tuple(
     step * unit
     for unit, steps in ((1000, (1, 2, 5, 10, 15, 30)), (60_000, (1, 2, 5, 10, 15, 30)), (3_600_000, (1, 2, 4, 8, 12)))

@@ -104,7 +104,7 @@ class Session:
         self._nodes: NodePage | None = None
         self._first_job: str | None = None
         self._forecaster: Forecaster | None = None
-        self._first_starts = FirstStarts(simulation)
+        self.first_starts = FirstStarts(simulation)
         self._forecast: tuple[str, Forecast] | None = None
         self._later_events: tuple[Simulation, EventPage] | None = None
         self._tried: tuple[tuple[int, int], int | None] = ((-1, -1), None)
@@ -364,7 +364,7 @@ class Session:
             return Forecast()
         pages, tasks = self.pages(job_id), self.tasks(job_id)
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
-            self._forecaster = Forecaster(self.simulation, tasks, *pages, self._first_starts)
+            self._forecaster = Forecaster(self.simulation, tasks, *pages, self.first_starts)
         return self._forecaster.estimate()
 
     def concerns(self) -> Sequence[Concern]:

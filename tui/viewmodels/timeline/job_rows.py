@@ -53,7 +53,7 @@ class JobRows(TimelineRows):
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
         super().__init__(session, lanes)
-        self._phases = PhasesOverTime(session.simulation, lanes)
+        self._phases = PhasesOverTime(session.simulation, lanes, session.first_starts)
 
     @property
     def whose(self) -> str:

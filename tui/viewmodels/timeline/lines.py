@@ -59,7 +59,7 @@ def _with_cursor(spans: Iterable[Span], cell: int, letter: str) -> Line:
 
 
 class Frame(NamedTuple):
-    """What decides on the lines of all rows."""
+    """Properties of a frame on which the lines of all its rows depend."""
 
     columns: TimeColumns
     label_cells: int
@@ -69,7 +69,7 @@ class Frame(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """What the lines of a row are drawn from."""
+    """The content from which the lines of a row are drawn."""
 
     label: str
     note: str
