@@ -164,7 +164,7 @@ def _copied(world: World, job: Job) -> None:
     tasks, log = world.tasks, world.log
     for row in _rows(world, job):
         entry = tasks.start_entry[row]
-        if row in tasks.apart or tasks.state[row] == COMPLETED:
+        if row in tasks.copied_whole or tasks.state[row] == COMPLETED:
             continue
         if tasks.state[row] == ACTIVE:
             follows = (tasks.node[row], tasks.started[row], tasks.ended[row], entry) == (-1, -1, -1, -1)
@@ -173,7 +173,9 @@ def _copied(world: World, job: Job) -> None:
             present = (row, tasks.node[row], tasks.started[row], tasks.ended[row])
             follows = tasks.state[row] == RUNNING and told == present
         if not follows or tasks.satisfied[row] or tasks.sparse_of(row) is not None:
-            raise _broken(world, "TASK-7", f"task {tasks.task_id(row)} is not told apart and no checkpoint keeps it")
+            raise _broken(
+                world, "TASK-7", f"task {tasks.task_id(row)} does not follow from the log, and no checkpoint copies it"
+            )
 
 
 def _instances(world: World, job: Job) -> None:

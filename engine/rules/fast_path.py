@@ -72,20 +72,22 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             if state[task] != RUNNING or ended[task] != now_ms:
                 calendar.take_task_end()
                 continue
-            job_row, slots, is_hot, has_outputs = briefs[profile_of[task]]
+            job_row, slots, ends_plainly, has_outputs = briefs[profile_of[task]]
             job = jobs[job_row]
-            care = token or code[task]
-            if job.max_parallel >= 0 or (care and not is_hot and profiles[profile_of[task]].process is None):
+            needs_care = token or code[task]
+            if job.max_parallel >= 0 or (
+                needs_care and not ends_plainly and profiles[profile_of[task]].process is None
+            ):
                 attempts.task_ended(world, calendar.take_task_end())
                 continue
             calendar.now_ms = now_ms
             calendar.left -= 1
             node = on_node[task]
-            if has_outputs and not care and not leave_outputs(world, task, node, profiles[profile_of[task]]):
-                care = 1
+            if has_outputs and not needs_care and not leave_outputs(world, task, node, profiles[profile_of[task]]):
+                needs_care = 1
             pool = pools[records[node].pool]
             here = running[node]
-            if care:
+            if needs_care:
                 attempts.end_with_care(world, task, node, profiles[profile_of[task]])
                 pool.run_on(now_ms, slots)  # until it is known that no task follows
             else:
@@ -111,33 +113,33 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 continue
             turn = turns[0]
             job = jobs[turn & ROW_MASK]
-            lane = job.ready.get(slots)
+            queue = job.ready.get(slots)
             if (
-                lane is None
+                queue is None
                 or (slots > 1 and free[node])  # there is room for more than one, if not for every task (SCHED-11)
                 or len(job.ready) > 1
                 or job.ineligible
                 or job.max_parallel >= 0
                 or job.state is not _JOB_ACTIVE
                 or pool.state is not _POOL_ACTIVE
-                or lane.late
-                or not lane.size
+                or queue.late
+                or not queue.size
             ):
                 pool.run_on(now_ms, -slots)
                 fill_by_rules(node, slots, task)
                 continue
-            ended_task, has_run = task, bool(lane.returned)
-            task = lane.head() if has_run else lane.next
+            ended_task, has_run = task, bool(queue.returned)
+            task = queue.head() if has_run else queue.next
             if not briefs[profile_of[task]][2]:
                 pool.run_on(now_ms, -slots)
                 fill_by_rules(node, slots, ended_task)
                 continue
             # The job's turn is over (ReadyQueue.take, Pool.end_turn).
-            if has_run or task + 1 == lane.end:
-                lane.take()
+            if has_run or task + 1 == queue.end:
+                queue.take()
             else:
-                lane.next = task + 1
-                lane.size -= 1
+                queue.next = task + 1
+                queue.size -= 1
             job.ready_count -= 1
             pool.served = served = pool.served + 1
             if not job.ready_count:
@@ -165,7 +167,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 elif has_run or row >= 0 or not prepare(job, task, node):
                     heappop(ends)
                     assign(world, job, task, node)
-                if care:
+                if needs_care:
                     look_elsewhere(ended_task)
                 continue
             # The next task starts (attempts.start, TaskTable.start).
@@ -184,10 +186,10 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             row_a(task)
             row_b(node)
             heapreplace(ends, (end_ms, calendar.next_number(), task, 0))
-            if care:
+            if needs_care:
                 look_elsewhere(ended_task)
             elif not has_outputs and turns and turns[0] & ROW_MASK == job.row:
-                follow(pool, job, lane, slots)
+                follow(pool, job, queue, slots)
 
     return end_tasks
 
@@ -195,7 +197,9 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
 def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], None]:  # noqa: C901, PLR0915  # long on purpose
     """Return a function that handles ends of tasks as long as each is plain and one job's next task takes the slots.
 
-    What the next entry depends on is written at once, and everything else for all tasks together.
+    What the next entry depends on is written at once, and everything else for all tasks together. The function takes
+    the pool, the job, its queue for these task slots, and how many slots they are. It returns at the first entry that
+    the loop of ``ender_of_tasks`` has to handle, and may have handled none.
     """
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, planned, on_node, code = tasks.state, tasks.planned, tasks.node, tasks.code
@@ -203,37 +207,39 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
     is_open, free, ran, running, records = nodes.open, nodes.free, nodes.ran, nodes.running, nodes.records.rows
     nodes_dirty = nodes.dirty[BUSY]
     jobs, flags, instance_rows = world.jobs.rows, instances.flags, instances.rows
-    pending, others = calendar.ends, calendar.others
+    heap, others = calendar.ends, calendar.others
     shapes = [tasks.first_success, tasks.first_start]
 
-    def follow(pool: Pool, job: Job, lane: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
+    def follow(pool: Pool, job: Job, queue: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
         if not pool.keeps_turn():
             return
-        first = lane.next
-        number = profile_of[first]
-        last = min(lane.end - 1, first + calendar.left, first + job.reports_from - job.counts[COMPLETED] - 1)
-        _, _, is_hot, has_outputs = briefs[number]
-        if first >= last or has_outputs or not is_hot:
+        first = queue.next
+        profile = profile_of[first]
+        # The last task of the queue ends a turn, and a completion that somebody waits for has consequences: both are
+        # left to the other loop.
+        last = min(queue.end - 1, first + calendar.left, first + job.reports_from - job.counts[COMPLETED] - 1)
+        _, _, ends_plainly, has_outputs = briefs[profile]
+        if first >= last or has_outputs or not ends_plainly:
             return
         pool_row, next_number = pool.row, calendar.next_number
         limit_ms = min(calendar.limit_ms, others[0][0]) if others else calendar.limit_ms
         needed = (_SETTLED if job.has_release else _PREPARED) if job.has_prep else 0
         rows = instance_rows.get(job.row, _NO_ROWS)
-        of_others = 0
-        times: list[int] = []
-        ends: list[int] = []
+        completed_of_others = 0
+        times_ms: list[int] = []
+        ends_ms: list[int] = []
         completed: list[int] = []
-        places: list[int] = []
-        state[first:last] = _STATE_RUNNING * (last - first)  # those that do not start are put back
-        for task, length_ms, its_number in zip(
+        used_nodes: list[int] = []
+        state[first:last] = _STATE_RUNNING * (last - first)  # those that do not start are active again below
+        for task, length_ms, its_profile in zip(
             range(first, last), planned[first:last], profile_of[first:last], strict=True
         ):
-            now_ms, _, done, token = pending[0]
-            if now_ms > limit_ms or code[done] or its_number != number:
+            now_ms, _, done, token = heap[0]
+            if now_ms > limit_ms or code[done] or its_profile != profile:
                 break
-            if first <= done < task:
-                node = places[done - first]
-            else:  # it began before, and nothing is known of it and its node
+            if first <= done < task:  # started in this loop, on a node that was looked at before
+                node = used_nodes[done - first]
+            else:
                 node = on_node[done]
                 if (
                     state[done] != RUNNING
@@ -246,10 +252,10 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
                     break
                 if needed and (node >= len(rows) or rows[node] < 0 or flags[rows[node]] & needed != needed):
                     break
-                ended_number = profile_of[done]
-                if ended_number != number:
-                    job_row, needs, _, has_outputs = briefs[ended_number]
-                    if needs != slots or has_outputs:
+                ended_profile = profile_of[done]
+                if ended_profile != profile:
+                    job_row, ended_slots, _, has_outputs = briefs[ended_profile]
+                    if ended_slots != slots or has_outputs:
                         break
                     if job_row != job.row:
                         other = jobs[job_row]
@@ -262,42 +268,46 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
                             break
                         counts[RUNNING] -= 1
                         counts[COMPLETED] += 1
-                        of_others += 1
+                        completed_of_others += 1
             end_ms = now_ms + length_ms
-            heapreplace(pending, (end_ms, next_number(), task, 0))
+            heapreplace(heap, (end_ms, next_number(), task, 0))
             state[done] = COMPLETED
             here = running[node]
             here.discard(done)
             here.add(task)
-            times.append(now_ms)
-            ends.append(end_ms)
+            times_ms.append(now_ms)
+            ends_ms.append(end_ms)
             completed.append(done)
-            places.append(node)
-        count = len(places)
+            used_nodes.append(node)
+        count = len(used_nodes)
         end = first + count
         state[end:last] = bytes(last - end)
         if not count:
             return
-        calendar.now_ms = now_ms = times[-1]
+        calendar.now_ms = times_ms[-1]
         calendar.left -= count
-        # TaskTable.start, and TaskTable.succeed, whose time was planned.
+        # TaskTable.start; and TaskTable.succeed, which finds the planned end in its column already.
         at = len(log.when)
-        on_node[first:end] = array("i", places)
-        tasks.started[first:end] = array(tasks.started.typecode, times)
-        ended[first:end] = array(ended.typecode, ends)
+        on_node[first:end] = array("i", used_nodes)
+        tasks.started[first:end] = array(tasks.started.typecode, times_ms)
+        ended[first:end] = array(ended.typecode, ends_ms)
         tasks.start_entry[first:end] = array("i", range(at + 1, at + 2 * count, 2))
-        both = _in_turn(completed, range(first, end))
-        log.extend(_in_turn(times, times), shapes * count, both, _in_turn(places, places))
-        for node in places:
+        log.extend(
+            _interleaved(times_ms, times_ms),
+            shapes * count,
+            _interleaved(completed, range(first, end)),
+            _interleaved(used_nodes, used_nodes),
+        )
+        for node in used_nodes:
             ran[node] += 1
             nodes_dirty[node >> PAGE_BITS] = 1
         counts = job.counts
         counts[ACTIVE] -= count
-        counts[RUNNING] += of_others
-        counts[COMPLETED] += count - of_others
+        counts[RUNNING] += completed_of_others
+        counts[COMPLETED] += count - completed_of_others
         # ReadyQueue.take, Pool.end_turn
-        lane.next = end
-        lane.size -= count
+        queue.next = end
+        queue.size -= count
         job.ready_count -= count
         pool.served += count
         job.served = pool.served
@@ -306,8 +316,8 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
     return follow
 
 
-def _in_turn(some: Sequence[int], others: Sequence[int]) -> list[int]:
-    """Return the numbers of two sequences of the same length in turn."""
+def _interleaved(some: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Return the numbers of two sequences of the same length, one of each in turns."""
     both = [0] * (2 * len(some))
     both[::2], both[1::2] = some, others
     return both

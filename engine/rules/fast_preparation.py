@@ -36,7 +36,7 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
     Returns False, and has changed nothing, if the preparation is not plain.
     """
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
-    state, on_node, apart, preparing = tasks.state, tasks.node, tasks.apart, nodes.preparing
+    state, on_node, copied_whole, preparing = tasks.state, tasks.node, tasks.copied_whole, nodes.preparing
     runs, first, started, ended = instances.prep_runs, instances.prep_first, instances.prep_start, instances.prep_end
     prep_state, ends, latest_ms = instances.prep_state, calendar.ends, world.latest_ms
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
@@ -63,7 +63,7 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
         # The task waits (attempts.task_assigned, TaskTable.prepare).
         state[task] = PREPARING
         on_node[task] = node
-        apart.add(task)
+        copied_whole.add(task)
         preparing.setdefault(node, set()).add(task)
         counts = job.counts
         counts[ACTIVE] -= 1
@@ -81,7 +81,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
     """Return the rule for ends of preparations."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, started, ended, planned = tasks.state, tasks.started, tasks.ended, tasks.planned
-    profile_of, briefs, sparse, apart = tasks.profile, tasks.briefs, tasks.sparse, tasks.apart
+    profile_of, briefs, sparse, copied_whole = tasks.profile, tasks.briefs, tasks.sparse, tasks.copied_whole
     preparing, running, records = nodes.preparing, nodes.running, nodes.records.rows
     job_of, node_of, flags = instances.job, instances.node, instances.flags
     prep_state, prep_runs = instances.prep_state, instances.prep_runs
@@ -101,8 +101,8 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
             preparation.preparation_ended(world, due)
             return
         task = waiting[0]
-        _, slots, is_hot, _ = briefs[profile_of[task]]
-        if not is_hot or task in sparse[task >> PAGE_BITS]:
+        _, slots, ends_plainly, _ = briefs[profile_of[task]]
+        if not ends_plainly or task in sparse[task >> PAGE_BITS]:
             preparation.preparation_ended(world, due)
             return
         # The preparation is completed (preparation._succeeded, InstanceTable.prep_complete).
@@ -121,7 +121,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
         # The task starts (attempts.start, TaskTable.start).
         end_ms = now_ms + planned[task]
         state[task] = RUNNING
-        apart.discard(task)
+        copied_whole.discard(task)
         started[task] = now_ms
         ended[task] = end_ms
         tasks.start_entry[task] = len(log.when)

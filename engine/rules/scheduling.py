@@ -53,7 +53,7 @@ def task_completed(world: World, completed: TaskCompleted) -> None:
     freed = world.dependency_book(job.row).satisfy(tasks.task_id(task))
     freed = [one for one in freed if tasks.state[one] == ACTIVE and is_seen(world, one)]
     for one in freed:
-        job.queue_of(tasks.profile_of(one).lane).add_late(one)
+        job.queue_of(tasks.profile_of(one).queue_key).add_late(one)
     if freed:
         world.scheduler.tasks_became_ready(job, len(freed))
 
@@ -140,8 +140,8 @@ def _fill_node(world: World, pool: Pool, node: int) -> bool:
 def _take_first_that_fits(world: World, pool: Pool, job: Job, node: int) -> int | None:
     """Take the job's first task for which the node has room; not one that needs several nodes at once (MI-2)."""
     tasks = world.tasks
-    for lane, queue in job.queues_in_order():
-        if lane > 0 and placement.has_room(world, pool, job, tasks.profile_of(queue.head()), node):
+    for key, queue in job.queues_in_order():
+        if key > 0 and placement.has_room(world, pool, job, tasks.profile_of(queue.head()), node):
             return job.take_head(queue)
     return None
 
@@ -256,14 +256,14 @@ def tasks_are_ready(world: World, due: Due) -> None:
     profiles = tasks.profile[first : first + count]
     alike = tasks.profiles[profiles[0]] if profiles.count(profiles[0]) == count else None
     if book is None and alike is not None and not alike.manager and not any(tasks.state[first : first + count]):
-        job.queue_of(alike.lane).add_range(first, count)
+        job.queue_of(alike.queue_key).add_range(first, count)
         world.scheduler.tasks_became_ready(job, count)
         return
     ready = 0
     for task in range(first, first + count):
         if tasks.state[task] == ACTIVE and not (book is not None and book.is_waiting(task)):
             profile = tasks.profile_of(task)
-            queue = job.queue_of(profile.lane)
+            queue = job.queue_of(profile.queue_key)
             if profile.manager:
                 queue.add_first(task)
             else:

@@ -126,16 +126,16 @@ class Job(Named):
         job.ready = {slots: ReadyQueue.thaw(queue) for slots, queue in values[-1].items()}
         return job
 
-    def queue_of(self, lane: int) -> ReadyQueue:
-        """Return the queue of ready tasks in this lane (``TaskProfile.lane``), made when it is needed first."""
-        queue = self.ready.get(lane)
+    def queue_of(self, key: int) -> ReadyQueue:
+        """Return the queue of ready tasks with this key (``TaskProfile.queue_key``), made when it is needed first."""
+        queue = self.ready.get(key)
         if queue is None:
-            queue = self.ready[lane] = ReadyQueue()
+            queue = self.ready[key] = ReadyQueue()
         return queue
 
     def queues_in_order(self) -> list[tuple[int, ReadyQueue]]:
-        """Return the queues that hold tasks, with their lanes, in the order in which heads are placed (SCHED-6)."""
-        queues = [(lane, queue) for lane, queue in self.ready.items() if queue.size]
+        """Return the queues that hold tasks, with their keys, in the order in which heads are placed (SCHED-6)."""
+        queues = [(key, queue) for key, queue in self.ready.items() if queue.size]
         if len(queues) > 1:
             queues.sort(key=lambda item: item[1].head_rank())
         return queues

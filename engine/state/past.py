@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 assert ACTIVE == 0
 _ACTIVE_RUN = re.compile(rb"\0\0*")  # not `\0+`, which is searched for a hundred times slower
-MOST_SINCE_BASE = 1 << 14  # entries of the log, at least: going back reads them, and a base costs as much
 _IS_RUNNING = equals(RUNNING)
 
+# A base is gathered anew after so many entries of the log, or more if many tasks run: reading them when time goes back
+# takes as long as gathering a base.
+MOST_SINCE_BASE = 1 << 14
 
-# The others change in rows of ``TaskTable.kept`` only.
+# The columns that attempts change. The others change in rows of ``TaskTable.kept`` only.
 _CHANGED_BY_ATTEMPTS = ("state", "satisfied", "node", "started", "ended", "start_entry")
 
 
@@ -48,7 +50,7 @@ class TasksCopy(NamedTuple):
     kept: int  # how many rows had been kept because they changed after all
     active: array[int]  # beginnings and ends of the ranges of tasks in state active, in turns
     base: RunningTasks  # at this moment or before; the log has what has changed since
-    apart: Excerpt[TaskExtra]  # see TaskTable.apart
+    whole: Excerpt[TaskExtra]  # the tasks in ``TaskTable.copied_whole``
 
 
 class _Latest(NamedTuple):
@@ -79,9 +81,9 @@ class TaskPast:
         base = self._base
         if base is None or len(tasks.log) > base.log_length + max(MOST_SINCE_BASE, 2 * len(base.starts)):
             base = self._base = self._running_tasks()
-        apart = Excerpt(tasks, _CHANGED_BY_ATTEMPTS)
-        apart.keep(tasks, [*tasks.apart])
-        return TasksCopy(tasks.length, len(tasks.blocks), len(tasks.kept), active, base, apart)
+        whole = Excerpt(tasks, _CHANGED_BY_ATTEMPTS)
+        whole.keep(tasks, [*tasks.copied_whole])
+        return TasksCopy(tasks.length, len(tasks.blocks), len(tasks.kept), active, base, whole)
 
     def _running_tasks(self) -> RunningTasks:
         """Return the tasks that run now; reads all states and the pages with running tasks."""
@@ -121,8 +123,8 @@ class TaskPast:
         self._restore_active(copy.active)
         self._restore_running(self._starts_since(copy.base))
         self._base = copy.base
-        copy.apart.put_back(tasks)
-        tasks.apart = set(copy.apart.rows)
+        copy.whole.put_back(tasks)
+        tasks.copied_whole = set(copy.whole.rows)
 
     def _restore_active(self, ranges: array[int]) -> None:
         tasks = self._tasks

@@ -207,7 +207,7 @@ class TaskProfile(NamedTuple):
     process: PlainProcess | None  # plain; its first duration and exit code stand in the columns
     affinity: str | None = None
     conditions: bool = False  # exit conditions are given (EXIT-1)
-    hot: bool = False  # plain, and nothing follows from its success: see rules/fast_path.py
+    ends_plainly: bool = False  # plain, and nothing follows from its success: see rules/fast_path.py
     manager: bool = False
     exclusive: bool = False
     dedicated_only: bool = False
@@ -217,8 +217,8 @@ class TaskProfile(NamedTuple):
     modified_ms: int | None = None  # of the last update; None: not since it was added (GEN-6)
 
     @property
-    def lane(self) -> int:
-        """The queue of its job that the task waits in: by required slots, or by instances as a negative number."""
+    def queue_key(self) -> int:
+        """The key of the queue of its job that the task waits in: required slots, or instances as a negative number."""
         return -self.instances or self.required_slots
 
 

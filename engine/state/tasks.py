@@ -30,7 +30,7 @@ ACTIVE, PREPARING, RUNNING, COMPLETED = (int(state) for state in TaskState)
 GONE = 4  # deleted: the row stays, the task does not
 
 _STATES = tuple(TaskState)  # by value: an index is cheaper than a call of the enum
-# _LEGAL[old * 4 + new]: the hot form of lifecycles.TASK.
+# _LEGAL[old * 4 + new]: lifecycles.TASK as bytes, which are read faster.
 _LEGAL = bytes((old, new) in TASK for old in TaskState for new in TaskState)
 
 # In the column of exit codes: the first attempt runs into its time limit.
@@ -74,12 +74,12 @@ class TaskTable(Columns[TaskExtra]):
         self._firsts: list[int] = []
         # Of jobs whose tasks came in many blocks: how many blocks were read, the listed tasks by id, other blocks.
         self._listed: dict[int, tuple[int, dict[str, int], list[int]]] = {}
-        new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
         # Tasks begun and not ended whose rows do not follow from log and input: preparing, active once more, in a later
         # attempt, or running for another time than ``planned``.
-        self.apart: set[int] = set()
+        self.copied_whole: set[int] = set()
         # Rows as they were before they changed in a way that time itself does not bring about, see state/past.py.
         self.kept = Excerpt(self, tuple(self.DECLARED))
+        new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
         self._added = log.shape("TaskStateChanged", LogSubject.TASKS_ADDED, *new)
         self._begin_shapes: dict[tuple[int, int, int, str], int] = {}
         self._shapes: dict[tuple[Hashable, ...], int] = {}
@@ -218,7 +218,7 @@ class TaskTable(Columns[TaskExtra]):
 
         That holds for the first attempt of a plain task (see rules/fast_path.py).
         """
-        return 0 if self.profiles[self.profile[task]].hot and task not in self.sparse[task >> PAGE_BITS] else 1
+        return 0 if self.profiles[self.profile[task]].ends_plainly and task not in self.sparse[task >> PAGE_BITS] else 1
 
     def profile_number(self, profile: TaskProfile) -> int:
         """Return the number of a profile, which is added if it is new."""
@@ -226,7 +226,7 @@ class TaskTable(Columns[TaskExtra]):
         if number is None:
             number = self._profile_numbers[profile] = len(self.profiles)
             self.profiles.append(profile)
-            self.briefs.append((profile.job, profile.required_slots, profile.hot, profile.outputs is not None))
+            self.briefs.append((profile.job, profile.required_slots, profile.ends_plainly, profile.outputs is not None))
         return number
 
     # -- changes -------------------------------------------------------------------------------------------------
@@ -270,8 +270,8 @@ class TaskTable(Columns[TaskExtra]):
         else:
             shape = self._restart(now_ms, task, node, old, rule)
         self._move(task, old, RUNNING)
-        is_told = end_ms == now_ms + self.planned[task] and task not in self.sparse[task >> PAGE_BITS]
-        (self.apart.discard if is_told else self.apart.add)(task)
+        is_as_planned = end_ms == now_ms + self.planned[task] and task not in self.sparse[task >> PAGE_BITS]
+        (self.copied_whole.discard if is_as_planned else self.copied_whole.add)(task)
         self.node[task] = node
         self.started[task] = now_ms
         self.ended[task] = end_ms
@@ -298,7 +298,7 @@ class TaskTable(Columns[TaskExtra]):
     def prepare(self, now_ms: int, task: int, node: int) -> None:
         """Let the task wait on the node for the job's preparation (PREP-6)."""
         self._move(task, self.state[task], PREPARING)
-        self.apart.add(task)
+        self.copied_whole.add(task)
         attempt = 1
         if self.started[task] != NEVER_MS or task in self.sparse[task >> PAGE_BITS]:
             self._count_on_node(task, node)
@@ -313,7 +313,7 @@ class TaskTable(Columns[TaskExtra]):
         if extra is None:
             shape = self.first_success
         else:
-            self.apart.discard(task)
+            self.copied_whole.discard(task)
             shape = self._success_shape(extra.attempts)
             self.set_extra(task, extra._replace(exit_code=0, failure=None))
         self._move(task, RUNNING, COMPLETED)
@@ -330,7 +330,7 @@ class TaskTable(Columns[TaskExtra]):
             extra = UNTRIED
         self.set_extra(task, extra._replace(exit_code=exit_code, failure=failure, awaits_retry=False))
         self._move(task, old, COMPLETED)
-        self.apart.discard(task)
+        self.copied_whole.discard(task)
         self.ended[task] = now_ms
         fields = (*end_fields(exit_code, failure), ("rule", rule))
         shape = self._shape(old, TaskState.COMPLETED, extra.attempts, *fields)
@@ -350,7 +350,7 @@ class TaskTable(Columns[TaskExtra]):
         else:
             self.set_extra(task, extra)
         self._move(task, old, ACTIVE)
-        self.apart.add(task)
+        self.copied_whole.add(task)
         self.ended[task] = NEVER_MS
         code = () if exit_code is None else (("exitCode", exit_code),)
         shape = self._shape(old, TaskState.ACTIVE, extra.attempts, *code, ("rule", rule))
@@ -368,7 +368,7 @@ class TaskTable(Columns[TaskExtra]):
         job.count_tasks(-1)
         if old == COMPLETED:
             self._keep(task)
-        self.apart.discard(task)
+        self.copied_whole.discard(task)
         self.state[task] = GONE
         shape = self._shape(old, None, self.extra(task).attempts, ("rule", rule))
         self.log.append(now_ms, shape, task)
@@ -391,7 +391,7 @@ class TaskTable(Columns[TaskExtra]):
     def move_end(self, task: int, end_ms: int) -> None:
         """Move the planned end of the running attempt."""
         self.ended[task] = end_ms
-        self.apart.add(task)
+        self.copied_whole.add(task)
 
     def set_satisfied(self, task: int) -> None:
         """Note that dependents need not wait for the task any more (DEP-4)."""

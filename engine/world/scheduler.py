@@ -82,7 +82,7 @@ class Scheduler:
         A pass follows, unless with ``fills_at_once`` the caller gives the room that the task has left to the next one.
         """
         job = self._jobs.edit(profile.job)
-        queue = job.queue_of(profile.lane)
+        queue = job.queue_of(profile.queue_key)
         if profile.manager:
             queue.add_first(task)
             if job.pool >= 0:
@@ -98,7 +98,7 @@ class Scheduler:
     def remove_from_queue(self, task: int, profile: TaskProfile) -> None:
         """Remove an active task that is ended or deleted from its queue, if it waits in one."""
         job = self._jobs.edit(profile.job)
-        queue = job.ready.get(profile.lane)
+        queue = job.ready.get(profile.queue_key)
         if queue is not None and queue.holds(task):
             queue.discard(task)
             job.ready_count -= 1

@@ -329,10 +329,10 @@ class World:
             running = [task for task in running if task not in self.gangs]
         if self.acting:  # one that waits for its end has no entry
             running = [task for task in running if not self._has_open_end(task)]
-        hot = [profile.hot for profile in tasks.profiles]
+        ends_plainly = [profile.ends_plainly for profile in tasks.profiles]
         profiles = map(tasks.profile.__getitem__, running)
         tokens = (
-            0 if hot[profile] and task not in tasks.apart else 1
+            0 if ends_plainly[profile] and task not in tasks.copied_whole else 1
             for task, profile in zip(running, profiles, strict=True)
         )
         ends, starts = map(tasks.ended.__getitem__, running), map(tasks.start_entry.__getitem__, running)

@@ -131,7 +131,7 @@ def test_preparations_and_releases_leave_the_same_log_however_they_are_handled(j
     for entries in (13, 5_000):
         fast = play(entries, fast=True)
         assert list(fast.json_lines()) == lines
-        assert fast.world.tasks.apart == ordinary.world.tasks.apart
+        assert fast.world.tasks.copied_whole == ordinary.world.tasks.copied_whole
 
 
 def test_a_large_run_goes_on_in_the_same_way_from_the_middle_of_it():

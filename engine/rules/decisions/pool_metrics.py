@@ -81,7 +81,7 @@ def task_counts(world: World, pool: Pool) -> tuple[int, ...]:
     active = running = succeeded = failed = 0
     for job in world.jobs_of(pool):
         if job.state is JobState.ACTIVE:
-            active += job.ready_count + sum(queue.size * (-lane - 1) for lane, queue in job.ready.items() if lane < 0)
+            active += job.ready_count + sum(queue.size * (-key - 1) for key, queue in job.ready.items() if key < 0)
         running += job.busy
         succeeded += job.counts[COMPLETED] - job.failed
         failed += job.failed

@@ -186,7 +186,7 @@ def _columns(
         load=load_of(own, world.scenario.simulate.tasks),
         outputs=outputs,
         instances=several.number_of_instances if several is not None else 0,
-        hot=process is not None and spec.exit_conditions is None and not job.spec.uses_task_dependencies,
+        ends_plainly=process is not None and spec.exit_conditions is None and not job.spec.uses_task_dependencies,
     )
     number = world.tasks.profile_number(profile)
     if process is None:
@@ -249,9 +249,12 @@ def add_manager(world: World, begun: JobBegun) -> None:
     spec = TaskSpec.model_construct(**{name: getattr(manager, name) for name in _SHARED})
     _add(world, job, ListedTasks((spec,)), [spec])
     first = world.tasks.length - 1
-    # Alone on its node (JM-5), only on dedicated nodes (SPOT-6); never hot, because its end means something (JM-4).
+    # Alone on its node (JM-5), only on dedicated nodes (SPOT-6), and its end means something (JM-4).
     profile = world.tasks.profile_of(first)._replace(
-        manager=True, exclusive=manager.run_exclusive, dedicated_only=not manager.allow_low_priority_node, hot=False
+        manager=True,
+        exclusive=manager.run_exclusive,
+        dedicated_only=not manager.allow_low_priority_node,
+        ends_plainly=False,
     )
     world.tasks.set_profile(first, profile)
 

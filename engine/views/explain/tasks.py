@@ -166,7 +166,7 @@ class _Waiting:
 
     def _turn(self) -> Check | None:
         """Check its turn: of the tasks that need as many slots, or nodes, only the first is considered."""
-        queue = self.job.ready.get(self.profile.lane)
+        queue = self.job.ready.get(self.profile.queue_key)
         if queue is None or not queue.size or is_blocked(self.world, self.job, self.task):
             return None
         head = queue.head()

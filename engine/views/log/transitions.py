@@ -106,7 +106,7 @@ def plain_transitions(world: World, task: int) -> Transitions | None:
     """
     tasks = world.tasks
     state = tasks.state[task]
-    if tasks.sparse_of(task) is not None or task in tasks.apart:
+    if tasks.sparse_of(task) is not None or task in tasks.copied_whole:
         return None
     if state == ACTIVE:
         return Transitions(tasks.block_of(task).created_ms)
