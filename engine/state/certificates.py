@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import CERTIFICATE, rule_of_move
 from engine.base.terms import CertificateState
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import Record, Records
+from engine.state.records import Record, Records
 
 if TYPE_CHECKING:
     from engine.specs.account import Certificate

@@ -1,23 +1,21 @@
-"""Rows as typed arrays, and records as slotted objects; both can be copied cheaply for a checkpoint.
+"""Rows as typed arrays, one for each column, that can be copied cheaply for a checkpoint.
 
 A checkpoint of a million rows must not copy a million rows. Columns are cut into pages and remember which pages have
-changed since the last copy; a copy shares every unchanged page with the one before it. Records do the same one by one.
+changed since the last copy; a copy shares every unchanged page with the one before it. Of other tables a checkpoint
+keeps an excerpt: a few rows.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 if TYPE_CHECKING:
     AnyColumn = array[int] | bytearray
     PagesCopy = list[tuple[AnyColumn, ...]]
 
-Values = tuple[Any, ...]  # of the attributes of a record
-
+V = TypeVar("V")
 
 # Rows of a page, as a shift.
 PAGE_BITS = 9
@@ -28,6 +26,9 @@ PAGE_ROWS = 1 << PAGE_BITS
 TIME, SPAN = "time", "span"
 _SHORT_RUN_MS = 1 << 30  # twelve days
 
+_BYTES = "bytes"  # the type of columns of small numbers
+_NO_VALUES: dict[int, Any] = {}  # a page without values, shared by all copies
+
 
 def time_limits(end_ms: int) -> tuple[str, int]:
     """Return the array type code for times of a run that ends at ``end_ms``, and the latest moment it can hold.
@@ -37,15 +38,9 @@ def time_limits(end_ms: int) -> tuple[str, int]:
     return ("i", (1 << 31) - 1) if end_ms < _SHORT_RUN_MS else ("q", (1 << 63) - 1)
 
 
-def _lies_within_a_page(first: int, count: int) -> bool:
-    """Return whether this is one row more on a page that exists already."""
+def _is_on_last_page(first: int, count: int) -> bool:
+    """Return whether the new rows from ``first`` on are one row, on a page that exists already."""
     return count == 1 and bool(first & (PAGE_ROWS - 1))
-
-
-V = TypeVar("V")
-
-_CONTAINERS = (list, dict, set, deque)
-_CONTAINER_TYPES = tuple(f"{each.__name__}[" for each in _CONTAINERS)  # as annotations begin
 
 
 class Pages:
@@ -104,9 +99,6 @@ class ColumnsCopy(NamedTuple, Generic[V]):
     sparse: list[dict[int, V]]
 
 
-_BYTES = "bytes"
-
-
 class _Column(NamedTuple):
     code: str
     group: int
@@ -161,7 +153,7 @@ class Columns(Generic[V]):
         """Note that ``count`` rows have been appended to every column; returns the number of the first."""
         first = self.length
         self.length += count
-        if not _lies_within_a_page(first, count):
+        if not _is_on_last_page(first, count):
             self._cut_sparse()
         return first
 
@@ -240,7 +232,7 @@ class PagedColumns(Columns[V]):
 
     def _grow(self, count: int) -> int:
         self.changes += 1
-        if _lies_within_a_page(self.length, count):
+        if _is_on_last_page(self.length, count):
             first = self.length
             self.length += 1
             for dirty in self.dirty:
@@ -259,9 +251,9 @@ class PagedColumns(Columns[V]):
     def copy(self) -> ColumnsCopy[V]:
         """Return the columns as they are now; copies only the pages changed since the last copy."""
         sparse = self._sparse_saved.copy()
-        sparse.extend(_NONE for _ in range(len(self.sparse) - len(sparse)))
+        sparse.extend(_NO_VALUES for _ in range(len(self.sparse) - len(sparse)))
         for page in {page for group in self._groups for page in group.changed()}:
-            sparse[page] = dict(self.sparse[page]) if self.sparse[page] else _NONE
+            sparse[page] = dict(self.sparse[page]) if self.sparse[page] else _NO_VALUES
         self._sparse_saved = sparse
         return ColumnsCopy(self.length, tuple(group.copy(self.length) for group in self._groups), sparse)
 
@@ -273,109 +265,3 @@ class PagedColumns(Columns[V]):
         self.length = copy.length
         self.sparse[:] = [dict(page) if page else {} for page in copy.sparse]
         self._sparse_saved = copy.sparse
-
-
-_NONE: dict[int, Any] = {}
-
-
-class Record:
-    """A row as a slotted object. Its containers hold immutable values, so a copy of one level is a full one."""
-
-    __slots__: tuple[str, ...] = ()
-
-    def freeze(self) -> Values:
-        """Return the values of all attributes in order, which ``thaw`` makes a record of; containers are copied."""
-        return _freezer(type(self))(self)  # type: ignore[arg-type]  # mypy takes type[Self] for unhashable
-
-    @classmethod
-    def thaw(cls, values: Values) -> Self:
-        """Return a record with these values; they stay as they are, whatever becomes of the record."""
-        record = object.__new__(cls)
-        for name, value in zip(cls.__slots__, values, strict=False):
-            setattr(record, name, value.copy() if type(value) in _CONTAINERS else value)
-        return record
-
-    def assign(self, **values: object) -> None:
-        """Replace attributes by name; what changes several tables or keeps a count has a method of its own."""
-        for name, value in values.items():
-            setattr(self, name, value)
-
-
-@cache
-def _freezer(record: type[Record]) -> Callable[[Any], Values]:
-    """Return what ``Record.freeze`` does for such records.
-
-    Its text is put together, as ``dataclasses`` does: it reads forty attributes in a quarter of the time of a loop.
-    """
-    terms = [
-        f"value.copy() if type(value := record.{name}) in containers else value"
-        if record.__annotations__.get(name, "").startswith(_CONTAINER_TYPES)
-        else f"record.{name}"
-        for name in record.__slots__
-    ]
-    freezer: Callable[[Any], Values] = eval(f"lambda record: ({', '.join(terms)},)", {"containers": _CONTAINERS})
-    return freezer
-
-
-R = TypeVar("R", bound=Record)
-
-
-class Records(Generic[R]):
-    """A list of records that knows which of them have changed since the last copy.
-
-    Read a record with ``records[row]``, and get it from ``edit(row)`` to change it.
-    """
-
-    def __init__(self, kind: type[R]) -> None:
-        """Make a table without records, which will be of this class."""
-        self._kind = kind
-        self.rows: list[R] = []
-        self._saved: list[Values] = []
-        self._edited: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, row: int) -> R:
-        return self.rows[row]
-
-    def __iter__(self) -> Iterator[R]:
-        return iter(self.rows)
-
-    def add(self, record: R) -> int:
-        """Append a record; returns its row number."""
-        self.rows.append(record)
-        self._edited.add(len(self.rows) - 1)
-        return len(self.rows) - 1
-
-    def edit(self, row: int) -> R:
-        """Return the record, to be changed."""
-        self._edited.add(row)
-        return self.rows[row]
-
-    def copy(self) -> list[Values]:
-        """Return the records as they are now; reads only those edited since the last copy."""
-        known, rows, saved = len(self._saved), self.rows, self._saved
-        changed = {}
-        for row in self._edited:
-            values = rows[row].freeze()
-            if row >= known or values != saved[row]:
-                changed[row] = values
-        if changed:
-            self._saved = saved = saved + [()] * (len(rows) - known)
-            for row, values in changed.items():
-                saved[row] = values
-        self._edited = set()
-        return saved
-
-    def restore(self, copy: list[Values]) -> None:
-        """Make the records as they were when ``copy`` was taken."""
-        saved = self._saved
-        del self.rows[len(copy) :]
-        for row, values in enumerate(copy):
-            if row >= len(self.rows):
-                self.rows.append(self._kind.thaw(values))
-            elif row in self._edited or row >= len(saved) or saved[row] is not values:
-                self.rows[row] = self._kind.thaw(values)
-        self._edited = set()
-        self._saved = copy

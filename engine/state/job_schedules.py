@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import JOB_SCHEDULE, rule_of_move
 from engine.base.terms import JobScheduleState
 from engine.events.log import EventLog, LogSubject
-from engine.state.named import Named, NamedRecords
+from engine.state.records import Named, NamedRecords
 
 if TYPE_CHECKING:
     from engine.specs.schedule import JobScheduleSpec

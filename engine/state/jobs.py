@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from engine.base.lifecycles import JOB, rule_of_move
 from engine.base.terms import JobState, OnAllTasksComplete, TaskResult
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import Values
-from engine.state.named import Named, NamedRecords
 from engine.state.ready import ReadyQueue
+from engine.state.records import Named, NamedRecords, Values
 
 if TYPE_CHECKING:
     from engine.specs.commands import UpdateJob

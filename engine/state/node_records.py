@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo, result_of
 from engine.base.terms import NodeState, SchedulingState, TaskResult
-from engine.state.columns import Record
+from engine.state.records import Record
 
 if TYPE_CHECKING:
     from engine.base.environment import InstalledPackage

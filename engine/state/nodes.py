@@ -10,8 +10,9 @@ from engine.base.lifecycles import NODE, rule_of_move
 from engine.base.node_states import UNBILLED
 from engine.base.terms import NodeState, SchedulingState
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Records, byte_column, column
+from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, byte_column, column
 from engine.state.node_records import Node, NodeError, StartTaskRecord
+from engine.state.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
 from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import Values
-from engine.state.named import Named, NamedRecords
 from engine.state.pool_records import FailingRequest, ResizeError, Scaling
+from engine.state.records import Named, NamedRecords, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from engine.state.columns import Record
+from engine.state.records import Record
 
 
 @dataclass(slots=True, eq=False)

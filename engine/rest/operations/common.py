@@ -14,7 +14,7 @@ from engine.views.rest.common import etag
 if TYPE_CHECKING:
     from engine.rest.protocol.calls import Call, Handler
     from engine.specs.command import Command
-    from engine.state.named import NamedRecords
+    from engine.state.records import NamedRecords
     from engine.world.world import World
 
 
