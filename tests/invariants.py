@@ -109,9 +109,7 @@ def _broken(world: World, rule: str, what: str) -> BrokenInvariant:
 
 
 def _rows(world: World, job: Job) -> list[int]:
-    blocks = (world.tasks.blocks[number] for number in job.blocks)
-    rows = [row for block in blocks for row in range(block.first, block.first + block.source.count)]
-    return [row for row in rows if world.tasks.state[row] != GONE]
+    return [row for row in world.tasks.rows_of(job.row) if world.tasks.state[row] != GONE]
 
 
 def _counters(world: World, job: Job) -> None:
@@ -302,8 +300,9 @@ def _disks(world: World, pool: Pool) -> None:
     """Check that used bytes add up, and that packages said to be on a node are there (VM-4, APP-2)."""
     for node in pool.nodes:
         files, record = world.disks[node], world.nodes[node]
-        if files.used_bytes != files.counted_bytes():
-            raise _broken(world, "VM-4", f"node {node} counts {files.used_bytes} bytes, it has {files.counted_bytes()}")
+        used_bytes = sum(map(files.size, files.all_files()))
+        if files.used_bytes != used_bytes:
+            raise _broken(world, "VM-4", f"node {node} counts {files.used_bytes} bytes, it has {used_bytes}")
         if world.nodes.state_of(node) is not None:
             lost = [name for name in record.arrivals if name.startswith(APPLICATIONS) and not files.is_dir(name)]
             if lost:

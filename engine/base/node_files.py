@@ -203,10 +203,6 @@ class NodeFiles:
         """Return when a file was created and last written; None if there is none."""
         return self._times.get(key)
 
-    def counted_bytes(self) -> int:
-        """Return the total size of all files in bytes, counted anew."""
-        return sum(map(self.size, self._texts))
-
     def _make_directories(self, key: str) -> None:
         while key and key not in self._directories:
             self._directories[key] = None

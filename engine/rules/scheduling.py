@@ -252,7 +252,8 @@ def tasks_are_ready(world: World, due: Due) -> None:
         return
     tasks = world.tasks
     book = world.dependencies.get(job.row)
-    first, count = block.first, block.source.count
+    rows = block.rows
+    first, count = rows.start, len(rows)
     profiles = tasks.profile[first : first + count]
     alike = tasks.profiles[profiles[0]] if profiles.count(profiles[0]) == count else None
     if book is None and alike is not None and not alike.manager and not any(tasks.state[first : first + count]):
@@ -260,7 +261,7 @@ def tasks_are_ready(world: World, due: Due) -> None:
         world.scheduler.tasks_became_ready(job, count)
         return
     ready = 0
-    for task in range(first, first + count):
+    for task in rows:
         if tasks.state[task] == ACTIVE and not (book is not None and book.is_waiting(task)):
             profile = tasks.profile_of(task)
             queue = job.queue_of(profile.queue_key)

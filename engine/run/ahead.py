@@ -130,11 +130,6 @@ class Ahead:
         future = self.future
         return None if future is None else future.now_ms
 
-    def job_end_ms(self, job_id: str) -> int | None:
-        """Return when the job that has this id now ends; None if it never does, or that is not known yet."""
-        future, job = self.future, self._present.world.jobs.find(job_id)
-        return None if future is None or job is None else future.world.jobs[job.row].end_ms
-
     def next_event_ms(self) -> int | None:
         """Return the next moment after now at which something happens; None if nothing will, or it is not known."""
         future = self.future

@@ -157,11 +157,7 @@ class DependencyBook:
     def of(cls, job: int, tasks: TaskTable) -> DependencyBook:
         """Make the book of a job from its tasks, after the run has been moved to another moment."""
         book = cls(job)
-        rows = [
-            row
-            for number in tasks.jobs[job].blocks
-            for row in range(tasks.blocks[number].first, tasks.blocks[number].first + tasks.blocks[number].source.count)
-        ]
+        rows = list(tasks.rows_of(job))
         for row in rows:
             if tasks.satisfied[row]:
                 book.satisfy(tasks.task_id(row))

@@ -223,9 +223,14 @@ class TaskProfile(NamedTuple):
 
 
 class TaskBlock(NamedTuple):
-    """Tasks added together: ``count`` rows from ``first`` on."""
+    """Tasks added together: ``source.count`` rows from ``first`` on."""
 
     first: int
     job: int
     created_ms: int
     source: TaskSource
+
+    @property
+    def rows(self) -> range:
+        """The rows of the tasks, deleted ones included."""
+        return range(self.first, self.first + self.source.count)

@@ -96,8 +96,7 @@ class TaskTable(Columns[TaskExtra]):
 
     def ranges_of(self, blocks: Iterable[int]) -> list[range]:
         """Return the rows of each of these blocks, deleted tasks included."""
-        found = map(self.blocks.__getitem__, blocks)
-        return [range(block.first, block.first + block.source.count) for block in found]
+        return [self.blocks[number].rows for number in blocks]
 
     def modified_ms(self, task: int) -> int:
         """Return the time of the task's last modification: its creation or an update, runs do not count (GEN-6)."""
@@ -115,7 +114,7 @@ class TaskTable(Columns[TaskExtra]):
             return []
         is_one = len(self.blocks) == 1  # mostly all were added together, and need not be in order
         block = self.blocks[0] if is_one else self.block_of(min(tasks))
-        if is_one or max(tasks) < block.first + block.source.count:
+        if is_one or max(tasks) < block.rows.stop:
             first = block.first
             return of_block(block, [task - first for task in tasks])
         rows = sorted(set(tasks))
@@ -123,7 +122,7 @@ class TaskTable(Columns[TaskExtra]):
         at = 0
         while at < len(rows):
             block = self.block_of(rows[at])
-            after = bisect_left(rows, block.first + block.source.count, at)
+            after = bisect_left(rows, block.rows.stop, at)
             ordinals = [task - block.first for task in rows[at:after]]
             found.update(zip(rows[at:after], of_block(block, ordinals), strict=True))
             at = after
@@ -193,8 +192,7 @@ class TaskTable(Columns[TaskExtra]):
     def rows_of(self, job: int) -> Iterator[int]:
         """Yield the rows of all tasks that the job ever had, in creation order."""
         for number in self.jobs.rows[job].blocks:
-            block = self.blocks[number]
-            yield from range(block.first, block.first + block.source.count)
+            yield from self.blocks[number].rows
 
     def on_nodes(self, job: int) -> list[int]:
         """Return the job's running and preparing tasks in creation order."""

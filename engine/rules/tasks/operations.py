@@ -271,8 +271,7 @@ def terminate(world: World, task: int) -> None:
 
 def lifetime_is_over(world: World, due: Due) -> None:
     """End the tasks of a block that are not completed 180 days after they were added (TASK-9, JOB-12)."""
-    block = world.tasks.blocks[due.key]
-    for task in range(block.first, block.first + block.source.count):
+    for task in world.tasks.blocks[due.key].rows:
         if world.tasks.state[task] in (ACTIVE, PREPARING, RUNNING):
             _end(world, task, "TASK-9", _BY_AGE)
 
