@@ -13,7 +13,7 @@ class LazyRegex:
     """Stands for a compiled regular expression, whose methods it takes over one by one."""
 
     def __init__(self, text: str, flags: int) -> None:
-        """``text`` and ``flags`` are those of ``re.compile``."""
+        """Hold the arguments of ``re.compile``."""
         self._source = text, flags
 
     def compiled(self) -> re.Pattern[str]:

@@ -111,6 +111,7 @@ class Calendar(simpy.Environment):
         self._endless: list[int] = []  # the times of endless entries, as a heap
         self._stops_before_endless = False
         self._rules: dict[int, Callable[[Due], None]] = {}
+        self._end_tasks: Callable[[], None]
 
     def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
         """Call ``rule`` for every entry of ``kind``."""

@@ -144,5 +144,5 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
 
 def _fixed_plan(world: World, job: Job) -> Plan | None:
     """Return the plan of every start of the job's preparation; None if they differ, or if there was none yet."""
-    hook = world.hooks.get(2 * job.row)
+    hook = world.prep_hooks.get(job.row)
     return None if hook is None else hook.fixed

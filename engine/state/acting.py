@@ -147,8 +147,10 @@ class ActingTable:
     def keeps_waiting(self, job: int) -> Iterator[None]:
         """Let no process notice the other tasks of this job while one of them is being deleted."""
         self._kept_waiting = job
-        yield
-        self._kept_waiting = NO_JOB
+        try:
+            yield
+        finally:
+            self._kept_waiting = NO_JOB
 
     def has_begun_in(self, now_ms: int, process: Process) -> bool:
         """Return whether the process has started in this millisecond before, and note this start."""

@@ -144,15 +144,15 @@ class Job(Named):
         self.ready_count -= 1
         return queue.take()
 
-    def mark_prepared(self, bit: int) -> None:
+    def note_prepared(self, bit: int) -> None:
         """Note that the preparation is valid on a node, given as a bit by its position (PREP-7)."""
         self.prepared |= bit
 
-    def mark_ineligible(self, bit: int) -> None:
+    def note_ineligible(self, bit: int) -> None:
         """Keep the job's tasks from a node, given as a bit by its position (PREP-9)."""
         self.ineligible |= bit
 
-    def clear_marks(self, *, prepared: int = 0, ineligible: int = 0) -> None:
+    def forget_preparation(self, *, prepared: int = 0, ineligible: int = 0) -> None:
         """Forget the success or the failure of the preparation on nodes, given as bits."""
         self.prepared &= ~prepared
         self.ineligible &= ~ineligible

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engine.specs.account import Account
 
 
-# A copy compares and clones each job that is not over, which takes as long as so many entries of the calendar.
+# A copy looks at each job that is not over and keeps what has changed, which takes as long as so many entries.
 _ENTRIES_OF_JOB = 12
 
 
@@ -113,8 +113,9 @@ class World:
         self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
-        # Processes of hooks, under 2 * job + (1 for release); cleared when a row may mean another job.
-        self.hooks: dict[int, HookProcess] = {}
+        # The processes of preparation and of release tasks by job; cleared when a row may mean another job.
+        self.prep_hooks: dict[int, HookProcess] = {}
+        self.release_hooks: dict[int, HookProcess] = {}
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         # What processes do, by what their `simulate` says of it.
@@ -142,17 +143,17 @@ class World:
         """Return whether a planned end is known: that of a process that waits for something is not (JM-12)."""
         return end_ms < self.latest_ms
 
-    def node_ms(self, node_pool: Pool, step: str, *key: str | int) -> int:
+    def node_ms(self, pool: Pool, step: str, *key: str | int) -> int:
         """Return how long a step in a node's life takes, drawn for this key, which begins with the node's index (TIME).
 
         The pool's ``simulate`` wins, then ``simulate.nodes``.
         """
-        own = node_pool.spec.simulate
+        own = pool.spec.simulate
         said = own.duration(step, key[0]) if own is not None else None
         if said is None:
             said = getattr(self.scenario.simulate.nodes, step, None)
-        distribution = said if said is not None else getattr(NODE_TIMINGS[node_pool.os], step)
-        return draws.draw_ms(distribution, draws.uniform(self.seed, step, node_pool.id.lower(), *key))
+        distribution = said if said is not None else getattr(NODE_TIMINGS[pool.os], step)
+        return draws.draw_ms(distribution, draws.uniform(self.seed, step, pool.id.lower(), *key))
 
     @property
     def eviction_notice_ms(self) -> int:
@@ -239,8 +240,8 @@ class World:
     def unbind_job(self, job: Job) -> None:
         """Let the job's tasks wait: its pool is gone, or the job is over or goes to another pool (POOL-19)."""
         self.jobs.bind(job.row, UNBOUND)
-        for key in (2 * job.row, 2 * job.row + 1):
-            self.hooks.pop(key, None)
+        for hooks in (self.prep_hooks, self.release_hooks):
+            hooks.pop(job.row, None)
         job.in_turn = False
         job.prepared = job.ineligible = 0
 
@@ -292,7 +293,8 @@ class World:
         self.log.move_to(copy.log_length)
         for part, saved in zip(self._parts, copy.parts, strict=True):
             part.restore(saved)
-        self.hooks.clear()
+        self.prep_hooks.clear()
+        self.release_hooks.clear()
         self.plans.clear()
         self.faults = copy.faults
         self.scheduler.starving = copy.starving.copy()

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 def process_of(world: World, job: Job, *, is_release: bool) -> HookProcess:
     """Return the process of the job's preparation or release task; it is worked out once."""
-    key = 2 * job.row + is_release
-    known = world.hooks.get(key)
+    hooks = world.release_hooks if is_release else world.prep_hooks
+    known = hooks.get(job.row)
     if known is None:
         prep, release = job.spec.job_preparation_task, job.spec.job_release_task
         if is_release:
@@ -35,7 +35,7 @@ def process_of(world: World, job: Job, *, is_release: bool) -> HookProcess:
         else:
             assert prep is not None
             hook = HookProcess(TaskKind.PREP, prep.id, prep, prep.constraints.max_wall_clock_time)
-        known = world.hooks[key] = _shared(world, job, hook)
+        known = hooks[job.row] = _shared(world, job, hook)
     return known
 
 

@@ -1,6 +1,6 @@
 """Interruptions of tasks: operations on, faults and evictions of their nodes, the end of their job, preemption.
 
-``stop_instances`` interrupts the preparation and release tasks on a node that stops.
+A node that stops interrupts the preparation and release tasks on it too, in the same order for every cause.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BY_DISABLE = ended("the job was disabled")
 # -- on one node -----------------------------------------------------------------------------------------------------
 
 
-def stop_tasks(world: World, node: int, option: Deallocation, rule: str) -> None:
+def _stop_tasks(world: World, node: int, option: Deallocation, rule: str) -> None:
     """Requeue or terminate the running tasks of a node that an operation takes from them (RSZ-4, NOP-1, RETRY-6).
 
     Preparing ones are active again, and no counter changes (NOP-14).
@@ -62,7 +62,7 @@ def drain_begun(world: World, begun: NodeDrainBegun | SchedulingDisabled) -> Non
         _give_back(world, task, rule="NOP-14")
 
 
-def lose_tasks(world: World, node: int, rule: str) -> None:
+def _lose_tasks(world: World, node: int, rule: str) -> None:
     """Requeue the tasks of a node that fails or is preempted (NODE-13, SPOT-4, RETRY-7).
 
     A multi-instance task loses the whole attempt with one of its nodes (SPOT-9).
@@ -191,7 +191,7 @@ def _free_slots(world: World, task: int, left: Iterable[int]) -> None:
 # -- preparation and release tasks -----------------------------------------------------------------------------------
 
 
-def stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: bool) -> None:
+def _stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: bool) -> None:
     """Interrupt the preparations and releases on a node that stops (NOP-12).
 
     ``rule`` is why a running preparation ends: PREP-15 a reboot, PREP-18 a reimage, PREP-19 the node is lost or leaves.
@@ -208,14 +208,14 @@ def stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: b
 
 def node_stopped(world: World, stopped: NodeStopped) -> None:
     """Requeue or terminate the tasks, and interrupt preparations and releases (NOP-1, RSZ-4, NOP-12)."""
-    stop_tasks(world, stopped.node, stopped.option, stopped.rule)
-    stop_instances(world, stopped.node, stopped.disk, stopped.prep_rule, by_user=True)
+    _stop_tasks(world, stopped.node, stopped.option, stopped.rule)
+    _stop_instances(world, stopped.node, stopped.disk, stopped.prep_rule, by_user=True)
 
 
 def node_lost(world: World, lost: NodeLost) -> None:
     """Run the tasks again elsewhere, and interrupt preparations and releases (NODE-13, SPOT-4)."""
-    lose_tasks(world, lost.node, lost.rule)
-    stop_instances(world, lost.node, lost.disk, "PREP-19", by_user=False)
+    _lose_tasks(world, lost.node, lost.rule)
+    _stop_instances(world, lost.node, lost.disk, "PREP-19", by_user=False)
 
 
 def scheduling_disabled(world: World, disabled: SchedulingDisabled) -> None:
@@ -223,4 +223,4 @@ def scheduling_disabled(world: World, disabled: SchedulingDisabled) -> None:
     if disabled.option is Deallocation.TASK_COMPLETION:
         drain_begun(world, disabled)
     else:
-        stop_tasks(world, disabled.node, disabled.option, "NOP-6")
+        _stop_tasks(world, disabled.node, disabled.option, "NOP-6")
