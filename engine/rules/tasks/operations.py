@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from array import array
-from itertools import repeat
-from operator import add
 from typing import TYPE_CHECKING
 
-from engine.base.environment import TaskKind
 from engine.base.errors import BatchError
 from engine.base.failures import FailureInfo, ended
 from engine.base.paths import task_directory
-from engine.base.terms import ErrorCategory, JobState, OsFamily, TaskResult
+from engine.base.terms import ErrorCategory, JobState, TaskResult
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
-from engine.executors.protocol import Launch, PlainProcess
 from engine.rules.decisions.jobs import check
-from engine.rules.decisions.node_metrics import load_of
 from engine.rules.decisions.tasks import is_blocked, is_seen
-from engine.rules.processes import plain_outputs, setup
-from engine.rules.tasks import interruptions
-from engine.specs import draws
+from engine.rules.tasks import interruptions, new_tasks
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 from engine.specs.job import JobManagerTask
 from engine.specs.task import TaskSpec
-from engine.state.task_records import ListedTasks, SelectedTasks, TaskProfile, TaskSource
-from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING, TIME_LIMIT_CODE
+from engine.state.task_records import ListedTasks, SelectedTasks, TaskSource
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.world.facts import TaskLimitChanged, TaskStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from engine.specs.task import TaskConstraints
     from engine.state.jobs import Job
@@ -132,16 +125,18 @@ def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) 
     tasks = world.tasks
     first_ordinal = job.total
     if len(specs) == 1:
-        number, planned, codes = _columns(world, job, specs[0], first_ordinal, source)
-        profiles = array("I", [number]) * count
+        profile = new_tasks.profile_of(world, job, specs[0])
+        profiles = array("I", [tasks.profile_number(profile)]) * count
+        planned_ms, codes = new_tasks.first_attempts(world, job, specs[0], profile, first_ordinal, source)
     else:
-        profiles, planned, codes = array("I"), array(world.tasks.planned.typecode), array("i")
+        profiles, planned_ms, codes = array("I"), array(tasks.planned.typecode), array("i")
         for spec in specs:
-            number, one_planned, one_code = _columns(world, job, spec, first_ordinal, None)
-            profiles.append(number)
-            planned.extend(one_planned)
+            profile = new_tasks.profile_of(world, job, spec)
+            profiles.append(tasks.profile_number(profile))
+            one_planned_ms, one_code = new_tasks.first_attempts(world, job, spec, profile, first_ordinal)
+            planned_ms.extend(one_planned_ms)
             codes.extend(one_code)
-    block = tasks.add_block(world.now_ms, job.row, source, profiles, planned, codes)
+    block = tasks.add_block(world.now_ms, job.row, source, profiles, planned_ms, codes)
     if job.spec.uses_task_dependencies:
         for ordinal, spec in enumerate(specs):
             if spec.depends_on is not None:
@@ -151,90 +146,6 @@ def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) 
     world.calendar.at(world.now_ms + SCHEDULING_LATENCY_MS, DueKind.TASKS_READY, block_number)
     if world.now_ms + LIFETIME_MS <= (world.scenario.until_ms or 0):
         world.calendar.at(world.now_ms + LIFETIME_MS, DueKind.LIFETIME_OVER, block_number)
-
-
-def _columns(
-    world: World, job: Job, spec: TaskSpec, first: int, source: TaskSource | None
-) -> tuple[int, array[int], array[int]]:
-    """Return the profile of tasks with this body, and the durations and exit codes of their first attempts.
-
-    They are all tasks of ``source``, or without one a single task.
-    """
-    count = 1 if source is None else source.count
-    pool = world.pools.find(job.pool_id)
-    os = pool.os if pool is not None else OsFamily.LINUX
-    directory = task_directory(job.id, spec.id)
-    launch = Launch(TaskKind.TASK, spec.command_line, spec.simulate, (), 1, -1, os, directory, spec.resource_files)
-    limits, own = spec.constraints, spec.simulate
-    several = spec.multi_instance_settings
-    special = pool is None or several is not None or setup.may_matter(pool, TaskKind.TASK, spec)
-    uploads = bool(spec.output_files)
-    process = None if special else world.executor.plain(launch, may_leave_files=uploads)
-    outputs = None
-    if uploads and process is not None and pool is not None:
-        outputs = plain_outputs.outputs_of(world, pool, job, spec, launch)
-        process = process if outputs is not None else None
-    profile = TaskProfile(
-        job=job.row,
-        required_slots=spec.required_slots,
-        max_retries=limits.max_task_retry_count,
-        wall_clock_ms=limits.max_wall_clock_time,
-        retention_ms=limits.retention_time,
-        process=process,
-        affinity=spec.affinity_info.affinity_id if spec.affinity_info is not None else None,
-        conditions=spec.exit_conditions is not None,
-        load=load_of(own, world.scenario.simulate.tasks),
-        outputs=outputs,
-        instances=several.number_of_instances if several is not None else 0,
-        ends_plainly=process is not None and spec.exit_conditions is None and not job.spec.uses_task_dependencies,
-    )
-    number = world.tasks.profile_number(profile)
-    if process is None:
-        return number, array(world.tasks.planned.typecode, [0]) * count, array("i", [0]) * count
-    if outputs is None:
-        drawn, codes = _block_draws(
-            world, process, (job.id.lower(), spec.id.lower() if count == 1 else f"#{first}"), count
-        )
-    else:
-        ids = [spec.id] if source is None else source.task_ids(range(count))
-        drawn, codes = _single_draws(world, process, job, [each.lower() for each in ids])
-    overhead_ms, longest_ms = process.overhead_ms, world.longest_ms
-    time_code = world.tasks.planned.typecode
-    if process.duration.kind == "constant":
-        planned = array(time_code, [min(drawn[0] + overhead_ms, longest_ms)]) * count
-    elif max(drawn) + overhead_ms <= longest_ms:
-        planned = array(time_code, map(add, drawn, repeat(overhead_ms)))
-    else:
-        planned = array(time_code, (min(ms + overhead_ms, longest_ms) for ms in drawn))
-    limit_ms = limits.max_wall_clock_time
-    if limit_ms is not None:
-        for ordinal, ms in enumerate(planned):
-            if ms > limit_ms:
-                planned[ordinal], codes[ordinal] = limit_ms, TIME_LIMIT_CODE
-    return number, planned, codes
-
-
-def _block_draws(
-    world: World, process: PlainProcess, key: tuple[str, str], count: int
-) -> tuple[array[int], array[int]]:
-    """Return durations and exit codes of many tasks from one stream each."""
-    drawn = draws.block_ms(process.duration, world.seed, "durations", *key, count=count)
-    if isinstance(process.exit_code, tuple):
-        return drawn, draws.block_codes(process.exit_code, world.seed, "exit codes", *key, count=count)
-    return drawn, array("i", [process.exit_code]) * count
-
-
-def _single_draws(world: World, process: PlainProcess, job: Job, ids: Sequence[str]) -> tuple[array[int], array[int]]:
-    """Return durations and exit codes of tasks that leave files, each drawn for itself as for one that is not plain."""
-    key = ("task", job.id.lower())
-    numbers: Iterator[float] = repeat(0.0, len(ids))
-    if process.duration.kind != "constant":
-        numbers = draws.uniforms(world.seed, ("duration", *key), ids, 1)
-    drawn = draws.draws_ms(process.duration, numbers)
-    if isinstance(process.exit_code, tuple):
-        weights, numbers = process.exit_code, draws.uniforms(world.seed, ("exit code", *key), ids, 1)
-        return drawn, array("i", [draws.pick_code(weights, number) for number in numbers])
-    return drawn, array("i", [process.exit_code]) * len(ids)
 
 
 def add_manager(world: World, begun: JobBegun) -> None:
