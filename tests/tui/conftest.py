@@ -13,9 +13,11 @@ from textual.css.stylesheet import Stylesheet
 
 from engine import Simulation, load_scenario
 from engine.pacing import yielding
+from tests.tui.studying import PlayedHere, night_dashboard
 from tui.app.dashboard import Dashboard
 from tui.settings.values import Settings, Source
 from tui.viewmodels.session.session import Session
+from tui.viewmodels.study import model
 
 SOON_S = 0.06  # longer than Textual delays a frame, a resize or a batch of updates
 LONGEST_S = 60  # some tests play a whole study
@@ -120,3 +122,17 @@ def dashboard_at():
         return Dashboard(simulation_at(seconds, name), settings, plays=False, **how)
 
     return make
+
+
+@pytest.fixture
+def played_here(monkeypatch):
+    """Studies are played by this process when they are begun."""
+    monkeypatch.setattr(model, "BackgroundStudy", PlayedHere)
+    monkeypatch.setattr(PlayedHere, "HELD", 0)
+
+
+@pytest.fixture
+def night(tmp_path, monkeypatch):
+    """Make a dashboard on the scenario with other lines at its end, in a directory of its own."""
+    monkeypatch.chdir(tmp_path)
+    return night_dashboard

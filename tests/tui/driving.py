@@ -10,9 +10,42 @@ from unittest import mock
 import textual.app
 from textual.widgets import Input, TextArea
 
+from tests.tui.screen_text import text_of
 from tui.dialogs.action_form import ActionForm
 
-WRITTEN = {"space", "minus", "plus", "full_stop", "comma", "colon", "equals_sign", "backspace"}
+KEYS = {
+    " ": "space",
+    "-": "minus",
+    "+": "plus",
+    ".": "full_stop",
+    ",": "comma",
+    ":": "colon",
+    "=": "equals_sign",
+    "/": "slash",
+    "{": "left_curly_bracket",
+    "}": "right_curly_bracket",
+}
+WRITTEN = {*KEYS.values(), "backspace"}
+
+
+def typed(text):
+    """The keys that write a text."""
+    return [KEYS.get(letter, letter) for letter in text]
+
+
+def look(seen):
+    """Keep what the screen shows at this step."""
+    return lambda app: seen.append(text_of(app))
+
+
+def edit(text):
+    """Put a text into the editor of the body, as a paste does."""
+
+    def put(app):
+        editor = app.screen.query_one("#body", TextArea)
+        editor.text = text
+
+    return put
 
 
 async def arrived(app):

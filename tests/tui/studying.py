@@ -1,16 +1,37 @@
-"""A scenario with a study, a dashboard on it, and lines that are typed there."""
+"""Scenarios with a study, a dashboard on one, and studies that need no other process."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 from engine import Simulation, load_scenario
+from engine.studies.playing import Player, failed_line
+from engine.studies.results import read
 from tests.studies.conftest import NIGHT
 from tui.app.dashboard import Dashboard
 from tui.settings.values import Settings, Source
+from tui.workers.background import StudyState
 
 NODES = "pools.render.targetDedicatedNodes"
 STUDY = f"study:\n  seeds: 4\n  vary:\n    {NODES}: [1, 3]\n    jobs.shot-1.priority: [0, 5]\n"
+SCALED = """\
+scenario: scaled
+until: PT30M
+study: {seeds: 2}
+pools:
+  - id: desk
+    vmSize: standard_d2s_v3
+    enableAutoScale: true
+    autoScaleFormula: $TargetDedicatedNodes = 2;
+  - {id: fixed, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}
+jobs:
+  - id: risk
+    poolInfo: {poolId: desk}
+    onAllTasksComplete: terminatejob
+    tasks: [{id: a, commandLine: x}, {id: b, commandLine: x}, {id: c, commandLine: x}]
+expect: [{jobId: risk, state: completed, within: PT1H}]
+"""
 
 
 def night_dashboard(more=STUDY, *, text=NIGHT, **options):
@@ -22,6 +43,46 @@ def night_dashboard(more=STUDY, *, text=NIGHT, **options):
     return Dashboard(Simulation(load_scenario("night.yaml")), settings, plays=False)
 
 
-def typed(line):
-    names = {" ": "space", "-": "minus", "=": "equals_sign", ".": "full_stop", ",": "comma", ":": "colon"}
-    return [names.get(letter, letter) for letter in line]
+class PlayedHere:
+    """A study whose runs are played when it is begun, by no other process. ``HELD`` runs stay open."""
+
+    HELD = 0
+    FAILS = frozenset()
+    _LINES: ClassVar = {}  # by study: those of the same study are played once
+
+    def __init__(self, study, on_news, *, results=None, after=None, **_):
+        runs = list(study.runs())
+        key = study.identity, study.seeds
+        if key not in self._LINES:
+            self._LINES[key] = Player(study).play(runs)
+        lines = [
+            failed_line(study, run, "ValueError: no such thing") if run in self.FAILS else line
+            for run, line in zip(runs, self._LINES[key], strict=True)
+        ][: len(runs) - self.HELD]
+        self.study, self.results, self.total = study, results, len(runs)
+        self.state = StudyState.PLAYING if self.HELD else StudyState.DONE
+        self.problems, self.reason = [], ""
+        self.after = after
+        self._new = [read(line) for line in lines]
+        self.done = len(self._new)
+        self.pace = self.done, 1.0
+        self.is_stopped = False
+        self.tell = on_news
+
+    is_under_way = property(lambda self: self.state in (StudyState.CHECKING, StudyState.PLAYING))
+    can_go_on = property(lambda self: self.state is StudyState.STOPPED)
+
+    def take(self):
+        new, self._new = self._new, []
+        return new
+
+    def stop(self):
+        if self.is_under_way:
+            self.state = StudyState.STOPPED
+        self.is_stopped = True
+
+    def go_on(self):
+        self.state = StudyState.PLAYING
+
+    def join(self):
+        """Be over already."""

@@ -12,7 +12,7 @@ import pytest
 
 from engine.events.log_json import json_lines
 from tests.builders import a_pool, do, run_to, simulation
-from tests.tui.driving import drive
+from tests.tui.driving import drive, look, typed
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
 from tui.saving.targets import TargetError, write_new
@@ -71,10 +71,9 @@ def test_times_are_written_with_date_and_milliseconds(session_at):
 def test_the_list_of_events_can_be_written_as_the_event_log(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     app, said, seen = dashboard_at(LATER_S), [], []
-    name = ["full_stop" if letter == "." else letter for letter in "log.jsonl"]
     drive(
         app,
-        *("9", lambda app: seen.append(text_of(app)), "e", lambda app: seen.append(text_of(app)), "ctrl+u", *name),
+        *("9", look(seen), "e", look(seen), "ctrl+u", *typed("log.jsonl")),
         *("enter", lambda app: said.extend(notes(app))),
     )
     lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()

@@ -6,17 +6,12 @@ from itertools import chain
 
 import pytest
 
-from tests.tui.driving import drive
+from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found, written_out
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Retry count", "Node")
-KEYS = {" ": "space", "-": "minus", "+": "plus", ":": "colon"}
-
-
-def typed(text):
-    return ["colon", *(KEYS.get(letter, letter) for letter in text)]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +104,7 @@ def test_the_beginning_of_several_commands_tells_them(session_at):
 )
 def test_the_go_line_opens_tabs_and_settings(dashboard_at, text, shown):
     seen = []
-    drive(dashboard_at(LATER_S), *typed(text), "enter", lambda app: seen.extend(text_of(app)))
+    drive(dashboard_at(LATER_S), *typed(f":{text}"), "enter", lambda app: seen.extend(text_of(app)))
     assert contains(seen, shown)
 
 
@@ -119,19 +114,25 @@ def test_the_go_line_opens_tabs_and_settings(dashboard_at, text, shown):
 )
 def test_a_time_is_gone_to(dashboard_at, text, seconds):
     seen = []
-    drive(dashboard_at(LATER_S), *typed(text), "enter", lambda app: seen.append((app.session.now_ms, messages_of(app))))
+    drive(
+        dashboard_at(LATER_S),
+        ":",
+        *typed(text),
+        "enter",
+        lambda app: seen.append((app.session.now_ms, messages_of(app))),
+    )
     assert seen == [(seconds * 1000, [])]
 
 
 def test_a_time_before_the_run_is_told_as_such(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), *typed("07:00"), "enter", lambda app: seen.extend(messages_of(app)))
+    drive(dashboard_at(LATER_S), *typed(":07:00"), "enter", lambda app: seen.extend(messages_of(app)))
     assert seen[0].startswith("07:00 is before the run")
 
 
 def test_a_number_in_an_id_is_searched_for(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), *typed("39"), "enter", lambda app: seen.append(app.session.now_ms))
+    drive(dashboard_at(LATER_S), *typed(":39"), "enter", lambda app: seen.append(app.session.now_ms))
     assert seen == [LATER_S * 1000]
 
 
@@ -148,7 +149,7 @@ def test_a_text_that_cannot_be_used_stays_to_be_corrected(dashboard_at, keys, te
     seen = []
     drive(
         dashboard_at(LATER_S),
-        *(keys, *typed(text)[1:], "enter"),
+        *(keys, *typed(f":{text}")[1:], "enter"),
         lambda app: seen.append(text_of(app)),
         *("ctrl+u", *corrected, "enter"),
         lambda app: seen.append((app.main_screen.view.id, app.session.now_ms)),
@@ -169,6 +170,7 @@ def test_tab_takes_what_is_offered(dashboard_at, size):
     seen = []
     drive(
         dashboard_at(LATER_S),
+        ":",
         *typed("prep"),
         lambda app: seen.append(text_of(app)),
         *("tab", "enter"),
@@ -189,7 +191,7 @@ def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
         app.messages.clear()
 
     texts = ("only failed", "filter deal-1", "sort node", "columns +command line", "sort", "columns +sate", "only good")
-    steps = [(*typed(text), "enter", look) for text in texts]
+    steps = [(*typed(f":{text}"), "enter", look) for text in texts]
     drive(dashboard_at(LATER_S), "5", *chain.from_iterable(steps[:-1]), "escape", *steps[-1])
     assert seen[:4] == [
         (True, "", None, False),
@@ -203,7 +205,7 @@ def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
 
 def test_where_no_list_is_shown_verbs_say_so(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), *typed("sort node"), "enter", lambda app: seen.extend(messages_of(app)))
+    drive(dashboard_at(LATER_S), *typed(":sort node"), "enter", lambda app: seen.extend(messages_of(app)))
     assert seen == ["sort arranges a list: views 2 to 7, 9 and 0."]
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import ResizePool
+from tests.tui.driving import typed
 from tests.tui.screen_text import messages_of
 from tui.viewmodels.frame.report import sections
 from tui.viewmodels.frame.report_file import report_lines
@@ -120,11 +121,6 @@ def test_signs_of_markdown_and_html_stay_text():
     assert "a \\<b> \\| c" in report(session, is_html=False)
 
 
-def keys_for(text):
-    named = {" ": "space", ".": "full_stop", "/": "slash"}
-    return [named.get(letter, letter) for letter in text]
-
-
 def write(app, *keys):
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
@@ -142,7 +138,7 @@ def write(app, *keys):
 @pytest.mark.parametrize("name", ["run.html", "run.md"])
 def test_the_go_line_writes_it_whole_and_never_over_a_file(dashboard_at, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    keys = ("colon", *keys_for(f"report {name}"), "enter")
+    keys = ("colon", *typed(f"report {name}"), "enter")
     assert write(dashboard_at(LATER_S), *keys) == [f"wrote the report to {name}"]
     assert [each.name for each in tmp_path.iterdir()] == [name]
     assert (
@@ -158,13 +154,13 @@ def test_export_on_the_watch_view_asks_for_a_report(dashboard_at, tmp_path, monk
 
 def test_another_ending_is_refused(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = write(dashboard_at(LATER_S), "colon", *keys_for("report x.pdf"), "enter")
+    said = write(dashboard_at(LATER_S), "colon", *typed("report x.pdf"), "enter")
     assert said == ["The file of a report must end in .html or .md."]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_go_line_asks_for_a_file_and_what_is_typed_goes_there(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    asked = ("colon", *keys_for("report"), "enter")
+    asked = ("colon", *typed("report"), "enter")
     renamed = ("home", "x")
     assert write(dashboard_at(LATER_S), *asked, *renamed, "enter") == ["wrote the report to xreport.html"]

@@ -8,9 +8,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base import rulebook
-from tests.tui.driving import drive
+from tests.tui.driving import drive, typed
 from tests.tui.screen_text import after, contains, messages_of
-from tests.tui.test_go_line import typed
 from tui.app.dashboard import Dashboard
 from tui.dialogs.rules import RuleSheet, rules_on
 from tui.viewmodels.sheets.rules import rule_lines
@@ -53,8 +52,8 @@ def test_what_an_action_sheet_cites_is_shown(dashboard_at):
 
 def test_a_sheet_of_rules_leads_to_those_that_it_cites_and_back(dashboard_at):
     app = dashboard_at(LATER_S)
-    assert shown(app, *typed("rule REL-12"), "enter", "K") == ["REL-10"]
-    assert shown(dashboard_at(LATER_S), *typed("rule REL-12"), "enter", "K", "escape") == ["REL-12"]
+    assert shown(app, *typed(":rule REL-12"), "enter", "K") == ["REL-10"]
+    assert shown(dashboard_at(LATER_S), *typed(":rule REL-12"), "enter", "K", "escape") == ["REL-12"]
 
 
 def notes(app, *keys):
@@ -82,7 +81,7 @@ def test_the_go_line_shows_a_rule_or_a_chapter(dashboard_at):
     found = []
     asked = "rule PREP-16", "rule prep-16", "nop-3", "rule spot"
     look = lambda app: found.append(app.screen.shown)  # noqa: E731
-    drive(app, *chain.from_iterable((*typed(text), "enter", look, "escape") for text in asked))
+    drive(app, *chain.from_iterable((*typed(f":{text}"), "enter", look, "escape") for text in asked))
     ids = [[getattr(part, "id", getattr(part, "prefix", "")) for part in shown] for shown in found]
     assert ids == [["PREP-16"], ["PREP-16"], ["NOP-3"], ["SPOT"]]
 
@@ -92,12 +91,12 @@ def test_an_id_of_the_run_wins_over_a_rule_and_a_rule_over_a_part_of_an_id():
     jobs = "jobs: [{id: rel-3, poolInfo: {poolId: p}}, {id: parallel-4, poolInfo: {poolId: p}}]"
     simulation = Simulation(load_scenario("ids.yaml", text=f"scenario: ids\n{pool}\n{jobs}\n"))
     simulation.run_until(1000)
-    assert shown(Dashboard(simulation, plays=False), *typed("REL-3"), "enter") == []
-    assert shown(Dashboard(simulation, plays=False), *typed("rel-4"), "enter") == ["REL-4"]
+    assert shown(Dashboard(simulation, plays=False), *typed(":REL-3"), "enter") == []
+    assert shown(Dashboard(simulation, plays=False), *typed(":rel-4"), "enter") == ["REL-4"]
 
 
 def test_an_unknown_rule_names_the_nearest(dashboard_at):
-    (note,) = notes(dashboard_at(LATER_S), *typed("rule PREP-99"), "enter")
+    (note,) = notes(dashboard_at(LATER_S), *typed(":rule PREP-99"), "enter")
     assert note == "No rule is called 'PREP-99'; the nearest is PREP-28."
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from tests.tui.driving import drive
+from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, text_of
 from tui.cli.commands import cli
 
 SAVED = "story.yaml"
-KEYS = {".": "full_stop"}
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -40,7 +39,7 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         "ctrl+s",
         *("7", "i"),
         look("release"),
-        *("R", "ctrl+u", *(KEYS.get(letter, letter) for letter in SAVED), "enter"),
+        *("R", "ctrl+u", *typed(SAVED), "enter"),
         *("t", *"end", "enter"),
         size=size,
     )

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import ClassVar
-
 import pytest
 
 from engine import Simulation, load_scenario
 from engine.studies.measures import summary
-from engine.studies.plan import Run, planned
-from engine.studies.playing import Player, failed_line
-from engine.studies.results import read
+from engine.studies.plan import Run
 from engine.studies.summary import Spread
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.studying import NODES, night_dashboard, typed
-from tui.app.commands import palette_entries
+from tests.tui.studying import NODES, SCALED, PlayedHere
 from tui.app.dashboard import Dashboard
-from tui.dialogs.study import StudyScreen
-from tui.dialogs.study_form import StudyForm
 from tui.dialogs.study_runs import VariantRuns
 from tui.settings.options import LIGHT, NO_COLOUR
 from tui.settings.values import Settings
-from tui.viewmodels.study import model
-from tui.viewmodels.study.formulas import formula_request
-from tui.viewmodels.study.names import ValueNames
-from tui.viewmodels.study.request import StudyRequest, parse_request, plan
 from tui.viewmodels.study.scatter import Dot, scatter_lines
 from tui.viewmodels.text.glyphs import VARIANT_GLYPHS, VARIANT_KEEPS, VARIANT_PARETO, GlyphSet
 from tui.viewmodels.text.styled import plain, width
@@ -35,63 +23,7 @@ from tui.widgets.messages import StudyNews
 from tui.widgets.table import Table
 from tui.workers.background import StudyState
 
-
-class PlayedHere:
-    """A study whose runs are played when it is begun, by no other process. ``HELD`` runs stay open."""
-
-    HELD = 0
-    FAILS = frozenset()
-    _LINES: ClassVar = {}  # by study: those of the same study are played once
-
-    def __init__(self, study, on_news, *, results=None, after=None, **_):
-        runs = list(study.runs())
-        key = study.identity, study.seeds
-        if key not in self._LINES:
-            self._LINES[key] = Player(study).play(runs)
-        lines = [
-            failed_line(study, run, "ValueError: no such thing") if run in self.FAILS else line
-            for run, line in zip(runs, self._LINES[key], strict=True)
-        ][: len(runs) - self.HELD]
-        self.study, self.results, self.total = study, results, len(runs)
-        self.state = StudyState.PLAYING if self.HELD else StudyState.DONE
-        self.problems, self.reason = [], ""
-        self.after = after
-        self._new = [read(line) for line in lines]
-        self.done = len(self._new)
-        self.pace = self.done, 1.0
-        self.is_stopped = False
-        self.tell = on_news
-
-    is_under_way = property(lambda self: self.state in (StudyState.CHECKING, StudyState.PLAYING))
-    can_go_on = property(lambda self: self.state is StudyState.STOPPED)
-
-    def take(self):
-        new, self._new = self._new, []
-        return new
-
-    def stop(self):
-        if self.is_under_way:
-            self.state = StudyState.STOPPED
-        self.is_stopped = True
-
-    def go_on(self):
-        self.state = StudyState.PLAYING
-
-    def join(self):
-        """Be over already."""
-
-
-@pytest.fixture(autouse=True)
-def _played_here(monkeypatch):
-    monkeypatch.setattr(model, "BackgroundStudy", PlayedHere)
-    monkeypatch.setattr(PlayedHere, "HELD", 0)
-
-
-@pytest.fixture
-def night(tmp_path, monkeypatch):
-    """Make a dashboard on the scenario with other lines at its end, in a directory of its own."""
-    monkeypatch.chdir(tmp_path)
-    return night_dashboard
+pytestmark = pytest.mark.usefixtures("played_here")
 
 
 # --- what is shown
@@ -312,247 +244,6 @@ def test_commands_given_by_hand_are_not_lost_without_a_question(night):
     assert contains(seen[0], "Commands given by hand are not saved")
     assert app.session.simulation.scenario.variant is None
     assert "The study plays the scenario without the commands given by hand." in messages_of(app)
-
-
-# --- what to study
-
-
-def test_without_factors_the_form_asks_and_remembers(night):
-    app, seen = night(""), []
-    drive(
-        app,
-        "V",
-        lambda app: seen.append((type(app.screen), text_of(app))),
-        *typed("po"),
-        "tab",
-        *typed("re"),
-        "tab",
-        *typed("targetD"),
-        "tab",
-        lambda app: seen.append(app.screen.focused.value),
-        *typed("1,2"),
-        lambda app: seen.append(text_of(app)),
-        "tab",
-        "down",
-        "down",
-        "down",
-        *typed("2"),
-        "enter",
-        lambda app: seen.append((type(app.screen), text_of(app))),
-        "f",
-        lambda app: seen.append(text_of(app)),
-        size=(120, 40),
-    )
-    assert seen[0][0] is StudyForm
-    assert seen[1] == f"{NODES}="
-    assert contains(seen[2], "2 variants, 20 seeds: 40 runs")
-    assert seen[3][0] is StudyScreen
-    assert contains(seen[3][1], "4 of 4 runs")
-    assert contains(seen[4], f"{NODES}=1,2")
-
-
-def test_mistakes_stand_below_their_lines_until_they_are_right(night):
-    app, seen = night(""), []
-    drive(
-        app,
-        "V",
-        *typed("pools.rander.vmSize=a"),
-        *["down"] * 4,
-        *typed("x"),
-        "enter",
-        lambda app: seen.append((type(app.screen), text_of(app))),
-        *["backspace"] * 21,
-        lambda app: seen.append(text_of(app)),
-    )
-    assert seen[0][0] is StudyForm
-    assert contains(seen[0][1], "no pool 'rander' in pools: did you mean 'render'?", "'x' must be a number of seeds")
-    assert not contains(seen[1], "rander")
-    assert contains(seen[1], "'x' must be a number of seeds")
-
-
-def test_the_go_line_takes_the_options_of_the_command(night):
-    app, seen = night(""), []
-    line = f":study --vary {NODES}=1,2 --seeds 2 --results r.jsonl"
-    drive(app, *typed(line), "enter", lambda app: seen.append((text_of(app), app.studies.shown.background.results)))
-    assert contains(seen[0][0], "4 of 4 runs", "in r.jsonl")
-    assert seen[0][1] == Path("r.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("--sedes 3", "'--sedes' is no option of a study: did you mean '--seeds'?"),
-        ("--seeds", "--seeds needs a value."),
-        ("'a", "cannot be read"),
-    ],
-)
-def test_a_wrong_line_is_explained(line, said):
-    with pytest.raises(ValueError, match=said.replace("?", r"\?")):
-        parse_request(line, StudyRequest())
-
-
-def test_a_line_is_read_as_the_command_reads_it():
-    found = parse_request("--vary a.b=1,2 --seeds=3 c.d=x", StudyRequest(results="r"))
-    assert found == StudyRequest(("a.b=1,2", "c.d=x"), "3", "r")
-    assert parse_request("  ", found) == found
-
-
-def test_very_large_studies_are_left_to_the_command(night):
-    scenario = night().session.simulation.scenario
-    with pytest.raises(Exception, match="120,000 runs; here at most 100,000"):
-        plan(scenario, StudyRequest((), "30000"))
-
-
-def test_a_study_of_an_opened_variant_is_the_study_of_its_file(night):
-    app, seen = night(), []
-    drive(app, "V", "down", "enter", "enter", *typed(":study"), "enter", lambda app: seen.append(text_of(app)))
-    assert contains(seen[0], "4 variants, 4 seeds: 16 runs")
-
-
-def test_another_study_is_begun_after_a_question_only_if_much_would_be_lost(night, monkeypatch):
-    monkeypatch.setattr(PlayedHere, "HELD", 6)
-    app, seen = night(), []
-
-    def took_long(app):
-        app.studies.shown.background.pace = 10, 60.0
-        seen.append(app.studies.shown)
-
-    again = [*typed(":study --seeds 2"), "enter"]
-    drive(
-        app,
-        "V",
-        "escape",
-        *again,
-        took_long,
-        "escape",
-        *again,
-        lambda app: seen.append(text_of(app)),
-        "n",
-        lambda app: seen.append(app.studies.shown),
-        *again,
-        "y",
-        lambda app: seen.append(app.studies.shown),
-    )
-    assert contains(seen[1], "yes, begin another study; 2 of 8 runs are lost")
-    assert seen[2] is seen[0]
-    assert seen[3] is not seen[0]
-    assert seen[3].background.after is seen[0].background
-    assert seen[0].background.is_stopped
-
-
-def test_leaving_says_if_the_runs_of_a_study_are_lost(night):
-    app, seen = night(), []
-
-    def took_long(app):
-        app.studies.shown.background.pace = 10, 60.0
-
-    drive(app, "V", took_long, "escape", "q", lambda app: seen.append(text_of(app)), "n")
-    assert contains(seen[0], "the runs of the study are lost")
-
-
-def test_the_palette_and_the_help_know_the_study(night):
-    app, seen = night(), []
-
-    def find(app):
-        seen.append({entry.title: entry.key for entry in palette_entries(app, app.main_screen, app.choose)})
-
-    drive(app, find, "V", "question_mark", lambda app: seen.append(text_of(app)), size=(120, 60))
-    assert seen[0]["Run a study of this scenario, or show it"] == "V"
-    assert contains(seen[1], "Help: Study", "Pareto", "The next cheaper variant")
-
-
-# --- formulas
-
-SCALED = """\
-scenario: scaled
-until: PT30M
-study: {seeds: 2}
-pools:
-  - id: desk
-    vmSize: standard_d2s_v3
-    enableAutoScale: true
-    autoScaleFormula: $TargetDedicatedNodes = 2;
-  - {id: fixed, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}
-jobs:
-  - id: risk
-    poolInfo: {poolId: desk}
-    onAllTasksComplete: terminatejob
-    tasks: [{id: a, commandLine: x}, {id: b, commandLine: x}, {id: c, commandLine: x}]
-expect: [{jobId: risk, state: completed, within: PT1H}]
-"""
-
-
-def test_the_editor_studies_its_formula_against_the_present_one(night):
-    app, seen = night("", text=SCALED), []
-
-    def to_desk(app):
-        app.session.simulation.run_until(60_000)
-        app.session.focus_pool("desk")
-
-    def write(text):
-        return lambda app: setattr(app.screen.query_one("#formula"), "text", text)
-
-    drive(
-        app,
-        to_desk,
-        "S",
-        "e",
-        "ctrl+r",
-        lambda app: seen.append(messages_of(app)[-1]),
-        write("$TargetDedicatedNodes ="),
-        "ctrl+r",
-        lambda app: seen.append(messages_of(app)[-1]),
-        write("$TargetDedicatedNodes = 1;"),
-        "ctrl+r",
-        lambda app: seen.append(text_of(app)),
-        "escape",
-        write("$TargetDedicatedNodes = 3;  // as many as there are tasks"),
-        "ctrl+r",
-        lambda app: seen.append((text_of(app), app.studies.shown.study.factors[0])),
-        size=(160, 40),
-    )
-    assert seen[0] == "The formula is the one of the scenario: change it, then study it against that one."
-    assert seen[1] == "The service would refuse it."
-    assert contains(seen[2], "2 variants, 2 seeds: 4 runs", "autoScaleFormula", "formula 1", "formula 2")
-    page, factor = seen[3]
-    assert contains(page, "3 variants, 2 seeds", "formula 3")
-    assert factor.path == "pools.desk.autoScaleFormula"
-    assert [one.value.plain for one in factor.values][1:] == [
-        "$TargetDedicatedNodes = 1;",
-        "$TargetDedicatedNodes = 3;  // as many as there are tasks",
-    ]
-
-
-def test_a_pool_of_a_fixed_size_is_studied_as_it_is_and_with_the_formula(night):
-    simulation = night("", text=SCALED).session.simulation
-    option = formula_request(simulation.scenario, simulation, "fixed", "$TargetDedicatedNodes = 2;", [])
-    study = planned(simulation.scenario, [option])
-    assert study.factors[0].path == "pools.fixed"
-    assert [one.value.plain.get("autoScaleFormula") for one in study.factors[0].values] == [
-        None,
-        "$TargetDedicatedNodes = 2;",
-    ]
-    assert ValueNames(study).of(study.values(2)) == ["formula 2"]
-    assert {read(line)["error"] for line in Player(study).play([Run(1, 1), Run(2, 1)])} == {None}
-
-
-def test_a_pool_that_the_scenario_does_not_have_is_not_studied(night):
-    simulation = night("", text=SCALED).session.simulation
-    with pytest.raises(ValueError, match="Pool other is not among the pools of the scenario"):
-        formula_request(simulation.scenario, simulation, "other", "$TargetDedicatedNodes = 2;", [])
-
-
-def test_values_have_short_names(night):
-    app = night("", text=SCALED)
-    options = [
-        "pools.desk.autoScaleFormula=$TargetDedicatedNodes = 2;,$TargetDedicatedNodes = 30000;",
-        "jobs.risk.priority=1,2",
-    ]
-    study = planned(app.session.simulation.scenario, options)
-    names = ValueNames(study)
-    assert names.of(study.values(1)) == ["formula 1", "1"]
-    assert names.of(study.values(4)) == ["formula 2", "2"]
-    assert names.heads == ["autoScaleFormula", "priority"]
 
 
 # --- the plot

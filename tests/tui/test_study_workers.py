@@ -9,23 +9,14 @@ import signal
 import time
 from pathlib import Path
 
-import pytest
-
 from engine.studies.summary import as_json
 from tests.cli.test_study import are_gone, posix_only, wait_for, workers_of
 from tests.studies.conftest import NIGHT
-from tests.tui.driving import drive
+from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, text_of
-from tests.tui.studying import NODES, night_dashboard, typed
+from tests.tui.studying import NODES
 from tui.cli.commands import main
 from tui.workers.background import StudyState
-
-
-@pytest.fixture
-def night(tmp_path, monkeypatch):
-    """Make a dashboard on the scenario with other lines at its end, in a directory of its own."""
-    monkeypatch.chdir(tmp_path)
-    return night_dashboard
 
 
 async def complete(app):

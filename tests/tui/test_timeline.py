@@ -6,28 +6,13 @@ import re
 
 import pytest
 
-from engine.base.terms import TaskState
 from engine.specs.commands import RemoveNodes
-from engine.views.lanes.lanes import Lanes
 from tests.tui.driving import drive
-from tui.viewmodels.text.glyphs import TASK, GlyphSet
+from tests.tui.timelines import model_of, row
 from tui.viewmodels.text.styled import ItemRef, plain, width
-from tui.viewmodels.timeline.bars import Bar, Canvas
-from tui.viewmodels.timeline.columns import TimeColumns
-from tui.viewmodels.timeline.heights import Height, height_of
-from tui.viewmodels.timeline.node_rows import NodeRows
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
 
 LATER_S, CELLS = 330, 100
-
-
-def model_of(session, cells=CELLS, seconds=5):
-    """The timeline with columns of so many seconds; None fits them to the run."""
-    model = TimelineModel(session)
-    if seconds is not None:
-        model.recall({"zoom": seconds})
-    model.update(cells)
-    return model
 
 
 def five_seconds(app):
@@ -35,10 +20,6 @@ def five_seconds(app):
     model = app.screen.query_one("#lanes").model
     model.recall({**model.remembered(), "zoom": 5})
     app.screen.update()
-
-
-def row(model, index):
-    return plain(model.row(index, is_cursor=False))
 
 
 def test_a_row_tells_a_nodes_story(session_at):
@@ -153,18 +134,6 @@ def test_what_is_recorded_is_shown_beyond_the_moment_that_is_looked_at(session_a
     assert plain(model.axis())[LABEL_CELLS + 20] == "^"
 
 
-@pytest.mark.parametrize("cells", [10, 40, 150])
-def test_every_line_fits(session_at, cells):
-    model = model_of(session_at(LATER_S), cells)
-    for _ in range(5):
-        model.update(cells)
-        lines = [model.axis(), *model.band(0), *(model.row(at, is_cursor=True) for at in range(len(model.keys)))]
-        assert {width(each) for each in lines} == {cells + LABEL_CELLS}
-        assert width(model.cursor_line(0, cells)) <= cells
-        assert width(model.legend(cells)) <= cells
-        model.next_rows()
-
-
 def test_the_cursor_tells_since_when_a_node_and_the_tasks_on_it_have_been_running_or_nothing_has(session_at):
     model = model_of(session_at(490, "preparation-fails-on-one-node"))
     told = [plain(model.cursor_line(1, CELLS))]
@@ -178,19 +147,6 @@ def test_the_cursor_tells_since_when_a_node_and_the_tasks_on_it_have_been_runnin
         "n0  08:04:45  running since 08:02:01, 00:06:03: sample-2, sample-4 since 08:04:02",
         "n1  08:04:45  ineligible, nothing runs since 08:04:02, 00:04:08 so far",
     ]
-
-
-@pytest.mark.parametrize(("name", "is_named"), [("spot-night-run", True), ("one-node-fails", False)])
-def test_the_legend_has_preempted_where_nodes_can_be_preempted(session_at, name, is_named):
-    model = model_of(session_at(4800, name))
-    assert ("preempted" in plain(model.legend(CELLS))) is is_named
-
-
-def test_the_legend_names_trouble_first_where_there_is_little_room(session_at):
-    model = model_of(session_at(900, "nodes-fail-and-recover"), 100)
-    model.update(100)
-    drawn = [model.row(at, is_cursor=False) for at in range(len(model.keys))]
-    assert plain(model.legend(60, drawn)).startswith("⊠ start task failed  ⊗ unusable")
 
 
 def labels(model):
@@ -440,139 +396,3 @@ def test_what_was_chosen_is_remembered(session_at):
     other.update(CELLS)
     assert other.remembered() == chosen
     assert not other.only_failed
-
-
-def test_the_present_moment_stays_in_view_with_room_for_what_comes(session_at):
-    session = session_at(60)
-    model = TimelineModel(session)
-    model.recall({"zoom": 1.0})
-    model.update(1)  # before there is room for more
-    model.update(80)
-    assert (model.columns.first, model.cursor_column) == (0, 60)
-    session.simulation.run_until(85_000)
-    session.update()
-    model.update(80)
-    assert (model.columns.first, model.cursor_column) == (25, 60)
-    model.update(100)
-    assert (model.columns.first, model.cursor_column) == (5, 80)
-
-
-def test_times_of_another_day_have_room_on_the_axis(session_at):
-    model = model_of(session_at(27_000, "spot-night-run"), seconds=None)
-    assert "…" not in plain(model.axis())
-    assert " 23:00:00 " in plain(model.axis())
-    assert " 01-06 0" in plain(model.axis())
-
-
-def test_another_set_of_glyphs_is_drawn_at_once(session_at):
-    session = session_at(LATER_S)
-    model = model_of(session)
-    assert "█" in row(model, 0)
-    session.glyphs = GlyphSet(ascii_only=True)
-    assert row(model, 0).isascii()
-    assert "#" in row(model, 0)
-
-
-MOMENTS = [("one-node-fails", each) for each in (15, 40, 130, 330, 900)]
-MOMENTS += [("spot-night-run", each) for each in (300, 4_800, 40_000)]
-MOMENTS += [("priorities-and-fairness", each) for each in (100, 360, 2_000)]
-
-
-@pytest.mark.parametrize(("name", "seconds"), MOMENTS)
-@pytest.mark.parametrize("cells", [60, 100, 180])
-def test_the_run_takes_most_of_the_width_at_every_moment(session_at, name, seconds, cells):
-    model = model_of(session_at(seconds, name), cells, seconds=None)
-    for _ in range(4):
-        model.update(cells)
-        extent, columns = model.rows.extent(), model.columns
-        if model.keys and extent.end_ms - extent.begin_ms >= 10_000:
-            room = 0 if extent.is_over else (extent.end_ms - extent.begin_ms) / 10
-            assert columns.column_at(extent.begin_ms) >= 0
-            assert columns.column_at(extent.end_ms) < columns.number
-            assert columns.column_at(round(extent.end_ms + room)) + 1 >= 0.8 * columns.number
-        model.next_rows()
-
-
-def test_few_rows_have_several_lines_with_the_names_of_the_tasks(session_at):
-    session = session_at(660, "priorities-and-fairness")
-    model = TimelineModel(session)
-    model.update(100, 26)
-    lines = [plain(each) for each in model.row_lines(0, is_cursor=False)]
-    assert len(lines) == 4
-    assert "book-1" in lines[0]
-    assert "margin-call" in lines[0]
-    assert "2:00" in lines[1]
-    assert "overnight-b" in lines[2] + plain(model.row_lines(1, is_cursor=False)[2])
-    model.update(100, 3)
-    assert len(model.row_lines(0, is_cursor=False)) == 1
-    assert "book-1" in row(model, 0)
-
-
-def test_slots_of_a_node_have_tracks_where_there_is_room(session_at):
-    model = TimelineModel(session_at(LATER_S))
-    model.update(100, 26)
-    lines = [plain(each) for each in model.row_lines(0, is_cursor=False)]
-    assert "deal-1" in lines[0]
-    assert "deal-2" in lines[1]
-    model.update(100, 8)
-    assert "deal" not in row(model, 0)
-
-
-def test_many_rows_take_a_line_each():
-    assert height_of(1_000, 26, 1) == Height(1, 1, 0)
-    assert height_of(1_000, 26, 4) == Height(0, 1, 0)
-    assert height_of(10, 26, 1) == Height(1, 1, 0)
-    assert height_of(2, 26, 1) == Height(3, 3, 1)
-    assert height_of(6, 26, 4) == Height(1, 4, 0)
-    for rows in range(1, 60):
-        for tracks in (1, 2, 4, 8):
-            height = height_of(rows, 26, tracks)
-            assert height.lines == 1 or rows * height.lines <= 26
-
-
-def test_jobs_are_bars_of_their_phases(session_at):
-    model = TimelineModel(session_at(900))
-    model.next_rows()
-    model.next_rows()
-    model.update(100, 20)
-    first, second, *_ = (plain(each) for each in model.row_lines(0, is_cursor=False))
-    assert first.index("pre") < first.index("tasks")
-    assert "of 40" in second
-
-
-def test_tasks_after_one_another_have_an_edge_between_them_and_end_with_what_tells_them_apart():
-    columns = TimeColumns(0, 12, 1_000)
-    glyphs = GlyphSet(ascii_only=False)
-    canvas = Canvas(glyphs, [TASK[TaskState.ACTIVE]] * 12, Height(1, 1, 0))
-    for begin_ms, name in ((0, "frame-12"), (4_000, "frame-13"), (8_000, "frame-14")):
-        canvas.draw(Bar(begin_ms, begin_ms + 4_000, TASK[TaskState.RUNNING], name, ("4:15",), is_id=True), columns, 0)
-    assert plain(canvas.spans(0)) == "▏…12▏…13▏…14"
-
-
-@pytest.mark.parametrize(
-    ("ascii_only", "named", "is_not_named"),
-    [
-        (
-            False,
-            ["▸▒ preparing", "◉█ running", "⊟ ineligible", "◔ starting"],
-            ["releasing", "enabling", "upgrading OS"],
-        ),
-        (True, ["p preparing", "# running", "% ineligible", "s starting"], ["releasing", "upgrading OS"]),
-    ],
-)
-def test_the_legend_explains_what_stands_in_the_rows_and_their_bars(session_at, ascii_only, named, is_not_named):
-    model = model_of(session_at(LATER_S, ascii_only=ascii_only))
-    drawn = [each for at in range(len(model.keys)) for each in model.row_lines(at, is_cursor=False)]
-    legend = plain(model.legend(200, drawn))
-    assert [each for each in named if each not in legend] == []
-    assert [each for each in is_not_named if each in legend] == []
-
-
-def test_in_the_past_a_stretch_lasts_up_to_the_moment_that_is_shown(session_at):
-    session = session_at(3600, "spot-night-run")
-    session.simulation.seek(1_260_000)
-    session.update()
-    lanes = Lanes(session.simulation)
-    lanes.update()
-    said = plain(NodeRows(session, lanes).description_at(0, 1_260_000))
-    assert "00:17:59 so far" in said
