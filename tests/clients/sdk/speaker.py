@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import time
-from functools import partial
+from functools import cache, partial
 from importlib import metadata
 
 VERSION = int(metadata.version("azure-batch").partition(".")[0])
@@ -60,13 +60,12 @@ class Speaker:
     """
 
     def __getattr__(self, name):
-        if name.startswith("__") or name not in self.operations:
+        if name.startswith("__") or name not in operations():
             raise AttributeError(name)
         return partial(self.call, name)
 
     def call(self, name, *args, body=None, **options):
         """Call an operation and return its result."""
-        self.called.add(name)
         try:
             return self.result_of(self.send(name, args, body, options))
         except self.errors as error:
@@ -99,7 +98,6 @@ class Speaker:
 class Speaker15(Speaker):
     """Speaks through azure-batch 15."""
 
-    operations = frozenset()  # filled below
     errors = ()
 
     def __init__(self, endpoint, account, key):
@@ -107,12 +105,9 @@ class Speaker15(Speaker):
         from azure.core.credentials import AzureNamedKeyCredential
         from azure.core.exceptions import HttpResponseError
 
-        self.called = set()
         self.models = models
         self.client = BatchClient(endpoint, AzureNamedKeyCredential(account, key), retry_total=0)
         self.errors = (HttpResponseError,)
-        names = [name for name in dir(BatchClient) if not name.startswith("_")]
-        self.operations = {name.removeprefix("begin_") for name in names} - {"close", "send_request", "create_tasks"}
 
     def send(self, name, args, body, options):
         from azure.core import MatchConditions
@@ -133,7 +128,6 @@ class Speaker15(Speaker):
     def begin(self, name, *args, body=None):
         """Call an operation without waiting for its end."""
         method = getattr(self.client, f"_{name}_internal")
-        self.called.add(name)
         try:
             method(*args, *self._model(self._method(name), body))
         except self.errors as error:
@@ -145,7 +139,6 @@ class Speaker15(Speaker):
 
     def add_tasks(self, job_id, tasks, **options):
         """Add any number of tasks."""
-        self.called.add("create_task_collection")
         made = [self.models.BatchTaskCreateOptions(task) for task in tasks]
         return self.client.create_tasks(job_id, made, **options).result_values
 
@@ -273,13 +266,10 @@ _OPERATIONS_14 = {
 class Speaker14(Speaker):
     """Speaks through azure-batch 14."""
 
-    operations = frozenset(_OPERATIONS_14)
-
     def __init__(self, endpoint, account, key):
         from azure.batch import BatchServiceClient, models
         from azure.batch.batch_auth import SharedKeyCredentials
 
-        self.called = set()
         self.models = models
         self.client = BatchServiceClient(SharedKeyCredentials(account, key), batch_url=endpoint)
         self.client.config.retry_policy.retries = 0
@@ -313,13 +303,11 @@ class Speaker14(Speaker):
 
     def add_tasks(self, job_id, tasks, **options):
         """Add any number of tasks."""
-        self.called.add("create_task_collection")
         made = [self.models.TaskAddParameter.from_dict(task) for task in tasks]
         return self.client.task.add_collection(job_id, made, **options).value
 
     def file_properties(self, name, *args):
         """Return size, type and mode of a file."""
-        self.called.add(name)
         try:
             headers = self.send(name, args, None, {"raw": True}).headers
         except self.errors as error:
@@ -351,6 +339,17 @@ class Speaker14(Speaker):
     def _options(self, parameter, options):
         name = "".join(part.title() for part in parameter.split("_"))
         return getattr(self.models, name)(**options)
+
+
+@cache
+def operations():
+    """Return the names of the operations of the library that is installed."""
+    if VERSION < 15:
+        return frozenset(_OPERATIONS_14)
+    from azure.batch import BatchClient
+
+    names = (name for name in dir(BatchClient) if not name.startswith("_"))
+    return {name.removeprefix("begin_") for name in names} - {"close", "send_request", "create_tasks"}
 
 
 def speaker(endpoint, account, key):
