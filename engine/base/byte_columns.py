@@ -32,6 +32,20 @@ def where_set(values: bytes, flags: bytes) -> bytes:
     return (int.from_bytes(values) & int.from_bytes(flags.translate(_ALL_BITS))).to_bytes(len(values))
 
 
+def may_exceed(column: array[int], flags: bytes | bytearray, most: int) -> bool:
+    """Return False if no number exceeds ``most`` at a place where ``flags`` has one; none of them is negative.
+
+    True may be wrong for numbers that have as many bytes as ``most``: only the highest byte of each is looked at.
+    """
+    data, kept = column.tobytes(), int.from_bytes(flags.translate(_ALL_BITS))
+    for low_bytes in range(max(0, most.bit_length() - 1) // 8, column.itemsize):
+        seen = data[abs(_LOWEST % column.itemsize - low_bytes) :: column.itemsize]
+        seen = (int.from_bytes(seen) & kept).to_bytes(len(seen))
+        if seen.translate(None, bytes(range(max(1, most >> 8 * low_bytes)))):
+            return True
+    return False
+
+
 def tally(values: bytes) -> dict[int, int]:
     """Return how often each value occurs, in ascending order. A set of ten thousand is slower."""
     found: dict[int, int] = {}

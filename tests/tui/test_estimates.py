@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from engine.state.tasks import RUNNING
 from engine.views.estimates.attempts import attempts_seen
 from engine.views.log.reader import matching
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation, some_tasks
@@ -188,6 +189,14 @@ def test_a_single_long_task_is_not_expected_to_be_followed_by_others_like_it():
     sim = simulation(a_job(tasks=tasks), pool=a_pool(vmSize="standard_d4s_v3", taskSlotsPerNode=4))
     run_to(sim, seconds=READY_S + 330)
     assert Session(sim).forecast().tasks_ms == pytest.approx((READY_S + 5400) * 1000, abs=2000)
+
+
+def test_of_many_that_run_the_longest_counts_also_where_it_is_not_looked_at():
+    tasks = [a_task("long", 300), a_task("longest", 5400), *some_tasks(900, 60)]
+    sim = simulation(a_job(tasks=tasks), pool=a_pool(nodes=25, vmSize="standard_d4s_v3", taskSlotsPerNode=16))
+    run_to(sim, seconds=READY_S + 100)
+    assert sim.world.jobs.find("j").counts[RUNNING] == 400  # every second one is looked at
+    assert Session(sim).forecast().tasks_ms == max(sim.world.tasks.ended)
 
 
 def test_while_release_runs_the_end_is_what_is_planned(session_at):

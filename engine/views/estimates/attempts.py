@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.task_records import PLAIN
 from engine.state.tasks import COMPLETED, RUNNING
+from engine.views.pages.bulk import every_row_in_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,10 +91,16 @@ def _step(count: int, most: int) -> int:
     return 1 << ((count - 1) // most).bit_length()
 
 
-def slots_of(world: World, running: Sequence[int]) -> list[Slot]:
-    """Return the slots in which these tasks run, as far as their ends are known; of many, every so many."""
+def slots_of(world: World, ranges: Sequence[range], running: int) -> list[Slot]:
+    """Return the slots in which tasks of these rows run, as far as their ends are known; of many, every so many.
+
+    Args:
+        world: The state of the run.
+        ranges: The rows of a job's tasks.
+        running: The number of those that run.
+    """
     tasks = world.tasks
-    chosen = running[:: 1 + len(running) // _MOST_SLOTS]
+    chosen = every_row_in_state(tasks.state, ranges, RUNNING, 1 + running // _MOST_SLOTS)
     return [
         Slot(tasks.ended[task], (tasks.sparse_of(task) or PLAIN).retry_count)
         for task in chosen

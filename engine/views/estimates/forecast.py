@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.byte_columns import equals, may_exceed
 from engine.base.terms import InstanceState, JobState, OnAllTasksComplete, TaskState
 from engine.rules.decisions.jobs import ends_with_manager
 from engine.rules.processes.hooks import release_duration
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from engine.views.pages.tasks import TaskPage
     from engine.world.world import World
 
+_RUNS = equals(RUNNING)
+_SPARSE = 16  # rows for each running task: then looking at all takes longer than a list of those that run
 _MANY = 64  # running tasks, which are not looked at in each frame
 _MUCH_MORE = 16  # the part of what was done, or of four times what is left, after which another estimate is made
 _UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so the end is unknown
@@ -146,18 +149,30 @@ class Forecaster:
 
     def _last_end_ms(self, job: Job) -> int | None:
         """Return when the last of the job's tasks ends, from what was seen so far; None if that is too little."""
-        world, rows = self._simulation.world, self._tasks.running()
+        world, ranges = self._simulation.world, self._tasks.ranges()
+        running, waiting = job.counts[RUNNING], job.counts[ACTIVE] + job.counts[PREPARING]
         began_ms = self._starts.began_ms(job)
-        seen, slots = attempts_seen(world, self._tasks.ranges()), slots_of(world, rows)
+        seen, slots = attempts_seen(world, ranges), slots_of(world, ranges, running)
         if began_ms is None or not slots or not seen.durations_ms:
             return None
-        running, waiting = job.counts[RUNNING], job.counts[ACTIVE] + job.counts[PREPARING]
         # As many as on average so far run at once: some wait for others, or for nodes that have been lost.
         worked_ms = seen.worked_ms * (job.counts[COMPLETED] + running)
         idle = max(0, min(waiting, round(worked_ms / max(1, world.now_ms - began_ms)) - running))
         slots += [Slot(world.now_ms, 0)] * round(idle * len(slots) / running)
+        last_ms = last_end_ms(seen, slots, running + idle, waiting)
+        if not _may_end_later(world, ranges, running, last_ms):
+            return last_ms
         # The longest of those that run may not be among these slots.
-        return max(last_end_ms(seen, slots, running + idle, waiting), _last_planned_ms(world, rows) or 0)
+        return max(last_ms, _last_planned_ms(world, self._tasks.running()) or 0)
+
+
+def _may_end_later(world: World, ranges: Sequence[range], running: int, when_ms: int) -> bool:
+    """Return False if none of many tasks that run in these rows is planned to end after a moment, else mostly True."""
+    state, start, stop = world.tasks.state, ranges[0].start, ranges[-1].stop
+    start, stop = state.find(RUNNING, start, stop), state.rfind(RUNNING, start, stop) + 1
+    if stop - start > _SPARSE * running:  # those of other jobs lie among them
+        return True
+    return may_exceed(world.tasks.ended[start:stop], state[start:stop].translate(_RUNS), when_ms)
 
 
 def _last_planned_ms(world: World, running: Sequence[int]) -> int | None:

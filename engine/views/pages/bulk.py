@@ -13,6 +13,8 @@ from engine.base.byte_columns import equals, lowest_bytes, where_set
 
 _MOST_COUNTED = 16
 _SPARSE = 12  # one place in so many is found in the same time by looking for it as by judging all
+_FEW = 16  # one in so many places is found in the same time by counting between them as among all
+_COUNTED = 1024  # places of which those with a state are counted at once
 
 
 class LazyRows(Sequence[int]):
@@ -87,6 +89,34 @@ def rows_in_state(column: bytearray, ranges: Sequence[range], state: int) -> lis
     for rows in ranges:
         found += places(column, state, rows.start, rows.stop)
     return found
+
+
+def every_row_in_state(column: bytearray, ranges: Sequence[range], state: int, step: int) -> list[int]:
+    """Return ``rows_in_state(...)[::step]``; rows between them are only counted, not listed."""
+    if step < _FEW:
+        return rows_in_state(column, ranges, state)[::step]
+    found: list[int] = []
+    skipped = 0  # until the next one is wanted
+    for rows in ranges:
+        first, stop = column.find(state, rows.start, rows.stop), column.rfind(state, rows.start, rows.stop) + 1
+        for begin in range(max(0, first), stop, _COUNTED):
+            end = min(begin + _COUNTED, stop)
+            count = column.count(state, begin, end)
+            found += [_nth_place(column, state, number, begin, end) for number in range(skipped, count, step)]
+            skipped = (skipped - count) % step
+    return found
+
+
+def _nth_place(states: bytearray, state: int, number: int, start: int, stop: int) -> int:
+    """Return the place of a state that so many others precede from ``start`` on, and which is before ``stop``."""
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        before = states.count(state, start, middle)
+        if number < before:
+            stop = middle
+        else:
+            start, number = middle, number - before
+    return start
 
 
 def places(states: bytes | bytearray, state: int, start: int = 0, stop: int | None = None) -> list[int]:
