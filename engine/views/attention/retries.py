@@ -14,10 +14,10 @@ from engine.state.tasks import GONE as DELETED
 from engine.views.attention.concern import MOST_NAMED, Concern, Severity, apart, listed, some
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.log.tally import is_retry
-from engine.views.pages.bulk import values
+from engine.views.pages.bulk import picked, values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from engine import Simulation
     from engine.events.log import Shape
@@ -100,8 +100,7 @@ class TaskRetries:
         """Begin with nothing read."""
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(_begins_again))
-        # By task that is not completed: the entry of its last failure. In the order of these entries.
-        self._failed: dict[int, int] = {}
+        self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
         self._shapes: Counter[int] = Counter()  # of these entries
         self._tasks: list[int] = []  # these tasks, sorted
         self._retries: dict[int, bool] = {}  # by shape
@@ -156,37 +155,31 @@ class TaskRetries:
             self._jumps, entries = simulation.jumps, self._reader.entries()
             failed.clear()
             self._shapes.clear()
-        new, is_less = [], False
-        for at in entries:
-            task = log.row_a[at]
-            was_failed = self._forget(task)
-            if not self._is_retry(log.shape_of[at]):
-                is_less |= was_failed
-                continue
-            if not was_failed:
-                new.append(task)
-            failed[task] = at
-            self._shapes[log.shape_of[at]] += 1
-        if begins or is_less:
-            self._tasks = sorted(failed)
-        elif new:
-            self._tasks = sorted(self._tasks + sorted(new))  # two runs are merged
+            self._tasks = []
+        if entries:
+            latest = dict(zip(picked(log.row_a, entries), entries, strict=True))
+            shapes = picked(log.shape_of, list(latest.values()))
+            again = failed.keys() & latest.keys()
+            self._forget(again)
+            failed.update(latest)
+            self._shapes.update(shapes)
+            if all(map(self._is_retry, set(shapes))):
+                self._tasks = sorted(self._tasks + sorted(latest.keys() - again))  # two runs are merged
+            else:
+                self._forget([task for task, at in latest.items() if not self._is_retry(log.shape_of[at])])
+                self._tasks = sorted(failed)
         states = bytes(values(simulation.world.tasks.state, self._tasks))  # thousands, in each frame
         is_done = states.translate(_IS_OVER)
         has_done = 1 in is_done
         if has_done:
-            for task in compress(self._tasks, is_done):
-                self._forget(task)
+            self._forget(compress(self._tasks, is_done))
             self._tasks = list(compress(self._tasks, states.translate(_IS_OPEN)))
         return begins or bool(entries) or has_done
 
-    def _forget(self, task: int) -> bool:
-        """Forget the failure of a task. Return whether one was known."""
-        at = self._failed.pop(task, None)
-        if at is None:
-            return False
-        self._shapes[self._simulation.log.shape_of[at]] -= 1
-        return True
+    def _forget(self, tasks: Iterable[int]) -> None:
+        """Forget the failures of these tasks, which have failed."""
+        gone = list(map(self._failed.pop, tasks))
+        self._shapes.subtract(Counter(picked(self._simulation.log.shape_of, gone)))
 
     def _is_retry(self, number: int) -> bool:
         """Return whether entries of this shape tell that a task is retried; few shapes have thousands of entries."""
@@ -198,11 +191,10 @@ class TaskRetries:
         log, table = self._simulation.log, self._simulation.world.tasks
         named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
         if len(tasks) == len(self._failed):  # most often, and of thousands
-            shapes = {shape for shape, count in self._shapes.items() if count}
-            latest = next(reversed(self._failed.values()))
+            latest, shapes = max(self._failed.values()), {shape for shape, count in self._shapes.items() if count}
         else:
             entries = list(map(self._failed.__getitem__, tasks))
-            shapes, latest = set(map(log.shape_of.__getitem__, entries)), max(entries)
+            latest, shapes = max(entries), set(map(log.shape_of.__getitem__, entries))
         ended = [dict(log.shapes[number].fields) for number in shapes]
         codes = {fields["exitCode"] for fields in ended}
         cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
