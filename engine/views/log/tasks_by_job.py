@@ -10,10 +10,13 @@ from engine.base.byte_columns import bytes_above, tally, where_set
 from engine.views.log.reader import kinds_of
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Callable
 
     from engine import Simulation
     from engine.events.log import Shape
+    from engine.state.task_records import TaskBlock
+    from engine.state.tasks import TaskTable
 
 _PAGE_BYTES = 2  # tasks whose numbers differ in the lowest two bytes only are a page
 _PAGE = 1 << 8 * _PAGE_BYTES
@@ -34,7 +37,7 @@ def count_by_job(
     rows = log.row_a[start:stop]
     jobs: Counter[int] = Counter()
     if tasks.length <= _PAGE * _MOST_PAGES:
-        pages = where_set(bytes_above(rows, _PAGE_BYTES).translate(_FROM_ONE), flags)
+        pages = _pages(rows, flags)
         mixed = bytearray(256)
         for number, count in tally(pages).items():
             first = (number - 1) * _PAGE
@@ -48,3 +51,17 @@ def count_by_job(
     for profile, count in Counter(rest).items():
         jobs[tasks.profiles[profile].job] += count
     return jobs
+
+
+def block_of_all(tasks: TaskTable, rows: array[int], flags: bytes) -> TaskBlock | None:
+    """Return the block of all tasks in ``rows`` at whose places ``flags`` has one, if one block has all their pages."""
+    if 1 not in flags or tasks.length > _PAGE * _MOST_PAGES:
+        return None
+    numbers = tally(_pages(rows, flags).translate(None, b"\0"))
+    block = tasks.block_of((min(numbers) - 1) * _PAGE)
+    return block if block is tasks.block_of(min(max(numbers) * _PAGE, tasks.length) - 1) else None
+
+
+def _pages(rows: array[int], flags: bytes) -> bytes:
+    """Return the number of the page of each task, from 1 on; 0 where ``flags`` has none."""
+    return where_set(bytes_above(rows, _PAGE_BYTES).translate(_FROM_ONE), flags)

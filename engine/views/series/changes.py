@@ -12,6 +12,7 @@ from engine.base.node_states import COMING_UP
 from engine.base.terms import NodeState, TaskResult, TaskState
 from engine.events.log import LogSubject
 from engine.views.log.reader import kinds_of, tally, where
+from engine.views.log.tasks_by_job import block_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -99,30 +100,33 @@ class ChangeCounter:
         return {key: change for key, change in found.items() if change}
 
     def _by_profile(
-        self, counts: Mapping[int, int], shapes: array[int], rows: Sequence[int]
+        self, counts: Mapping[int, int], shapes: array[int], rows: array[int]
     ) -> Mapping[tuple[int, int], int]:
         """Return how often each of the tasks' shapes, which have these ``counts``, occurs with each profile."""
         tasks = self._simulation.world.tasks
         if len(tasks.profiles) == 1:
             return _all_with(0, counts)
         flags = kinds_of(self._is_task, shapes)
-        changed = list(compress(rows, flags))
-        only = self._only_profile(changed)
-        if only is not None:  # nearly always; counting pairs takes five times as long
+        only = self._only_profile(rows, flags)
+        if only is not None:  # nearly always; counting pairs takes ten times as long
             return _all_with(only, counts)
-        return Counter(zip(compress(shapes, flags), map(tasks.profile.__getitem__, changed), strict=True))
+        profiles = map(tasks.profile.__getitem__, compress(rows, flags))
+        return Counter(zip(compress(shapes, flags), profiles, strict=True))
 
-    def _only_profile(self, changed: Sequence[int]) -> int | None:
-        """Return the only profile that these tasks can have; None if they may have several.
+    def _only_profile(self, rows: array[int], flags: bytes) -> int | None:
+        """Return the only profile that the flagged ones of these tasks can have; None if they may have several.
 
         Tasks that were added together belong to one job, which most often has one profile.
         """
         tasks = self._simulation.world.tasks
         if len(tasks.profiles) > _FEW_PROFILES:
             return None
-        block = tasks.block_of(min(changed))
-        if max(changed) >= block.first + block.source.count:
-            return None
+        block = block_of_all(tasks, rows, flags)
+        if block is None:
+            changed = list(compress(rows, flags))
+            block = tasks.block_of(min(changed))
+            if max(changed) >= block.first + block.source.count:
+                return None
         found = [number for number, profile in enumerate(tasks.profiles) if profile.job == block.job]
         return found[0] if len(found) == 1 else None
 
