@@ -107,6 +107,12 @@ class InstanceTable(PagedColumns[Ending]):
         rows = self.rows.get(job)
         return rows[node] if rows is not None and node < len(rows) else -1
 
+    def rows_on_nodes(self, job: int, nodes: Sequence[int]) -> list[int]:
+        """Return the row of the job on each of these nodes; -1 where it never needed one."""
+        rows = self.rows.get(job, _NO_ROWS)
+        known = len(rows)
+        return [rows[node] if node < known else -1 for node in nodes]
+
     def rows_of_job(self, job: int) -> Sequence[int]:
         """Return all rows of a job, in the order in which they were made."""
         return self._of_job.get(job, _NO_ROWS)[:]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # The bit above the two bits of release's state: no preparation has ever run there.
 _UNPREPARED = equals(ABSENT)
+_STATUSES = {status.value: status for status in HookStatus}  # quicker than the call of an enum
 
 
 def version_of(world: World, job: Job | None) -> object:
@@ -145,18 +146,27 @@ class InstanceStatuses:
 
     def status_of(self, node: int) -> HookStatus:
         """Return the status of one node."""
-        job, row = self._job, self._row_on(node)
-        if job is None or row < 0:
-            return HookStatus.NOT_NEEDED
-        instances = self._simulation.world.instances
-        state, key = instances.prep_state[row], 2 * row
-        if self.hook is Hook.RELEASE:
-            state, key = (state == ABSENT) << 2 | instances.release_state[row], key + 1
-        # Successes keep no record of their end.
-        ending = instances.sparse[row >> PAGE_BITS].get(key)
-        has_failed = ending is not None and bool(ending.failure or ending.exit_code)
-        is_gone = self._simulation.world.nodes.state[node] == GONE
-        after = self._simulation.world.options.release_after
-        table = status_tables(self.hook, job.state, after, has_release=job.has_release)[has_failed, is_gone]
-        status = HookStatus(table[state << FLAG_BITS | instances.flags[row]])
-        return self._refined(status, row) if self.hook is Hook.PREPARATION else status
+        return self.statuses_of((node,))[0]
+
+    def statuses_of(self, nodes: Sequence[int]) -> list[HookStatus]:
+        """Return the status of each of these nodes."""
+        job, world = self._job, self._simulation.world
+        if job is None:
+            return [HookStatus.NOT_NEEDED] * len(nodes)
+        instances, is_release = world.instances, self.hook is Hook.RELEASE
+        tables = status_tables(self.hook, job.state, world.options.release_after, has_release=job.has_release)
+        found = []
+        for node, row in zip(nodes, instances.rows_on_nodes(job.row, nodes), strict=True):
+            if row < 0:
+                found.append(HookStatus.NOT_NEEDED)
+                continue
+            state, key = instances.prep_state[row], 2 * row
+            if is_release:
+                state, key = (state == ABSENT) << 2 | instances.release_state[row], key + 1
+            # Successes keep no record of their end.
+            ending = instances.sparse[row >> PAGE_BITS].get(key)
+            has_failed = ending is not None and bool(ending.failure or ending.exit_code)
+            table = tables[has_failed, world.nodes.state[node] == GONE]
+            status = _STATUSES[table[state << FLAG_BITS | instances.flags[row]]]
+            found.append(status if is_release else self._refined(status, row))
+        return found

@@ -267,9 +267,16 @@ class InstancePage(InstanceStatuses):
             return False
         return bool(world.instances.flags[row] & PrepFlag.INELIGIBLE)
 
-    def brief(self, node: int) -> InstanceBrief:
-        """Return what a list shows of one node."""
-        return InstanceBrief(self.position_of(node), self.status_of(node), self.view_of(node))
+    def briefs(self, nodes: Sequence[int]) -> list[InstanceBrief]:
+        """Return what a list shows of each of these nodes."""
+        job, world = self._job, self._simulation.world
+        records, instances = world.nodes, world.instances
+        rows = [-1] * len(nodes) if job is None else instances.rows_on_nodes(job.row, nodes)
+        read = instances.prep if self.hook is Hook.PREPARATION else instances.release
+        return [
+            InstanceBrief(records[node].position, status, None if row < 0 else read(row))
+            for node, status, row in zip(nodes, self.statuses_of(nodes), rows, strict=True)
+        ]
 
     def row(self, node: int) -> InstanceRow:
         """Return one node's row."""

@@ -229,21 +229,27 @@ class NodePage:
         """Return the node's id."""
         return self._simulation.world.nodes[node].id
 
-    def brief(self, node: int) -> NodeBrief:
-        """Return what a list shows of one node."""
-        nodes, record = self._simulation.world.nodes, self._simulation.world.nodes[node]
-        state, slots = nodes.state_of(node), self._simulation.world.pool_of(node).slots
-        return NodeBrief(
-            record.position,
-            state,
-            nodes.since[node],
-            record.scheduling,
-            slots,
-            0 if state is None else slots - nodes.free[node],
-            nodes.ran[node],
-            record.ip_address,
-            *self.hooks(node),
-        )
+    def briefs(self, nodes: Sequence[int]) -> list[NodeBrief]:
+        """Return what a list shows of each of these nodes."""
+        table, pools = self._simulation.world.nodes, self._simulation.world.pools.rows
+        found = []
+        for node, *hooks in zip(nodes, self._prep.statuses_of(nodes), self._release.statuses_of(nodes), strict=True):
+            record, state = table[node], table.state_of(node)
+            slots = pools[record.pool].slots
+            found.append(
+                NodeBrief(
+                    record.position,
+                    state,
+                    table.since[node],
+                    record.scheduling,
+                    slots,
+                    0 if state is None else slots - table.free[node],
+                    table.ran[node],
+                    record.ip_address,
+                    *hooks,
+                )
+            )
+        return found
 
     def row(self, node: int) -> NodeRow:
         """Return one node's row."""
@@ -282,6 +288,15 @@ class NodePage:
             prep=prep,
             release=release,
         )
+
+    def work_on(self, node: int) -> tuple[Sequence[int], int]:
+        """Return the tasks that run or prepare on the node, and the bytes in use on its disk.
+
+        Both may change without an entry of the log about the node: of the nodes of a multi-instance task its entry
+        names one, and downloads take room before they are complete.
+        """
+        world = self._simulation.world
+        return world.nodes.tasks_on(node), world.disks[node].used_bytes
 
     def tasks_on(self, node: int) -> list[tuple[int, str, str]]:
         """Return row number, job and id of each task that runs or prepares on the node, in creation order."""

@@ -48,6 +48,11 @@ class NodeContents(NamedTuple):
     used_bytes: int
     capacity_bytes: int
 
+    def next_ms(self, now_ms: int) -> int | None:
+        """Return the next moment at which something is installed, or a login expires; None if nothing of it is left."""
+        moments = (*(item.ready_ms for item in self.supplies), *(login.expiry_ms for login in self.logins))
+        return min((moment for moment in moments if moment > now_ms), default=None)
+
 
 class Needs(NamedTuple):
     """The needs of a command line, in words."""

@@ -297,29 +297,38 @@ class TaskPage:
 
     def brief(self, task: int) -> TaskBrief:
         """Return what a list shows of one task."""
+        return self.briefs((task,))[0]
+
+    def briefs(self, tasks: Sequence[int]) -> list[TaskBrief]:
+        """Return what a list shows of each of these tasks."""
         world = self._simulation.world
-        tasks, nodes = world.tasks, world.nodes
-        block, state, extra, node = tasks.block_of(task), tasks.state_of(task), tasks.extra(task), tasks.node[task]
-        is_over, begun_ms = state is TaskState.COMPLETED, tasks.started[task]
-        result = result_of(extra.exit_code, extra.failure) if is_over else None
-        has_started = begun_ms != NEVER_MS
-        is_on_node = node >= 0 and (has_started or state is TaskState.PREPARING)
-        book = world.dependencies.get(block.job) if state is TaskState.ACTIVE else None
-        return TaskBrief(
-            block.source.task_id(task - block.first),
-            state,
-            result,
-            nodes[node].position if is_on_node else None,
-            block.created_ms,
-            begun_ms if has_started else None,
-            tasks.ended[task] if is_over else None,
-            0 if result is TaskResult.SUCCESS else extra.exit_code,
-            extra.retry_count,
-            extra.requeue_count,
-            extra.failure,
-            book is not None and book.is_waiting(task),
-            extra.awaits_retry,
-        )
+        table, nodes = world.tasks, world.nodes
+        found = []
+        for task, task_id in zip(tasks, table.task_ids(tasks), strict=True):
+            block, state, extra, node = table.block_of(task), table.state_of(task), table.extra(task), table.node[task]
+            is_over, begun_ms = state is TaskState.COMPLETED, table.started[task]
+            result = result_of(extra.exit_code, extra.failure) if is_over else None
+            has_started = begun_ms != NEVER_MS
+            is_on_node = node >= 0 and (has_started or state is TaskState.PREPARING)
+            book = world.dependencies.get(block.job) if state is TaskState.ACTIVE else None
+            found.append(
+                TaskBrief(
+                    task_id,
+                    state,
+                    result,
+                    nodes[node].position if is_on_node else None,
+                    block.created_ms,
+                    begun_ms if has_started else None,
+                    table.ended[task] if is_over else None,
+                    0 if result is TaskResult.SUCCESS else extra.exit_code,
+                    extra.retry_count,
+                    extra.requeue_count,
+                    extra.failure,
+                    book is not None and book.is_waiting(task),
+                    extra.awaits_retry,
+                )
+            )
+        return found
 
     def row(self, task: int) -> TaskRow:
         """Return one task's row."""

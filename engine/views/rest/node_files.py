@@ -174,6 +174,12 @@ def _text(found: FileTree, path: str, now_ms: int) -> str:
     return entry.text
 
 
+def next_deletion_ms(sim: Simulation, node: int) -> int | None:
+    """Return when the next directory of a preparation or release on the node is deleted; None if none will be."""
+    ends = (each.expires_ms for each in instance_directories(sim.world, node))
+    return min((end_ms for end_ms in ends if end_ms is not None and end_ms > sim.now_ms), default=None)
+
+
 def hook_outputs(sim: Simulation, node: int, root_directory: str) -> list[tuple[str, int]]:
     """Return names and sizes in bytes of the outputs of a preparation or release; none once its directory is gone."""
     world = sim.world

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.views.log.node_history import NodeHistory
 from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.option_words import eligible_again
+from engine.views.pages.provisioning import node_contents
 from engine.views.pages.tasks import TaskPage
 from engine.views.rest.lookup import node_settings
 from tui.viewmodels.detail_pages.layout import columns, state_history, tabular
@@ -86,14 +87,14 @@ class NodeDetailModel(DetailModel):
         )
 
     def _overview(self, cells: int) -> Sequence[Line]:
-        page = self.session.nodes()
+        simulation, page = self.session.simulation, self.session.nodes()
         node = page.row(self._node)
         return columns(
             [
                 blocks.general(self.session, node),
                 *error_blocks("Errors", node.errors),
                 *blocks.running_tasks(page.tasks_on(self._node), _MOST_TASKS),
-                *(node_blocks(self.session, self._node) if node.state is not None else ()),
+                *(node_blocks(self.session, node_contents(simulation, self._node)) if node.state is not None else ()),
             ],
             cells,
         )

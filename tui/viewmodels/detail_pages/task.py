@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import TaskState
 from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
+from engine.views.pages.provisioning import task_needs
 from engine.views.rest.lookup import task_settings
 from tui.viewmodels.detail_pages.dependencies import MOST_BOXES, graph_lines
 from tui.viewmodels.detail_pages.layout import columns, state_bars, tabular
@@ -118,7 +119,7 @@ class TaskDetailModel(DetailModel):
             [
                 blocks.general(session, row),
                 blocks.execution(session, row),
-                *task_blocks(session, self._task),
+                *task_blocks(session, self._task, task_needs(session.simulation, self._task)),
                 *task_transfers(session, self._task),
                 *blocks.failure(row),
                 *blocks.subtasks(session, self._page.subtasks(self._task)),

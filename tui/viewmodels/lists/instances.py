@@ -14,7 +14,7 @@ from engine.views.pages.instance_groups import instance_groups
 from engine.views.pages.instances import InstanceBrief, InstancePage, InstanceRow
 from engine.views.pages.option_words import eligible_again
 from engine.views.rest.lookup import hook_wire
-from engine.views.rest.node_files import hook_outputs
+from engine.views.rest.node_files import hook_outputs, next_deletion_ms
 from tui.viewmodels.files.locations import FileLocation, output_at
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import RESULTS
@@ -78,6 +78,7 @@ class InstancesModel(KeptRowsModel[_Brief]):
 
     hook: ClassVar[Hook]
     kind = "node"
+    log_column = "row_b"
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -148,11 +149,12 @@ class InstancesModel(KeptRowsModel[_Brief]):
             case _:
                 return super().text_of(key, column)
 
-    def brief(self, key: int) -> _Brief:
-        page = self._page
-        found = page.brief(key)
-        is_running = found.view is not None and found.view.end_ms is None
-        return _Brief(found, page.long_ms(), self.session.now_ms if is_running else 0)
+    def briefs(self, keys: Sequence[int]) -> Sequence[_Brief]:
+        long_ms, now_ms = self._page.long_ms(), self.session.now_ms
+        return [
+            _Brief(brief, long_ms, now_ms if brief.view is not None and brief.view.end_ms is None else 0)
+            for brief in self._page.briefs(keys)
+        ]
 
     def usual_cells(self, brief: _Brief) -> tuple[Span, ...]:
         (position, status, view), clock = brief.of_node, self.session.clock
@@ -250,7 +252,10 @@ class InstancesModel(KeptRowsModel[_Brief]):
         """Return the preparation and release status of a node as the service lists it (PREP-25)."""
         return hook_wire(self.session.simulation, self.session.job_id, key)
 
-    def details(self, key: int) -> Sequence[Block]:
+    def traits(self, key: int) -> object:
+        return self.session.nodes().work_on(key)
+
+    def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
         """Return the blocks of a row: the task of this list, its runs and effect, the other task, the node, outputs."""
         record, session = self._page.row(key), self.session
         history = session.history(NodeHistory, key)
@@ -264,7 +269,7 @@ class InstancesModel(KeptRowsModel[_Brief]):
             other,
             blocks.node(session, record),
             *blocks.files(hook_outputs(session.simulation, key, record.root_directory)),
-        ]
+        ], next_deletion_ms(session.simulation, key)
 
 
 def settings_line(*pairs: tuple[str, str]) -> Line:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import AllocationState, SchedulingState
 from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.node_groups import node_groups
+from engine.views.pages.provisioning import node_contents
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.properties import node as blocks
@@ -31,6 +32,7 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
 
     title = "Nodes"
     kind = "node"
+    log_column = "row_b"
     columns = (
         Column("", 1),
         Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
@@ -101,8 +103,8 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
     def names_of(self, keys: Sequence[int]) -> Sequence[str]:
         return [f"n{self._page.position_of(key)} {self._page.id_of(key)}" for key in keys]
 
-    def brief(self, key: int) -> NodeBrief:
-        return self._page.brief(key)
+    def briefs(self, keys: Sequence[int]) -> Sequence[NodeBrief]:
+        return self._page.briefs(keys)
 
     def usual_cells(self, brief: NodeBrief) -> tuple[Span, ...]:
         glyph, glyphs = NODE[brief.state], self.session.glyphs
@@ -173,16 +175,20 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
         parts += [code for code, *_ in node.errors]
         return line(Span(", ".join(parts), Role.DERIVED))
 
-    def details(self, key: int) -> Sequence[Block]:
+    def traits(self, key: int) -> object:
+        return self._page.work_on(key)
+
+    def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
         node, session = self._page.row(key), self.session
+        contents = None if node.state is None else node_contents(session.simulation, key)
         return [
             blocks.general(session, node),
             *error_blocks("Errors", node.errors),
             *blocks.start_task(session, node),
             *blocks.jobs(session, self._page.jobs_on(key)),
             *blocks.running_tasks(self._page.tasks_on(key), _MOST_TASKS),
-            *(node_blocks(session, key) if node.state is not None else ()),
-        ]
+            *(node_blocks(session, contents) if contents is not None else ()),
+        ], None if contents is None else contents.next_ms(session.now_ms)
 
     def empty(self) -> Sequence[str]:
         if not self.session.pool_id:

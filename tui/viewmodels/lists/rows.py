@@ -127,7 +127,7 @@ class RowsModel(ColumnsModel, ABC):
 
     # -- what all lists have in common ---------------------------------------------------------------------------
 
-    def cells_of(self, keys: Collection[int]) -> Mapping[int, tuple[Span, ...]]:
+    def cells_of(self, keys: Sequence[int]) -> Mapping[int, tuple[Span, ...]]:
         """Return the cells of the rows that are visible. A list may keep them until something about a row changes."""
         return {key: self.cells(key) for key in keys}
 

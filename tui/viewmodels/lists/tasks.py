@@ -9,6 +9,7 @@ from engine.base.natural import natural_key
 from engine.base.terms import TaskState
 from engine.views.explain.waits_for import task_waits_for
 from engine.views.log.changed_tasks import ChangedTasks
+from engine.views.pages.provisioning import task_needs
 from tui.viewmodels.lists.amending import ChangedRows
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import RESULTS
@@ -44,6 +45,7 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
 
     title = "Tasks"
     kind = "task"
+    log_column = "row_a"
     at_once = AT_ONCE
     columns = (
         Column("", 1),
@@ -183,8 +185,8 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
     def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
         return self._page.ids_of(keys)
 
-    def brief(self, key: int) -> TaskBrief:
-        return self._page.brief(key)
+    def briefs(self, keys: Sequence[int]) -> Sequence[TaskBrief]:
+        return self._page.briefs(keys)
 
     def usual_cells(self, brief: TaskBrief) -> tuple[Span, ...]:
         glyph, clock = glyph_of_task(brief), self.session.clock
@@ -250,17 +252,22 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
             words.append(task.failure.code)
         return line(Span(", ".join(words), Role.DERIVED))
 
-    def details(self, key: int) -> Sequence[Block]:
+    def traits(self, key: int) -> object:
+        """Return a task's brief: the ends of other tasks satisfy its dependencies."""
+        return self._page.brief(key)
+
+    def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
         task, session = self._page.row(key), self.session
+        needs = task_needs(session.simulation, key)
         return [
             blocks.general(session, task),
-            *task_blocks(session, key),
+            *task_blocks(session, key, needs),
             blocks.execution(session, task),
             *task_transfers(session, key),
             *blocks.subtasks(session, self._page.subtasks(key)),
             *blocks.failure(task),
             *blocks.environment(self._page.environment(key)),
-        ]
+        ], needs.ready_ms
 
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:

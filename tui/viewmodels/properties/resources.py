@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.pages.acts import task_acts
-from engine.views.pages.provisioning import node_contents, task_needs
+from engine.views.pages.provisioning import node_contents
 from tui.viewmodels.text.blocks import Block, block_of, row
 from tui.viewmodels.text.styled import Role, Span
 
 if TYPE_CHECKING:
     from engine.specs.pool import PoolSpec
-    from engine.views.pages.provisioning import InstalledItem
+    from engine.views.pages.provisioning import InstalledItem, Needs, NodeContents
     from tui.viewmodels.session.session import Session
 
 _GIB = 1024**3
@@ -34,9 +34,8 @@ def pool_blocks(spec: PoolSpec) -> list[Block]:
     return block_of("On each node", rows)
 
 
-def node_blocks(session: Session, node: int) -> list[Block]:
-    """Return the node's disk, what has been installed on it, and who can log in."""
-    found = node_contents(session.simulation, node)
+def node_blocks(session: Session, found: NodeContents) -> list[Block]:
+    """Return the disk of a node with these contents, what has been installed on it, and who can log in."""
     used, capacity = found.used_bytes / _GIB, found.capacity_bytes / _GIB
     disk = Block("Disk", (row("Used", f"{used:,.1f} of {capacity:,.0f} GiB"),))
     rows = [_supply(session, supply) for supply in found.supplies]
@@ -83,9 +82,8 @@ def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
     return row(label, f"{supply.name}, {whose}, since {clock}")
 
 
-def task_blocks(session: Session, task: int) -> list[Block]:
+def task_blocks(session: Session, task: int, needs: Needs) -> list[Block]:
     """Return what the task needs, and what its process does and waits for; nothing of either if there is none."""
-    needs = task_needs(session.simulation, task)
     rows = [row("Application package", package) for package in needs.packages]
     rows += [row("Container image", needs.image)] if needs.image is not None else []
     rows += [row("Resource file", file) for file in needs.files]
