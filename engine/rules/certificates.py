@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import CertificateState
 from engine.events.calendar import Due, DueKind
-from engine.specs.catalogue import JOB_TRANSITION_MS
+from engine.specs.catalogue import TRANSITION_MS
 from engine.state.certificates import Use
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def delete(world: World, thumbprint: str) -> None:
     if record.state is _S.DELETING:
         raise BatchError("CertificateBeingDeleted")
     world.certificates.set_state(world.now_ms, record.row, _S.DELETING)
-    world.calendar.at(world.now_ms + JOB_TRANSITION_MS, DueKind.CERTIFICATE_STEP, record.row)
+    world.calendar.at(world.now_ms + TRANSITION_MS, DueKind.CERTIFICATE_STEP, record.row)
 
 
 def cancel_deletion(world: World, thumbprint: str) -> None:

@@ -89,7 +89,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             here = running[node]
             if needs_care:
                 attempts.end_with_care(world, task, node, profiles[profile_of[task]])
-                pool.run_on(now_ms, slots)  # until it is known that no task follows
+                pool.change_busy_slots(now_ms, slots)  # until it is known that no task follows
             else:
                 # The task is completed (attempts.task_ended, TaskTable.succeed).
                 state[task] = COMPLETED
@@ -108,7 +108,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             # Choose the next task (scheduling.fill_after_task).
             turns = pool.turns
             if not turns or not is_open[node] or pool.pass_due or not pool.fills_at_once:
-                pool.run_on(now_ms, -slots)
+                pool.change_busy_slots(now_ms, -slots)
                 fill_by_rules(node, slots, task)
                 continue
             turn = turns[0]
@@ -125,13 +125,13 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 or queue.late
                 or not queue.size
             ):
-                pool.run_on(now_ms, -slots)
+                pool.change_busy_slots(now_ms, -slots)
                 fill_by_rules(node, slots, task)
                 continue
             ended_task, has_run = task, bool(queue.returned)
             task = queue.head() if has_run else queue.next
             if not briefs[profile_of[task]][2]:
-                pool.run_on(now_ms, -slots)
+                pool.change_busy_slots(now_ms, -slots)
                 fill_by_rules(node, slots, ended_task)
                 continue
             # The job's turn is over (ReadyQueue.take, Pool.end_turn).
@@ -160,7 +160,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 needed = _SETTLED if job.has_release else _PREPARED
                 is_prepared = row >= 0 and flags[row] & needed == needed
             if has_run or not is_prepared:
-                pool.run_on(now_ms, -slots)
+                pool.change_busy_slots(now_ms, -slots)
                 if is_prepared:
                     heappop(ends)
                     start_again(world, task, node, row)

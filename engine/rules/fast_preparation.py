@@ -136,7 +136,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
         shape_of(start)
         row_a(task)
         row_b(node)
-        pools[record.pool].run_on(now_ms, slots)
+        pools[record.pool].change_busy_slots(now_ms, slots)
         heappush(ends, (end_ms, calendar.next_number(), task, 0))
 
     return end_preparation

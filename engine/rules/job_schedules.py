@@ -15,7 +15,7 @@ from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import occurrences, quotas
 from engine.rules.decisions.jobs import command_verdict as job_verdict
 from engine.rules.decisions.lookups import schedule_named
-from engine.specs.catalogue import JOB_TRANSITION_MS, QUOTA_RETRY_INTERVAL_MS
+from engine.specs.catalogue import QUOTA_RETRY_INTERVAL_MS, TRANSITION_MS
 from engine.specs.job import JobSpec
 from engine.state.job_schedules import NO_JOB, JobSchedule, Shortage
 from engine.state.jobs import NO_SCHEDULE
@@ -190,7 +190,7 @@ def _give_up(world: World, schedule: JobSchedule, why: tuple[str, str]) -> None:
 
 def _wait_in_state(world: World, schedule: JobSchedule) -> None:
     """Keep the schedule in its intermediate state as long as a job's lasts (TIME-19)."""
-    schedule.assign(waits_until_ms=world.now_ms + JOB_TRANSITION_MS)
+    schedule.assign(waits_until_ms=world.now_ms + TRANSITION_MS)
     _enter_step(world, schedule, schedule.waits_until_ms)
 
 

@@ -15,7 +15,7 @@ from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import quotas
 from engine.rules.decisions.jobs import UNDER_WAY, check, pool_verdict
 from engine.rules.decisions.lookups import job_named
-from engine.specs.catalogue import JOB_TRANSITION_MS
+from engine.specs.catalogue import TRANSITION_MS
 from engine.state.jobs import NO_SCHEDULE, Job
 from engine.state.tasks import COMPLETED, GONE
 from engine.world.facts import JobAdded, JobBegun, JobDisabled, JobEnded, JobEnding
@@ -162,7 +162,7 @@ def enable(world: World, job: Job) -> None:
 
 def _wait_in_state(world: World, job: Job) -> None:
     """Keep the job in its intermediate state as long as TIME-19 says; the command returns at once (GEN-12)."""
-    job.assign(waits_until_ms=world.now_ms + JOB_TRANSITION_MS)
+    job.assign(waits_until_ms=world.now_ms + TRANSITION_MS)
     world.calendar.at(job.waits_until_ms, DueKind.JOB_STEP, job.row, job.token)
 
 

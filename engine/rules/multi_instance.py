@@ -67,7 +67,7 @@ def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile
     starts = [_begin_coordination(world, task, nodes, subtask, attempt) for subtask in range(len(nodes))]
     returns_ms = tuple(start.end_ms for start in starts)
     world.tasks.start(now_ms, task, nodes[0], max(returns_ms), rule)
-    world.pool_of(nodes[0]).run_on(now_ms, len(nodes) * profile.required_slots)
+    world.pool_of(nodes[0]).change_busy_slots(now_ms, len(nodes) * profile.required_slots)
     for node in nodes:
         world.nodes.start_task(task, node)
         if world.jobs[profile.job].has_release:

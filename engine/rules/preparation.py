@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended
 from engine.base.terms import InstanceState, ReleaseAfter
-from engine.events.calendar import Due, DueKind
+from engine.events.calendar import Due
 from engine.rules.decisions.preparation import (
     PrepVerdict,
     is_final_failure,
@@ -73,10 +73,7 @@ def _start(world: World, job: Job, node: int, row: int, rule: str, *, failed_cod
     instances.prep_start_run(now_ms, row, end_ms, rule, failed_code=failed_code)
     if world.options.release_after is ReleaseAfter.PREPARATION:
         instances.set_flags(row, PrepFlag.PREPARED_ONCE)
-    if start is None or not start.is_open:
-        world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
-    if start is not None:
-        acts.begin(world, Process(ProcessKind.PREPARATION, row), start, job.row)
+    hooks.enter_end(world, row, end_ms, start, is_release=False)
 
 
 def wait_over(world: World, over: WaitOver) -> None:

@@ -131,10 +131,7 @@ def _start(world: World, job: Job, rows: Sequence[int], rule: str) -> None:
     for row in rows:
         end_ms, start = hooks.start_hook(world, job, hook, instances.node[row], instances.release_runs[row] + 1, now_ms)
         instances.release_start_runs(now_ms, (row,), end_ms, rule)
-        if start is None or not start.is_open:
-            world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
-        if start is not None:
-            acts.begin(world, Process(ProcessKind.RELEASE, row), start, job.row)
+        hooks.enter_end(world, row, end_ms, start, is_release=True)
 
 
 def wait_over(world: World, over: WaitOver) -> None:

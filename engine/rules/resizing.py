@@ -15,7 +15,7 @@ from engine.base.units import MINUTE_MS, format_utc
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
 from engine.rules.decisions import membership, quotas
-from engine.specs.catalogue import JOB_TRANSITION_MS, SPOT_REFILL_INTERVAL_MS
+from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS, TRANSITION_MS
 from engine.state.pool_records import FailingRequest, ResizeError
 from engine.world.facts import NodeKept, NodeRemovalRequested, VmAllocated, VmReplaced
 
@@ -114,7 +114,7 @@ def stop(world: World, pool: Pool) -> None:
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STOPPING)
     _call_off(world, pool)
     pool.gather([ResizeError("ResizeStopped", "The resize was stopped by the user")])
-    world.calendar.at(world.now_ms + JOB_TRANSITION_MS, DueKind.POOL_STEP, pool.row, pool.next_token())
+    world.calendar.at(world.now_ms + TRANSITION_MS, DueKind.POOL_STEP, pool.row, pool.next_token())
 
 
 # -- begin -----------------------------------------------------------------------------------------------------------

@@ -303,5 +303,5 @@ TASK_DURATION_MS = 60 * SECOND_MS  # of a command line without a known duration
 SPOT_REFILL_INTERVAL_MS = 5 * MINUTE_MS  # TIME-13
 RECOVERY_MS = 20 * MINUTE_MS  # TIME-14
 BLOCK_NOTICED_MS = 10 * MINUTE_MS  # TIME-21
-JOB_TRANSITION_MS = 2 * SECOND_MS  # TIME-19
+TRANSITION_MS = 2 * SECOND_MS  # TIME-19: of jobs and job schedules, and of what is stopped or deleted
 QUOTA_RETRY_INTERVAL_MS = MINUTE_MS  # ACC-9

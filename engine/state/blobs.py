@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NO_TASK = -1
 _ABSENT = _GIVEN = -1
+_NO_BLOBS: Mapping[str, int] = {}
 
 
 class UploadedBlob(NamedTuple):
@@ -144,14 +145,14 @@ class BlobTable:
         self.length = row + 1
         self.log.append(now_ms, shape, row, node)
 
-    def download(self, task: int, size: int) -> None:
+    def count_download(self, task: int, size: int) -> None:
         """Count the bytes that a task downloads."""
         if self.downloads == len(self.fetcher):
             self.fetcher.append(task)
             self.fetched.append(size)
         self.downloads += 1
 
-    def start_task_downloads(self, size: int) -> None:
+    def count_start_task_download(self, size: int) -> None:
         """Count the bytes that a start task downloads."""
         self.start_task_bytes += size
 
@@ -162,14 +163,14 @@ class BlobTable:
         if not self.length:
             return None
         container, name = parts_of(url)
-        row = self._index().get(container, _NOTHING).get(name)
+        row = self._index().get(container, _NO_BLOBS).get(name)
         return None if row is None else self.content(row)
 
     def blobs_in(self, url: str) -> dict[str, BlobContent]:
         """Return the latest uploads to a container, by name."""
         if not self.length:
             return {}
-        rows = self._index().get(parts_of(url).container, _NOTHING)
+        rows = self._index().get(parts_of(url).container, _NO_BLOBS)
         return {name: self.content(row) for name, row in rows.items()}
 
     def latest(self) -> list[int]:
@@ -200,6 +201,3 @@ class BlobTable:
             del column[self.length :]
         for column in (self.fetcher, self.fetched):
             del column[self.downloads :]
-
-
-_NOTHING: Mapping[str, int] = {}

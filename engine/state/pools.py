@@ -57,9 +57,8 @@ class Pool(Named):
     requested: int = 0  # number of nodes ever requested: keys of the draws
     pending: dict[int, bool] = field(default_factory=dict)  # requested nodes by number: whether dedicated
     requests_failed: int = 0  # number of requests ever that failed or will fail (RSZ-16)
-    failing_requests: dict[int, FailingRequest] = field(
-        default_factory=dict
-    )  # not answered yet, by number from -1 down
+    # Requests that will fail and are not answered yet, by number from -1 down.
+    failing_requests: dict[int, FailingRequest] = field(default_factory=dict)
     wanted: tuple[tuple[bool, int], ...] = ()  # nodes to request in this instant: whether dedicated, how many
     victims: set[int] = field(default_factory=set)  # nodes that are to leave
     drain_option: str = "invalid"  # EVT-3: the deallocation option, `invalid` for growth (RSZ-15)
@@ -103,10 +102,10 @@ class Pool(Named):
         self.target_spot = spec.target_low_priority_nodes or 0
         self.fills_at_once = not self.hosts_gangs
 
-    def run_on(self, now_ms: int, slots: int) -> None:
-        """Count ``slots`` more slots that run a task from now on, or fewer if negative."""
+    def change_busy_slots(self, now_ms: int, change: int) -> None:
+        """Count so many slots more that run a task from now on, or fewer if negative."""
         self.busy_slot_ms += self.busy_slots * (now_ms - self.busy_since_ms)
-        self.busy_slots += slots
+        self.busy_slots += change
         self.busy_since_ms = now_ms
 
     def busy_slot_ms_at(self, now_ms: int) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _GIB = 1 << 30
 # DECISION: an operation of a disk moves 256 KiB, the unit in which Azure counts them.
 _OPERATION_BYTES = 256 * 1024
-_NONE = Load()
+_NO_LOAD = Load()
 _READY = frozenset(map(int, READY))
 _WITHOUT_VM = frozenset(map(int, (NodeState.CREATING, *UNBILLED, GONE)))
 
@@ -134,8 +134,8 @@ class _PoolLoad(NamedTuple):
 
     cpu: float = 1  # what tasks use, as a multiple of their slots' share
     memory_percent: float = 0  # of all nodes together
-    tasks: Load = _NONE  # bytes a second for each task slot in use
-    others: Load = _NONE  # bytes of start, preparation and release tasks in the last half minute
+    tasks: Load = _NO_LOAD  # bytes a second for each task slot in use
+    others: Load = _NO_LOAD  # bytes of start, preparation and release tasks in the last half minute
 
 
 def _load(world: World, pool: Pool, here: Sequence[int]) -> _PoolLoad:
@@ -143,7 +143,7 @@ def _load(world: World, pool: Pool, here: Sequence[int]) -> _PoolLoad:
     jobs = {job.row for job in world.jobs_of(pool)}
     tasks = world.tasks
     memory: defaultdict[int, float] = defaultdict(float)
-    cpu, of_tasks, of_others = 1.0, _NONE, _NONE
+    cpu, of_tasks, of_others = 1.0, _NO_LOAD, _NO_LOAD
     if any(profile.load is not None for profile in tasks.profiles if profile.job in jobs):
         used = share = slots = 0.0
         rates: list[Load] = []
@@ -151,7 +151,7 @@ def _load(world: World, pool: Pool, here: Sequence[int]) -> _PoolLoad:
             for task in sorted(world.nodes.running[node]):
                 profile = tasks.profile_of(task)
                 own = 100 * profile.required_slots / pool.slots
-                said = profile.load or _NONE
+                said = profile.load or _NO_LOAD
                 slots += profile.required_slots
                 share += own
                 used += own if said.cpu is None else said.cpu

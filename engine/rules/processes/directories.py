@@ -176,15 +176,19 @@ def retention_ms_of(world: World, task: int, node: int) -> int | None:
 def instance_directories(world: World, node: int) -> list[Directory]:
     """Return the directories of preparations and releases that started on the node's present disk."""
     instances = world.instances
-    found: list[Directory] = []
-    for row in instances.rows_on(node):
-        job = world.jobs[instances.job[row]]
-        if job.state is None:
-            continue
-        for is_release, view in enumerate((instances.prep(row), instances.release(row))):
-            if view is not None and view.start_ms > world.nodes[node].disk_since_ms:
-                found.append(hook_directory(job, view, is_release=bool(is_release)))
-    return found
+    there = (row for row in instances.rows_on(node) if world.jobs[instances.job[row]].state is not None)
+    return [directory for row in there for directory in directories_of_instance(world, row)]
+
+
+def directories_of_instance(world: World, row: int) -> list[Directory]:
+    """Return the directories of a job's preparation and release on a node, as far as its present disk has them."""
+    instances = world.instances
+    job, disk_since_ms = world.jobs[instances.job[row]], world.nodes[instances.node[row]].disk_since_ms
+    return [
+        hook_directory(job, view, is_release=is_release)
+        for is_release, view in ((False, instances.prep(row)), (True, instances.release(row)))
+        if view is not None and view.start_ms > disk_since_ms
+    ]
 
 
 def hook_directory(job: Job, view: InstanceView, *, is_release: bool) -> Directory:

@@ -10,9 +10,9 @@ from engine.rules.processes.directories import (
     OUTPUTS,
     Directory,
     FileEntry,
+    directories_of_instance,
     directory_of,
     files_of,
-    hook_directory,
     instance_directories,
     is_over,
     key_of,
@@ -95,12 +95,9 @@ def _process_directory_of(world: World, node: int, key: str) -> Directory | None
         if job is None or job_directory(job.id) != above:
             continue
         row = world.instances.row(job.row, node)
-        if row >= 0:
-            for is_release, view in enumerate((world.instances.prep(row), world.instances.release(row))):
-                if view is not None and view.start_ms > world.nodes[node].disk_since_ms:
-                    found = hook_directory(job, view, is_release=bool(is_release))
-                    if found.path == f"{above}/{name}":
-                        return found
+        for directory in directories_of_instance(world, row) if row >= 0 else ():
+            if directory.path == f"{above}/{name}":
+                return directory
         task = world.tasks.find(job.row, name)
         if task is not None and world.tasks.task_id(task) == name and _has_run_on(world, task, node):
             return directory_of(world, task, node)

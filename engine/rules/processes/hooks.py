@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.world.world import World
 
+# The kind of process, and that of the calendar's entry for its end: of preparation, then of release.
+_KINDS = (
+    (ProcessKind.PREPARATION, DueKind.PREPARATION_ENDED),
+    (ProcessKind.RELEASE, DueKind.RELEASE_ENDED),
+)
+
 
 def process_of(world: World, job: Job, *, is_release: bool) -> HookProcess:
     """Return the process of the job's preparation or release task; it is worked out once."""
@@ -67,7 +73,7 @@ def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int) 
 
 def process_on(world: World, job: Job, hook: HookProcess, node: int) -> Process:
     """Return the process of a preparation or release task on a node."""
-    kind = ProcessKind.RELEASE if hook.kind is TaskKind.RELEASE else ProcessKind.PREPARATION
+    kind, _ = _KINDS[hook.kind is TaskKind.RELEASE]
     return Process(kind, world.instances.row(job.row, node))
 
 
@@ -103,21 +109,28 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, n
     return start.end_ms, start
 
 
+def enter_end(world: World, row: int, end_ms: int, start: Start | None, *, is_release: bool) -> None:
+    """Enter the planned end of an instance's process whose start is recorded, if it is known, and let it act."""
+    kind, due = _KINDS[is_release]
+    if start is None or not start.is_open:
+        world.calendar.at(end_ms, due, row)
+    if start is not None:
+        acts.begin(world, Process(kind, row), start, world.instances.job[row])
+
+
 def end_after_wait(world: World, row: int, *, is_release: bool) -> None:
     """Enter the end of an instance's process, now that what it waited for has come true (JM-12)."""
     instances = world.instances
     job, node = world.jobs[instances.job[row]], instances.node[row]
     if is_release:
-        runs, starts = instances.release_runs, instances.release_start
-        move_end, kind = instances.move_release_end, DueKind.RELEASE_ENDED
+        runs, starts, move_end = instances.release_runs, instances.release_start, instances.move_release_end
     else:
-        runs, starts = instances.prep_runs, instances.prep_start
-        move_end, kind = instances.move_prep_end, DueKind.PREPARATION_ENDED
+        runs, starts, move_end = instances.prep_runs, instances.prep_start, instances.move_prep_end
     hook = process_of(world, job, is_release=is_release)
     plan = world.executor.plan(hook_launch(world, job, hook, node, runs[row]))
     end_ms = max(world.now_ms, acts.end_ms(world, starts[row], plan))
     move_end(row, end_ms)
-    world.calendar.at(end_ms, kind, row)
+    world.calendar.at(end_ms, _KINDS[is_release][1], row)
 
 
 def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Ending:

@@ -95,11 +95,11 @@ def set_up(
 def _count(world: World, work: Work, size: int) -> None:
     """Count the bytes that a process downloads; those of start tasks belong to no job (TASK-21)."""
     if work.job is None:
-        world.blobs.start_task_downloads(size)
+        world.blobs.count_start_task_download(size)
         return
     world.jobs.edit(work.job.row).count_bytes(downloaded=size)
     if work.task != NO_TASK:
-        world.blobs.download(work.task, size)
+        world.blobs.count_download(work.task, size)
 
 
 def setup_of(world: World, node: int, directory: str) -> Setup:

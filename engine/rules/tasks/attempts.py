@@ -83,7 +83,7 @@ def start(world: World, task: int, node: int, instance: int, rule: str = "SCHED-
     tasks.start(now_ms, task, node, end_ms, rule)
     world.nodes.start_task(task, node)
     pools = world.pools.rows
-    pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
+    pools[world.nodes.records.rows[node].pool].change_busy_slots(now_ms, profile.required_slots)
     if begun is None or not begun.is_open:
         world.calendar.at_task_end(end_ms, task, tasks.end_token(task))
     if instance >= 0 and world.jobs.rows[profile.job].has_release:
@@ -287,7 +287,9 @@ def leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well
     if profile.process is None:
         acts.end_task(world, task, profile.instances)
     world.nodes.end_task(task, node, well=well)
-    world.pools.rows[world.nodes.records.rows[node].pool].run_on(world.calendar.now_ms, -profile.required_slots)
+    world.pools.rows[world.nodes.records.rows[node].pool].change_busy_slots(
+        world.calendar.now_ms, -profile.required_slots
+    )
     if profile.exclusive:
         world.scheduler.update_eligibility(node)
 
