@@ -155,13 +155,13 @@ def _on_account(world: World, command: Command, extras: Extras) -> None:
         case c.CancelCertificateDeletion():
             certificates.cancel_deletion(world, command.thumbprint)
         case c.Capacity():
-            world.set_capacity(command.vm_size, command.nodes, command.code.value)
+            world.region.set_capacity(command.vm_size, command.nodes, command.code.value)
         case c.Quota():
             account.set_quotas(world, command)
         case c.GuestOSRelease():
             node_operations.guest_os_released(world, command.os_version)
         case c.StorageOutage():
-            world.add_outage(command.for_ms)
+            world.region.add_outage(world.now_ms, command.for_ms)
 
 
 def _on_application(world: World, command: OnApplication) -> None:

@@ -193,7 +193,7 @@ def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) ->
     DECISION: what can be had is settled with the request, and one answer comes for all that cannot.
     """
     grant = quotas.granted(world, pool, wanted, dedicated=dedicated)
-    world.use_capacity(pool, grant.nodes)
+    world.region.use_capacity(pool.size.name, grant.nodes)
     pool.gather(grant.errors)
     if grant.tried:
         number = pool.add_failing_request(FailingRequest(dedicated, grant.tried, grant.late_errors))
@@ -362,7 +362,7 @@ def _refill(world: World, pool: Pool) -> None:
     """Get what can be had at once, for preempted nodes first; a failure is no resize error (SPOT-5)."""
     pool.assign(refill_at_ms=None)
     count = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False).nodes
-    world.use_capacity(pool, count)
+    world.region.use_capacity(pool.size.name, count)
     returning = membership.preempted_nodes(world, pool)[:count]
     for node in returning:
         world.emit(VmReplaced(node))

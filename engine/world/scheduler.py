@@ -115,6 +115,14 @@ class Scheduler:
         """Remember that the task was reported now to find no room (SCHED-11)."""
         self.starving[task] = self._calendar.now_ms
 
+    def copy(self) -> dict[int, int]:
+        """Return a copy of what does not stand in the tables: when tasks were reported."""
+        return self.starving.copy()
+
+    def restore(self, copy: dict[int, int]) -> None:
+        """Restore what does not stand in the tables."""
+        self.starving = copy.copy()
+
     # -- nodes ---------------------------------------------------------------------------------------------------
 
     def is_eligible(self, node: int) -> bool:

@@ -29,6 +29,7 @@ from engine.state.jobs import UNBOUND, Job, JobTable
 from engine.state.nodes import NodeTable
 from engine.state.past import TaskPast
 from engine.state.pools import Pool, PoolTable
+from engine.state.region import Region
 from engine.state.task_records import TaskProfile
 from engine.state.tasks import PREPARING, RUNNING, TaskTable
 from engine.state.traffic import Traffic, TrafficTable, Transfer
@@ -44,13 +45,6 @@ if TYPE_CHECKING:
 _ENTRIES_OF_JOB = 12
 
 
-class Fault(NamedTuple):
-    """The limits and outages that faults of the scenario have set."""
-
-    capacity: tuple[tuple[str, int, str], ...] = ()  # vmSize in lower case, number of nodes left, error code
-    outages: tuple[tuple[int, int | None], ...] = ()
-
-
 class WorldCopy(NamedTuple):
     """A copy of everything that can change, taken at ``now_ms``."""
 
@@ -59,8 +53,6 @@ class WorldCopy(NamedTuple):
     alive: int  # the effort of a copy, in entries of the calendar
     pending: array[int]  # see ``Calendar.copy``
     parts: tuple[Any, ...]  # copies of ``World._parts``
-    faults: Fault
-    starving: dict[int, int]
 
 
 class World:
@@ -93,6 +85,8 @@ class World:
         self.storage = NamedStorage(scenario.simulate.storage, scenario.start)
         self.acting = ActingTable()
         self.traffic = TrafficTable()
+        self.region = Region()
+        self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         # Everything that copies and restores itself.
         self._parts: tuple[Any, ...] = (
             self.pools,
@@ -109,8 +103,9 @@ class World:
             self.certificates,
             self.account_table,
             self.acting,
+            self.region,
+            self.scheduler,
         )
-        self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
         # The processes of preparation and of release tasks by job; cleared when a row may mean another job.
@@ -120,7 +115,6 @@ class World:
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         # What processes do, by what their `simulate` says of it.
         self._acts: dict[ActsText, Acts] = {}
-        self.faults = Fault()
         # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.
         self.reactions: Mapping[type, Sequence[Callable[[World, Any], None]]] = {}
 
@@ -167,23 +161,6 @@ class World:
     def cancel_node_step(self, node: int) -> None:
         """Let the node stay in its present state: its entry in the calendar becomes void."""
         self.nodes.next_token(node)
-
-    def set_capacity(self, vm_size: str, nodes: int, code: str) -> None:
-        """Limit how many nodes of a size the region can still give; ``code`` says why not more (RSZ-12)."""
-        name = vm_size.lower()
-        others = tuple(item for item in self.faults.capacity if item[0] != name)
-        self.faults = self.faults._replace(capacity=(*others, (name, nodes, code)))
-
-    def use_capacity(self, pool: Pool, count: int) -> None:
-        """Take ``count`` nodes of the pool's size from what the region can still give."""
-        name = pool.size.name.lower()
-        left = tuple((size, most - count if size == name else most, code) for size, most, code in self.faults.capacity)
-        self.faults = self.faults._replace(capacity=left)
-
-    def add_outage(self, for_ms: int | None) -> None:
-        """Begin a storage outage, in which no download begins (RETRY-1); None: until the end of the run."""
-        until_ms = None if for_ms is None else self.now_ms + for_ms
-        self.faults = self.faults._replace(outages=(*self.faults.outages, (self.now_ms, until_ms)))
 
     def note_traffic(self, node: int, kind: Traffic, size: int, begin_ms: int, end_ms: int) -> None:
         """Remember bytes that move, for the samples of a pool that scales itself; others take none (AS-41)."""
@@ -282,8 +259,6 @@ class World:
             len(self.calendar) + _ENTRIES_OF_JOB * self.jobs.unfinished,
             self.calendar.copy(),
             tuple(part.copy() for part in self._parts),
-            self.faults,
-            self.scheduler.starving.copy(),
         )
 
     def restore(self, copy: WorldCopy) -> None:
@@ -296,8 +271,6 @@ class World:
         self.prep_hooks.clear()
         self.release_hooks.clear()
         self.plans.clear()
-        self.faults = copy.faults
-        self.scheduler.starving = copy.starving.copy()
         running = self._find_tasks_on_nodes()
         self.dependencies = {
             job.row: DependencyBook.of(job.row, self.tasks)

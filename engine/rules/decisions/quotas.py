@@ -148,11 +148,11 @@ def _network_limits(world: World, pool: Pool, *, dedicated: bool) -> list[Limit]
 
 
 def _capacity_limit(world: World, pool: Pool) -> list[Limit]:
-    for size, left, code in world.faults.capacity:
-        if size == pool.size.name.lower():
-            reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
-            return [Limit(left, code, reason, is_known_at_once=False)]
-    return []
+    left = world.region.capacity_of(pool.size.name)
+    if left is None:
+        return []
+    reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
+    return [Limit(left.nodes, left.code, reason, is_known_at_once=False)]
 
 
 def new_pool_verdict(world: World, spec: PoolSpec) -> BatchError | None:

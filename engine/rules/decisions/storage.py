@@ -40,8 +40,7 @@ def is_missing(world: World, url: str) -> bool:
 
 def is_out(world: World) -> bool:
     """Return whether storage does not answer at this moment (fault ``storageOutage``)."""
-    now_ms = world.now_ms
-    return any(start <= now_ms and (end is None or now_ms < end) for start, end in world.faults.outages)
+    return world.region.is_out(world.now_ms)
 
 
 def is_expired(world: World, url: str) -> bool:

@@ -104,7 +104,7 @@ def leave(world: World, task: int, node: int, profile: TaskProfile) -> bool:
     """
     outputs, disks = profile.outputs, world.disks
     assert outputs is not None
-    if world.faults.outages or world.pool_of(node).auto_scale:
+    if world.region.has_had_outages or world.pool_of(node).auto_scale:
         return False
     room = disks.room(node, task, outputs)
     if room is None or room < outputs.most_bytes:
