@@ -20,7 +20,7 @@ from engine.base.terms import (
     TaskResult,
 )
 from engine.events.calendar import DueKind
-from engine.rules import job_schedules, node_operations
+from engine.rules import job_schedules, os_upgrades
 from engine.rules.decisions import network, placement
 from engine.rules.decisions.node_metrics import NODE_METRICS
 from engine.specs.storage import UrlParts, parts_of
@@ -327,7 +327,7 @@ def _addresses(world: World, pool: Pool) -> None:
     free = network.free_addresses(world, pool)
     if free is not None and free < 0:
         raise _broken(world, "NET-3", f"the subnet of pool {pool.id} has {free} addresses left")
-    if pool.upgrade and not any(node_operations.is_being_upgraded(world, node) for node in pool.upgrade[0]):
+    if pool.upgrade and not any(os_upgrades.is_being_upgraded(world, node) for node in pool.upgrade[0]):
         raise _broken(world, "POOL-22", f"the upgrade of pool {pool.id} waits for no node: {pool.upgrade}")
 
 

@@ -18,6 +18,7 @@ from engine.rules import (
     job_schedules,
     jobs,
     node_operations,
+    os_upgrades,
     pools,
     resizing,
     service_logs,
@@ -159,7 +160,7 @@ def _on_account(world: World, command: Command, extras: Extras) -> None:
         case c.Quota():
             account.set_quotas(world, command)
         case c.GuestOSRelease():
-            node_operations.guest_os_released(world, command.os_version)
+            os_upgrades.guest_os_released(world, command.os_version)
         case c.StorageOutage():
             world.region.add_outage(world.now_ms, command.for_ms)
 
@@ -200,7 +201,7 @@ def _on_pool(world: World, pool: Pool, command: OnPool) -> None:
             _refuse(auto_scale_refusals(command), command)
             autoscaling.try_out(world, pool, command)
         case c.UpgradePoolOS():
-            node_operations.upgrade(world, pool, command.os_version)
+            os_upgrades.upgrade(world, pool, command.os_version)
         case c.RemoveNodes():
             _refuse(remove_nodes_refusals(command), command)
             resizing.check(pool)

@@ -335,6 +335,12 @@ class NodeRemovalRequested(NamedTuple):
     option: Deallocation
 
 
+class NodeUpgradeDue(NamedTuple):
+    """The turn of a node has come to get the new version of its pool's operating system."""
+
+    node: int
+
+
 class NodeKept(NamedTuple):
     """A node that waited for its tasks before it left stays in its pool."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import AllocationState, NodeState, PoolState
-from engine.rules import node_operations
+from engine.rules import os_upgrades
 from engine.rules.decisions import membership, network, quotas
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
@@ -115,7 +115,7 @@ def _upgrade_check(world: World, pool: Pool) -> Check | None:
     """Check the progress of an operating system upgrade (POOL-22)."""
     if not pool.upgrade:
         return None
-    count = sum(node_operations.is_being_upgraded(world, node) for node in pool.upgrade[0])
+    count = sum(os_upgrades.is_being_upgraded(world, node) for node in pool.upgrade[0])
     left = sum(map(len, pool.upgrade[1:]))
     return Check("OS upgrade", False, f"{some(count, 'node')} under way, {left} to follow", "POOL-22")
 
