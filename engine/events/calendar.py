@@ -2,7 +2,7 @@
 
 Only this module knows SimPy. An entry is plain data (kind, key, token), and no generator is ever suspended, so the
 pending entries can be read, copied and restored. The ends of tasks have a heap of their own: there may be as many as
-slots, they change most often, and nobody who asks for the other entries has to look through them.
+slots, they change most often, and whoever reads the other entries need not look through them.
 """
 
 from __future__ import annotations

@@ -192,8 +192,8 @@ def _end_if_complete(world: World, job: Job) -> None:
 
     Tasks that wait for ever keep it open (JOB-8).
     """
-    wants = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
-    if wants and job.state is _J.ACTIVE and job.counts[COMPLETED] == job.total:
+    ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
+    if ends_by_itself and job.state is _J.ACTIVE and job.counts[COMPLETED] == job.total:
         _end(world, job, ALL_TASKS_COMPLETED)
 
 

@@ -21,7 +21,7 @@ _FILES = ("agent-debug.log", "agent-info.log", "agent-warn.log")
 
 
 def upload(world: World, node: int, command: UploadNodeLogs) -> None:
-    """Leave the logs in the container, in the directory that ``uploaded`` tells.
+    """Leave the logs in the container, in the directory that ``uploaded`` returns.
 
     Refused on an unreachable node (NodeStateUnusable), and DECISION for a container that is missing or to which the
     access has expired (InvalidPropertyValue).

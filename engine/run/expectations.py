@@ -78,7 +78,7 @@ class Expectations:
         return settled if settled is not None and settled.when_ms <= now_ms else None
 
     def check(self, world: World, *, has_changed: bool) -> None:
-        """Decide what can be decided after an instant; ``has_changed`` tells whether anything was logged in it."""
+        """Decide what can be decided after an instant; ``has_changed`` if anything was logged in it."""
         now_ms = world.now_ms
         upcoming = world.calendar.peek_ms()
         for one in self._expected:

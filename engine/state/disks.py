@@ -42,7 +42,7 @@ class Disks:
     """
 
     def __init__(self, tasks: TaskTable, calendar: Calendar) -> None:
-        """Make disks without files; ``calendar`` tells when a file is written."""
+        """Make disks without files; ``calendar`` has the moment at which files are written."""
         self._tasks = tasks
         self._calendar = calendar
         self._files: dict[int, NodeFiles] = {}

@@ -82,7 +82,7 @@ class Job(Named):
     counts: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     failed: int = 0
     total: int = 0
-    reports_from: int = 0  # so many completed tasks matter to somebody: all of them, or all but one that waits for them
+    reports_from: int = 0  # so many completed tasks have consequences: all, or all but one whose process waits for them
     deleted: dict[TaskResult | None, int] = field(default_factory=dict)  # tasks deleted so far by their result
     downloaded_bytes: int = 0  # by its tasks, preparations and releases (TASK-21)
     uploaded_bytes: int = 0

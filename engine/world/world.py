@@ -36,7 +36,7 @@ from engine.state.traffic import Traffic, TrafficTable, Transfer
 from engine.world.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from engine.executors.protocol import ActsText, HookProcess, Plan
+    from engine.executors.protocol import ActsText, Executor, HookProcess, Plan
     from engine.scenario.model import Scenario
     from engine.specs.account import Account
 
@@ -107,7 +107,7 @@ class World:
             self.scheduler,
         )
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
-        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
+        self.executor: Executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
         # The processes of preparation and of release tasks by job; cleared when a row may mean another job.
         self.prep_hooks: dict[int, HookProcess] = {}
         self.release_hooks: dict[int, HookProcess] = {}

@@ -134,7 +134,7 @@ def environment_of(world: World, node: int, launch: Launch, work: Work) -> dict[
 
 
 def _several(world: World, node: int, job: Job, task_id: str) -> MultiInstanceFacts:
-    """Return what a multi-instance task tells its processes about its nodes (MI-9)."""
+    """Return what the processes of a multi-instance task are to know about its nodes (MI-9)."""
     task = world.tasks.find(job.row, task_id)
     assert task is not None
     cores = world.pool_of(node).size.cores
