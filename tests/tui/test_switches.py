@@ -16,6 +16,7 @@ from tests.tui.screen_text import text_of
 from tui.dialogs.modal import Modal
 from tui.panes.list_page import ListPage
 from tui.viewmodels.text.styled import line
+from tui.widgets.compositor import ScreenCompositor
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
 from tui.widgets.routing import handles
@@ -105,8 +106,14 @@ def test_a_frame_sends_a_message_to_the_screen_only(dashboard_at, monkeypatch):
     assert shown[0] != shown[1]
 
 
-def test_a_jump_is_drawn_once_even_if_the_scrollbar_of_the_details_comes_or_goes(dashboard_at, monkeypatch):
-    shown, display, bars = [], App._display, []
+def test_a_jump_is_drawn_once_without_a_layout_even_if_the_scrollbar_of_the_details_comes_or_goes(
+    dashboard_at, monkeypatch
+):
+    shown, display, bars, layouts, reflow = [], App._display, [], [], ScreenCompositor.reflow
+
+    def arrange(compositor, parent, size):
+        layouts.append(parent)
+        return reflow(compositor, parent, size)
 
     def show(app, screen, renderable):
         shown.append(renderable)
@@ -117,20 +124,25 @@ def test_a_jump_is_drawn_once_even_if_the_scrollbar_of_the_details_comes_or_goes
         shown.clear()
         page.table.action_edge(last)
         await pilot.pause(0.1)
-        bars.append(page.query_one(PageView).show_vertical_scrollbar)
+        bars.append(not page.query_one(PageView).vertical_scrollbar.is_blank)
         assert len([each for each in shown if each is not None]) == 1
 
     async def run():
         app = dashboard_at(330)
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press(TASKS)
+            app.main_screen.playback.look_ahead = lambda: None  # which updates the screen once it is done
+            app.main_screen.workers.cancel_group(app.main_screen, "ahead")
             await pilot.pause(0.1)
+            layouts.clear()
             for last in (1, 0, 1, 0):
                 await jump(app, pilot, last)
 
+    monkeypatch.setattr(ScreenCompositor, "reflow", arrange)
     monkeypatch.setattr(App, "_display", show)
     asyncio.run(run())
     assert bars == [False, True, False, True]
+    assert not layouts
 
 
 def test_what_is_hidden_loses_the_focus_and_what_is_shown_with_it_looks_so():

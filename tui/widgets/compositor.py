@@ -12,9 +12,10 @@ from textual.widget import Widget
 
 from tui.widgets.redraw import FramedView
 from tui.widgets.routing import handles
+from tui.widgets.scrollbar import CellScrollBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
     from textual.geometry import Region, Size
@@ -70,8 +71,7 @@ class ScreenCompositor(Compositor):
         for y, begin, end in spans:
             lines[y] |= {x: None for x, after in pairwise(cuts[y]) if x < end and after > begin}
         missing = [len(pieces) for pieces in lines]
-        for widget, (region, clip) in self.visible_widgets.items():  # from front to back
-            shown = region.intersection(clip)
+        for widget, region, shown in self._from_front_to_back():
             first, end = shown.column_span
             if any(missing[y] and _is_wanted(lines[y], first, end) for y in shown.line_range):
                 self._fill(lines, missing, shown, widget.render_lines(shown.translate(-region.offset)))
@@ -81,9 +81,16 @@ class ScreenCompositor(Compositor):
         """Return the pieces of each line by their columns."""
         lines: list[Pieces] = [dict.fromkeys(line[:-1]) for line in self.cuts]
         missing = [len(pieces) if is_rendered_line(y) else 0 for y, pieces in enumerate(lines)]
-        for region, clip, strips in self._get_renders(crop):  # from front to back
-            self._fill(lines, missing, region.intersection(clip), strips)
+        for widget, region, shown in self._from_front_to_back():
+            if crop.overlaps(shown):
+                self._fill(lines, missing, shown, widget.render_lines(shown.translate(-region.offset)))
         return cast("Sequence[Mapping[int, Strip]]", lines)
+
+    def _from_front_to_back(self) -> Iterator[tuple[Widget, Region, Region]]:
+        """Yield the widgets that draw something, each with its region and the part of it that is visible."""
+        for widget, (region, clip) in self.visible_widgets.items():
+            if not isinstance(widget, CellScrollBar) or not widget.is_blank:
+                yield widget, region, region.intersection(clip)
 
     def _fill(self, lines: list[Pieces], missing: list[int], shown: Region, strips: Iterable[Strip]) -> None:
         """Put the lines of a widget, which is ``shown`` there, where pieces are ``missing``, and count those."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
@@ -28,7 +29,49 @@ class _Sides(NamedTuple):
     right: Sequence[Segment]
 
 
-class KeptStrip(Strip):
+class _NothingKept:
+    """A cache that keeps nothing."""
+
+    def get(self, _: object) -> None:
+        return None
+
+    def __setitem__(self, _: object, __: object) -> None:
+        pass
+
+
+_NOTHING_KEPT = _NothingKept()
+
+
+class LightStrip(Strip):
+    """A strip that remembers only how it was divided last, and what it is for the terminal.
+
+    Textual makes seven caches for each strip, which takes longer than to divide it: most are drawn once.
+    """
+
+    __slots__ = ("_pieces",)
+    _divide_cache = _crop_cache = _style_cache = _filter_cache = _NOTHING_KEPT  # type: ignore[assignment]
+    _line_length_cache = _crop_extend_cache = _offsets_cache = _NOTHING_KEPT  # type: ignore[assignment]
+
+    def __init__(self, segments: Iterable[Segment], cell_length: int) -> None:
+        """Show these segments, which are so many cells wide."""
+        self._segments = list(segments)
+        self._cell_length = cell_length
+        self._render_cache = self._link_ids = self._cell_count = None
+        self._pieces: tuple[Sequence[int], Sequence[Strip]] | None = None
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        """Return the strip in pieces that end at these cells; a cut beyond its end makes none."""
+        ends = [cut for cut in cuts if cut <= self.cell_length]
+        if ends == [self.cell_length]:
+            return (self,)
+        if self._pieces is None or self._pieces[0] != ends:
+            widths = [end - start for start, end in pairwise((0, *ends))]
+            pieces = map(LightStrip, Segment.divide(self._segments, ends), widths)
+            self._pieces = ends, list(pieces)
+        return self._pieces[1]
+
+
+class KeptStrip(LightStrip):
     """A drawn line of content, with the line that was composed of it and the frame beside it."""
 
     __slots__ = ("frame", "framed")
@@ -87,7 +130,7 @@ class LineCache(StylesCache):
         if not left and not right:
             return line
         if not isinstance(line, KeptStrip):
-            return Strip([*left, *line, *right], size.width)
+            return LightStrip([*left, *line, *right], size.width)
         if line.frame is not self._sides:
-            line.frame, line.framed = self._sides, Strip([*left, *line, *right], size.width)
+            line.frame, line.framed = self._sides, LightStrip([*left, *line, *right], size.width)
         return line.framed

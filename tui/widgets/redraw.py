@@ -195,13 +195,14 @@ def set_line_count(widget: ScrollView, lines: int) -> None:
 
     The screen is laid out again only if the scrollbar appears or disappears, and then once. Textual itself would
     notice that while it lays out the screen, and lay it out again; and again for a horizontal scrollbar, if what is
-    scrolled over were as wide as the widget with its vertical one.
+    scrolled over were as wide as the widget with its vertical one. With ``overflow-y: scroll`` the scrollbar stays, and
+    is not drawn while all lines are visible.
     """
     styles, (width, height) = widget.styles, widget.size  # which Textual looks up at each access
     if styles.auto_dimensions or not height:  # as high as its lines, or hidden
         widget.virtual_size = Size(width, lines)
         return
-    has_scrollbar, needs_scrollbar = widget.show_vertical_scrollbar, lines > height
+    has_scrollbar, needs_scrollbar = widget.show_vertical_scrollbar, lines > height or styles.overflow_y == "scroll"
     cells = width - styles.scrollbar_size_vertical if needs_scrollbar else width
     size = Size(max(0, cells), lines)
     if has_scrollbar != needs_scrollbar:
@@ -212,7 +213,7 @@ def set_line_count(widget: ScrollView, lines: int) -> None:
     elif widget.virtual_size != size:
         widget.set_reactive(Widget.virtual_size, size)
         if has_scrollbar:
-            widget.vertical_scrollbar.window_virtual_size = lines
+            _fit_scrollbar(widget.vertical_scrollbar, lines, height)
             widget.scroll_y = widget.validate_scroll_y(widget.scroll_y)
 
 

@@ -41,6 +41,11 @@ class CellScrollBar(ScrollBar):
         super().__init__(vertical=True, name="vertical", thickness=thickness)
         self._styles_cache = LineCache()
 
+    @property
+    def is_blank(self) -> bool:
+        """True if there is nothing to scroll: then what it would cover is drawn in its place."""
+        return self.window_size >= self.window_virtual_size
+
     def _render_content(self) -> None:
         bar = self.render()
         assert isinstance(bar, _Cells)

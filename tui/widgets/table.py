@@ -202,16 +202,17 @@ class Table(ResizeFilter, RowsView):
     def _draw_changes(self) -> None:
         places = self._visible_places()
         keys = self.model.keys(places[1], len(places) - 1) if len(places) > 1 else ()
-        by_key = self._rows.laid_out(self.model.cells_of(keys), self.size)
-        rows = [self._line(_HEADER), *map(by_key.__getitem__, keys)]
-        rows += map(self._line, places[len(rows) :])
+        size = self.size
+        by_key = self._rows.laid_out(self.model.cells_of(keys), size)
+        rows = [self._around(_HEADER, size.width), *map(by_key.__getitem__, keys)]
+        rows += (self._around(place, size.width) for place in places[len(rows) :])
         shown = dict(zip(places, rows, strict=False))
         before = self._shown
         changed = [place for place, row in shown.items() if place not in before or before[place].line != row.line]
         self._shown = shown
         if len(changed) * 2 > len(places):
             self._cursor_drawn = self._at
-            self.refresh(self.size.region)
+            self.refresh(size.region)
         else:
             self._draw(changed)
             self._draw_cursor()
@@ -259,24 +260,31 @@ class Table(ResizeFilter, RowsView):
 
     def render_line(self, y: int) -> Strip:
         place, look = self._place(y), self.look or look_of(self)
-        row = self._shown.get(place)
-        if row is None:
-            row = self._shown[place] = self._line(place)
+        if place not in self._shown:
+            self._lay_out_missing()
+        row = self._shown[place]
         if place != self._at or not row.cells:
             return row.drawn(look)
         pointer = self.model.session.glyphs.cursor if self.has_focus else " "
         first, *others = row.line
         return drawn(look, (first._replace(text=pointer + first.text[1:]), *others), is_cursor=True)
 
-    def _line(self, place: int) -> TableRow:
-        """Return the header, a row, or what stands below the rows."""
-        width = self.size.width
-        if place == _HEADER:
-            return self._rows.header(width)
-        if place >= self.model.count:
-            return self._rows.below(place, width)
-        key = self.model.key(place)
-        return self._rows.row(key, self.model.cells(key), width)
+    def _lay_out_missing(self) -> None:
+        """Lay out the lines that scrolling has brought here, all at once."""
+        places, width = self._visible_places(), self.size.width
+        missing = [place for place in places if place not in self._shown]
+        keys = {place: self.model.key(place) for place in missing if _HEADER < place < self.model.count}
+        if len(keys) * 2 > len(places):  # a jump
+            cells_of = self.model.cells_of(list(keys.values()))
+        else:
+            cells_of = {key: self.model.cells(key) for key in keys.values()}
+        by_key = self._rows.with_cells(cells_of, width)
+        for place in missing:
+            self._shown[place] = by_key[keys[place]] if place in keys else self._around(place, width)
+
+    def _around(self, place: int, width: int) -> TableRow:
+        """Return the header, or what stands below the rows."""
+        return self._rows.header(width) if place == _HEADER else self._rows.below(place, width)
 
     def redraw_cursor(self) -> None:
         """Draw the row under the cursor."""

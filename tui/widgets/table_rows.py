@@ -111,9 +111,10 @@ class TableRows:
                         needs[at] = max(needs[at], _cells(span))
         self._needs = asked, needs
 
-    def row(self, key: int, cells: Sequence[Span], width: int) -> TableRow:
-        """Return the row with these cells."""
-        return self._row(key, cells, self.columns(width))
+    def with_cells(self, cells_of: Mapping[int, Sequence[Span]], width: int) -> Mapping[int, TableRow]:
+        """Return rows with these cells by key, in the columns as they are."""
+        columns = self.columns(width)
+        return {key: self._row(key, cells, columns) for key, cells in cells_of.items()}
 
     def _row(self, key: int, cells: Sequence[Span], columns: list[tuple[int, int]]) -> TableRow:
         model = self._model
