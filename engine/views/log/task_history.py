@@ -8,7 +8,8 @@ from engine.base.failures import FailureInfo
 from engine.base.paths import task_directory
 from engine.base.terms import TaskState
 from engine.events.log import LogSubject
-from engine.views.log.reader import LogReader, about, latest_numbers_of
+from engine.state.tasks import COMPLETED
+from engine.views.log.reader import latest_numbers_of, numbers_of
 from engine.views.log.state_spans import StateSpan
 
 if TYPE_CHECKING:
@@ -53,17 +54,18 @@ class TaskHistory:
     """One task from its addition on."""
 
     def __init__(self, simulation: Simulation, task: int) -> None:
-        """Read the log for the task in this row."""
+        """Read nothing yet of the task in this row."""
         self._simulation = simulation
         self._task = task
-        self._reader = LogReader(simulation, about("row_a", task))
 
     def steps(self) -> list[TaskStep]:
         """Return every state that it has come into, in order."""
-        log = self._simulation.log
-        created_ms = self._simulation.world.tasks.block_of(self._task).created_ms
+        log, tasks, task = self._simulation.log, self._simulation.world.tasks, self._task
+        created_ms = tasks.block_of(task).created_ms
+        until_ms = tasks.ended[task] if tasks.state[task] == COMPLETED else self._simulation.now_ms
         steps = [TaskStep(created_ms, TaskState.ACTIVE, None, 1, None, None, "")]
-        for at, shape in self._reader:
+        for at in numbers_of(log.row_a, task, log.index_at(created_ms - 1), log.index_at(until_ms)):
+            shape = log.shapes[log.shape_of[at]]
             if shape.subject is not LogSubject.TASK or shape.event != "TaskStateChanged":
                 continue
             fields = dict(shape.fields)

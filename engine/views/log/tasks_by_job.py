@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import compress
+from operator import sub
 from typing import TYPE_CHECKING
 
-from engine.base.byte_columns import bytes_above, tally, where_set
+from engine.base.byte_columns import bytes_above, equals, tally, where_set
 from engine.views.log.reader import kinds_of
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from engine import Simulation
     from engine.events.log import Shape
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _PAGE_BYTES = 2  # tasks whose numbers differ in the lowest two bytes only are a page
 _PAGE = 1 << 8 * _PAGE_BYTES
 _MOST_PAGES = 255
+_MOST_BLOCKS = 3  # of a page; of more it is quicker to look up each task
 _FROM_ONE = bytes(range(1, 256)) + b"\0"  # 0 is for entries that are not counted
 
 
@@ -29,8 +31,8 @@ def count_by_job(
 ) -> Counter[int]:
     """Count the entries of some shapes from ``start`` to before ``stop`` by the jobs of their tasks.
 
-    Most tasks are added by thousands, so whole pages of them belong to one job. Only the others are looked up one by
-    one, which takes twenty times as long.
+    Most tasks are added by thousands, so whole pages of them belong to one job or a few. Only the others are looked up
+    one by one, which takes twenty times as long.
     """
     log, tasks = simulation.log, simulation.world.tasks
     flags = kinds_of(list(map(is_wanted, log.shapes)), log.shape_of[start:stop])
@@ -39,12 +41,13 @@ def count_by_job(
     if tasks.length <= _PAGE * _MOST_PAGES:
         pages = _pages(rows, flags)
         mixed = bytearray(256)
-        for number, count in tally(pages).items():
-            first = (number - 1) * _PAGE
-            if number and tasks.block_of(first) is tasks.block_of(min(first + _PAGE, tasks.length) - 1):
-                jobs[tasks.block_of(first).job] += count
-            elif number:
+        for number in range(1, -(-tasks.length // _PAGE) + 1):
+            blocks = _blocks_of_page(tasks, number)
+            if len(blocks) > _MOST_BLOCKS:
                 mixed[number] = True
+            else:
+                for block, count in zip(blocks, _counts_in_page(rows, pages, number, blocks), strict=True):
+                    jobs[block.job] += count
         flags = pages.translate(mixed)
     apart = slice(max(0, flags.find(1)), flags.rfind(1) + 1)  # a job's entries are near each other
     rest = map(tasks.profile.__getitem__, compress(rows[apart], flags[apart]))
@@ -60,6 +63,36 @@ def block_of_all(tasks: TaskTable, rows: array[int], flags: bytes) -> TaskBlock 
     numbers = tally(_pages(rows, flags).translate(None, b"\0"))
     block = tasks.block_of((min(numbers) - 1) * _PAGE)
     return block if block is tasks.block_of(min(max(numbers) * _PAGE, tasks.length) - 1) else None
+
+
+def _blocks_of_page(tasks: TaskTable, number: int) -> list[TaskBlock]:
+    """Return the blocks of the tasks of a page; of many only some."""
+    found: list[TaskBlock] = []
+    first, stop = (number - 1) * _PAGE, min(number * _PAGE, tasks.length)
+    while first < stop and len(found) <= _MOST_BLOCKS:
+        found.append(tasks.block_of(first))
+        first = found[-1].first + found[-1].source.count
+    return found
+
+
+def _counts_in_page(rows: array[int], pages: bytes, number: int, blocks: Sequence[TaskBlock]) -> list[int]:
+    """Count the tasks of a page by block."""
+    begin, end = max(0, pages.find(number)), pages.rfind(number) + 1  # its entries are near each other
+    counts = [pages.count(number, begin, end)]
+    if len(blocks) > 1:
+        rows, flags = rows[begin:end], pages[begin:end].translate(equals(number))
+        counts += [_count_from(rows, flags, block.first) for block in blocks[1:]]
+    return list(map(sub, counts, [*counts[1:], 0]))
+
+
+def _count_from(rows: array[int], flags: bytes, first: int) -> int:
+    """Count the tasks of one page at places where ``flags`` has one whose rows are not below ``first``."""
+    above, equal = 0, int.from_bytes(flags)
+    for low_bytes in reversed(range(_PAGE_BYTES)):
+        digit, seen = first >> 8 * low_bytes & 255, bytes_above(rows, low_bytes)
+        above |= equal & int.from_bytes(seen.translate(bytes(value > digit for value in range(256))))
+        equal &= int.from_bytes(seen.translate(equals(digit)))
+    return (above | equal).bit_count()
 
 
 def _pages(rows: array[int], flags: bytes) -> bytes:
