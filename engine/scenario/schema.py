@@ -6,6 +6,7 @@ several places (duplicate ids, unknown names, refusals by the service).
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -137,13 +138,11 @@ def _definitions() -> dict[str, Schema]:
     models = {name: _simplified(definition) for name, definition in generated["$defs"].items()}
     for model in _all_models(Spec):
         if "properties" in models.get(model.__name__, {}):
+            models[model.__name__]["description"] = _description(model)
             _accept_older_names(models[model.__name__], model)
     simulate = models["Simulate"]["properties"]
-    simulate["does"] = _list({"$ref": "#/$defs/act"}, "Commands that the process gives while it runs.")
-    simulate["until"] = {
-        "description": "What ends the process, in place of a duration; its own job where none is named.",
-        "anyOf": [{"const": OTHERS_COMPLETED}, {"$ref": "#/$defs/condition"}],
-    }
+    simulate["does"] |= {"type": "array", "items": {"$ref": "#/$defs/act"}}
+    simulate["until"] |= {"anyOf": [{"const": OTHERS_COMPLETED}, {"$ref": "#/$defs/condition"}]}
     for command in (CreateJob, AddTasks):
         models[command.__name__]["properties"]["taskFactory"] = _FACTORY
     for name in {"tasks", "value"} & models["AddTasks"]["properties"].keys():
@@ -367,6 +366,13 @@ def _all_models(base: type[Spec]) -> Iterator[type[Spec]]:
     for model in base.__subclasses__():
         yield model
         yield from _all_models(model)
+
+
+def _description(model: type[Spec]) -> str:
+    """Return what a body is, as editors show it: with the service's names, and a line for each paragraph."""
+    names = {name: accepted_names(field)[0] for name, field in model.model_fields.items()}
+    text = re.sub(r"``(\w+)``", lambda found: f"`{names.get(found[1], found[1])}`", inspect.getdoc(model) or "")
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
 def _accept_older_names(definition: Schema, model: type[Spec]) -> None:

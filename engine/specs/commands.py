@@ -62,7 +62,7 @@ class DeletePool(OnPool):
 
 
 class UpdatePool(PoolUpdate, OnPool):
-    """Change the given properties of a pool; see ``model_fields_set`` (POOL-14)."""
+    """Change those properties of a pool that are given (POOL-14)."""
 
 
 class ReplacePoolProperties(PoolReplacement, OnPool):
@@ -70,7 +70,7 @@ class ReplacePoolProperties(PoolReplacement, OnPool):
 
 
 class ResizePool(OnPool):
-    """Resize a pool. A target of None keeps its value (RSZ-1)."""
+    """Resize a pool; a target that is absent keeps its value (RSZ-1)."""
 
     target_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
@@ -223,7 +223,7 @@ _WITHOUT_BODY = CreateJob.model_construct(id="", pool_info=PoolInfo())
 
 
 class UpdateJob(JobUpdate, OnJob):
-    """Change the given properties of a job; see ``model_fields_set`` (JOB-2)."""
+    """Change those properties of a job that are given (JOB-2)."""
 
 
 class DisableJob(OnJob):
@@ -299,7 +299,7 @@ class CreateJobSchedule(JobScheduleSpec, Command):
 
 
 class UpdateJobSchedule(JobScheduleUpdate, OnJobSchedule):
-    """Change the given properties of a job schedule; see ``model_fields_set`` (JS-9)."""
+    """Change those properties of a job schedule that are given (JS-9)."""
 
 
 class DisableJobSchedule(OnJobSchedule):
@@ -388,7 +388,7 @@ class NodeFault(WireOption):
 
 
 class FailNode(OnNode):
-    """Make a node fail for ``for_ms`` milliseconds, or until it is recovered (NODE-11)."""
+    """Make a node fail for a time (``for_ms``), or until it is recovered (NODE-11)."""
 
     state: NodeFault = NodeFault.UNUSABLE
     code: Text | None = None
@@ -450,7 +450,7 @@ class GuestOSRelease(Command):
 
 
 class StorageOutage(Command):
-    """Make storage unavailable for ``for_ms`` milliseconds; None is until the end."""
+    """Make storage unavailable for a time (``for_ms``), or without it until the end."""
 
     for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
 

@@ -19,7 +19,7 @@ from engine.specs.task import RETENTION_MS, TaskConstraints
 
 
 class JobConstraints(Spec):
-    """Limits of a job and defaults of its tasks, in milliseconds; None is no limit (JOB-9, RETRY-3)."""
+    """Limits of a job and defaults of its tasks; a time that is absent is no limit (JOB-9, RETRY-3)."""
 
     max_wall_clock_time: Duration = None
     max_task_retry_count: Int = 0

@@ -107,8 +107,7 @@ _TASK_SLOTS = AliasChoices("taskSlotsPerNode", "maxTasksPerNode")
 class PoolSpecification(Occasional):
     """A pool without an id, as in an auto pool (AUTO-1).
 
-    Durations are milliseconds. A target is None if not given. In a scenario both configurations may be None, for
-    Ubuntu 22.04.
+    In a scenario both configurations may be absent, for Ubuntu 22.04.
     """
 
     display_name: Text | None = None

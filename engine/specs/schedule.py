@@ -6,7 +6,7 @@ from engine.specs.job import JobSpecification
 
 
 class Schedule(Occasional):
-    """The times of jobs in milliseconds; None means at once, never, at any time, once (JS-2)."""
+    """The times of jobs; what is absent means at once, never, at any time, once (JS-2)."""
 
     do_not_run_until: UtcTime | None = None
     do_not_run_after: UtcTime | None = None

@@ -90,36 +90,38 @@ class DiskRates(_Rates):
 
 
 class NetworkRates(_Rates):
-    """The bytes that a process receives (``in``) and sends (``out``) in a second (AS-41)."""
+    """The bytes that a process receives and sends in a second (AS-41)."""
 
     in_: Size = 0
     out: Size = 0
 
 
 class Simulate(Spec):
-    """The simulated outcome of one command line; None leaves it to the defaults.
+    """The simulated outcome of one command line; what is absent is left to the defaults."""
 
-    ``exit_code`` is a code, or weights by code. ``attempts`` override the other values for the first, second ...
-    attempt, ``on_node`` for a node by its index. ``cpu`` and ``memory`` are percent of the node, ``disk`` and
-    ``network`` bytes a second while it runs. ``found=False`` is a program that the node does not have. ``writes`` are
-    the files it leaves: bytes by path from its working directory. ``does`` are the commands that the process gives
-    while it runs; ``until`` is its end, in place of ``duration``.
-    """
-
-    duration: Distribution | None = None
-    until: Until = None
-    does: ActList = None
-    exit_code: ExitCode = None
-    stdout: Text | None = None
-    stderr: Text | None = None
-    attempts: tuple["Simulate", ...] = ()
-    on_node: dict[Annotated[int, Field(ge=0)], "Simulate"] = Field(default_factory=dict)
-    cpu: Percent | None = None
-    memory: Percent | None = None
-    disk: DiskRates | None = None
-    network: NetworkRates | None = None
-    found: Bool | None = None
-    writes: dict[Text, Size] = Field(default_factory=dict)
+    duration: Distribution | None = Field(default=None, description="How long it runs: a time or a distribution.")
+    until: Until = Field(
+        default=None, description="What ends the process, in place of a duration; its own job where none is named."
+    )
+    does: ActList = Field(default=None, description="Commands that the process gives while it runs.")
+    exit_code: ExitCode = Field(default=None, description="An exit code, or weights by exit code.")
+    stdout: Text | None = Field(default=None, description="What it writes to stdout.txt.")
+    stderr: Text | None = Field(default=None, description="What it writes to stderr.txt.")
+    attempts: tuple["Simulate", ...] = Field(
+        default=(),
+        description="What differs in the first attempt, the second, and so on.",
+    )
+    on_node: dict[Annotated[int, Field(ge=0)], "Simulate"] = Field(
+        default_factory=dict, description="What differs on a node, by its number in the pool, from 0."
+    )
+    cpu: Percent | None = Field(default=None, description="The share of the node's processors, in percent.")
+    memory: Percent | None = Field(default=None, description="The share of the node's memory, in percent.")
+    disk: DiskRates | None = Field(default=None, description="Bytes a second that it reads and writes.")
+    network: NetworkRates | None = Field(default=None, description="Bytes a second that it receives and sends.")
+    found: Bool | None = Field(default=None, description="False: the node does not have the program.")
+    writes: dict[Text, Size] = Field(
+        default_factory=dict, description="The files that it leaves: their sizes by path from its working directory."
+    )
 
     @field_validator("until")
     @classmethod
@@ -143,7 +145,7 @@ Rate = Annotated[Number, Field(ge=0, le=MOST_RATE)]
 
 
 class NodeSteps(Occasional):
-    """The durations of steps in a node's life (TIME-2 to TIME-7). None leaves a duration to the defaults."""
+    """The durations of steps in a node's life (TIME-2 to TIME-7); what is absent is left to the defaults."""
 
     allocation: Distribution | None = None
     starting: Distribution | None = None

@@ -18,7 +18,7 @@ RETENTION_MS = 7 * DAY_MS
 
 
 class TaskConstraints(Spec):
-    """Limits of a task in milliseconds; None is no limit, or for retries the job's value (RETRY-3)."""
+    """Limits of a task; a time that is absent is no limit, and the number of retries is then the job's (RETRY-3)."""
 
     max_wall_clock_time: Duration = None
     retention_time: Duration = RETENTION_MS
@@ -26,7 +26,7 @@ class TaskConstraints(Spec):
 
 
 class ExitOptions(Occasional):
-    """The effect of an outcome on the job and on dependents; None is the default (EXIT-3)."""
+    """The effect of an outcome on the job and on dependents; what is absent has its default (EXIT-3)."""
 
     job_action: JobAction | None = None
     dependency_action: DependencyAction | None = None

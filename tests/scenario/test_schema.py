@@ -198,3 +198,13 @@ def test_extensions_are_valid():
 
 def test_defaults_read_as_in_a_file():
     assert DEFINITIONS["PoolSpec"]["properties"]["resizeTimeout"]["default"] == "PT15M"
+
+
+def test_descriptions_name_properties_as_the_service_does():
+    told = re.findall(r'"description": "(.*?)"[,}]', json.dumps(SCHEMA))
+    assert len(told) > 200
+    assert [text for text in told if "``" in text or re.search(r"`\w+_\w+`", text) or "None" in text] == []
+
+
+def test_every_property_of_simulate_says_what_it_is():
+    assert [name for name, rule in DEFINITIONS["Simulate"]["properties"].items() if "description" not in rule] == []
