@@ -261,7 +261,7 @@ class Table(ResizeFilter, RowsView):
     def render_line(self, y: int) -> Strip:
         place, look = self._place(y), self.look or look_of(self)
         if place not in self._shown:
-            self._lay_out_missing()
+            self._lay_out_with(place)
         row = self._shown[place]
         if place != self._at or not row.cells:
             return row.drawn(look)
@@ -269,18 +269,18 @@ class Table(ResizeFilter, RowsView):
         first, *others = row.line
         return drawn(look, (first._replace(text=pointer + first.text[1:]), *others), is_cursor=True)
 
-    def _lay_out_missing(self) -> None:
-        """Lay out the lines that scrolling has brought here, all at once."""
-        places, width = self._visible_places(), self.size.width
-        missing = [place for place in places if place not in self._shown]
-        keys = {place: self.model.key(place) for place in missing if _HEADER < place < self.model.count}
+    def _lay_out_with(self, place: int) -> None:
+        """Lay out this line and all others that scrolling has brought here, at once."""
+        places, width = {*self._visible_places(), place}, self.size.width
+        missing = [each for each in places if each not in self._shown]
+        keys = {each: self.model.key(each) for each in missing if _HEADER < each < self.model.count}
         if len(keys) * 2 > len(places):  # a jump
             cells_of = self.model.cells_of(list(keys.values()))
         else:
             cells_of = {key: self.model.cells(key) for key in keys.values()}
         by_key = self._rows.with_cells(cells_of, width)
-        for place in missing:
-            self._shown[place] = by_key[keys[place]] if place in keys else self._around(place, width)
+        for each in missing:
+            self._shown[each] = by_key[keys[each]] if each in keys else self._around(each, width)
 
     def _around(self, place: int, width: int) -> TableRow:
         """Return the header, or what stands below the rows."""
