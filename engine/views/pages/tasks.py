@@ -138,6 +138,14 @@ class TaskPage:
         first = failed, running, preparing
         return TasksInOrder(self._states, ranges, _gone_of(job), first=first, follow=AFTER_OTHERS, apart=failed)
 
+    def counts(self) -> Sequence[int]:
+        """Return the numbers of active, preparing, running, succeeded and failed tasks; empty while there is no job."""
+        job = self._job
+        if job is None:
+            return ()
+        active, preparing, running, done = (job.counts[state] for state in (ACTIVE, PREPARING, RUNNING, COMPLETED))
+        return active, preparing, running, done - job.failed, job.failed
+
     def place(self, task: int) -> tuple[int, ...]:
         """Return what puts a task in its place in ``order``, as a value to sort by."""
         tasks = self._simulation.world.tasks

@@ -236,12 +236,8 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
         return self._page.preferences(key)
 
     def summary(self) -> Line:
-        job = self.session.job(self.session.job_id)
-        if job is None:
-            return ()
-        counts = job.phases.tasks
-        numbers = counts.active, counts.preparing, counts.running, counts.succeeded, counts.failed
-        return self.session.glyphs.counts(zip(TASK_GLYPHS, numbers, strict=False))
+        counts = self.session.tasks(self.session.job_id).counts()
+        return self.session.glyphs.counts(zip(TASK_GLYPHS, counts, strict=False))
 
     def sentence(self, key: int) -> Line:
         task = self._page.brief(key)
