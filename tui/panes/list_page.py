@@ -48,6 +48,7 @@ class ListPage(ResizeFilter, View):
         self._detailed: int | None = None  # the row whose details are shown
         self._blocks: tuple[Sequence[Block], int] = ((), 0)  # the details, and the cells in which they are laid out
         self._details_page: list[Line] = []
+        self._footer: tuple[object, list[Line]] = (None, [])  # what applies to all rows, and its lines
         self._details_cells = _DETAILS_CELLS - _FRAME_AND_SCROLLBAR
         self._room_below = 0  # lines that few rows leave
         self._divided: dict[str, int | None] = {}  # what was set last: setting it again would lay out the screen
@@ -149,8 +150,9 @@ class ListPage(ResizeFilter, View):
         )
         self.set_class(is_few, "-few")
         self.set_class(not count, "-empty")
-        left = body.width - self._table.natural_width
-        wide = max(_DETAILS_CELLS, min(left, body.width // 2)) if self._table.natural_width else _DETAILS_CELLS
+        natural_width = self._table.natural_width
+        left = body.width - natural_width
+        wide = max(_DETAILS_CELLS, min(left, body.width // 2)) if natural_width else _DETAILS_CELLS
         self._details_cells = (body.width if is_few else wide) - _FRAME_AND_SCROLLBAR
         self._room_below = room - lines if is_few else 0
         for widget, style, value in (
@@ -205,8 +207,11 @@ class ListPage(ResizeFilter, View):
     def _said_below(self, *, has_details: bool) -> list[Line]:
         """Return what stands below the list: without details a sentence about the row under the cursor."""
         cells = max(10, self.size.width)
-        said = self.model.footer() if has_details else ()
-        lines = [cut((*_BLANK, *part), cells) for each in said for part in _in_lines(each, cells - 1)]
+        footer = (self.model.footer() if has_details else ()), cells
+        if self._footer[0] != footer:
+            parts = [part for each in footer[0] for part in _in_lines(each, cells - 1)]
+            self._footer = footer, [cut((*_BLANK, *part), cells) for part in parts]
+        lines = self._footer[1]
         key = self._table.key
         sentence = () if key is None or has_details else self.model.sentence(key)
         if len(sentence) == 1 and width(sentence) >= cells:  # the end of a text is worth more lines

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual._compositor import ChopsUpdate, Compositor, ReflowResult
+from textual.geometry import Region
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
-    from textual.geometry import Region, Size
+    from textual.geometry import Size
     from textual.strip import Strip
 
     Pieces = dict[int, Strip | None]  # of a line, by their columns; None: not drawn yet
@@ -73,8 +74,10 @@ class ScreenCompositor(Compositor):
         missing = [len(pieces) for pieces in lines]
         for widget, region, shown in self._from_front_to_back():
             first, end = shown.column_span
-            if any(missing[y] and _is_wanted(lines[y], first, end) for y in shown.line_range):
-                self._fill(lines, missing, shown, widget.render_lines(shown.translate(-region.offset)))
+            wanted = [y for y in shown.line_range if missing[y] and _is_wanted(lines[y], first, end)]
+            if wanted:
+                part = Region(first, wanted[0], end - first, wanted[-1] + 1 - wanted[0])
+                self._fill(lines, missing, part, widget.render_lines(part.translate(-region.offset)))
         return _PiecesUpdate(lines, spans, [])
 
     def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:

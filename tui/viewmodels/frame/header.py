@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.frame.tabs import Tab
     from tui.viewmodels.session.session import Session
+
+    _Names = tuple[tuple[str, str], ...]  # in a path, each with the view it leads to
 
 
 _WIDE = 100  # cells
@@ -33,20 +36,25 @@ class Transport(NamedTuple):
 
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
     """Return the path to the view, and the present time."""
-    separator = Span(f" {session.glyphs.path} ", Role.DIM)
     is_narrow = cells < _WIDE
     clock = _clock(session, transport, is_narrow=is_narrow)
     room = cells - width(clock) - len(title) - 3
-    between_names = width((separator,))
-    paths = _paths(session, is_narrow=is_narrow)
-    whole = (path for path in paths if sum(cell_len(text) + between_names for text, _ in path) <= room)
-    parts = next(whole, paths[-1])
-    names = squeezed([text for text, _ in parts], room - len(parts) * between_names)
-    path = [span for text, (_, view) in zip(names, parts, strict=True) for span in (_to_view(text, view), separator)]
+    path = _path(_paths(session, is_narrow=is_narrow), room, f" {session.glyphs.path} ")
     return between((Span(" "), *path, Span(title, Role.STRONG)), clock, cells)
 
 
-def _paths(session: Session, *, is_narrow: bool) -> list[list[tuple[str, str]]]:
+@lru_cache(maxsize=8)
+def _path(paths: Sequence[_Names], room: int, separator: str) -> Line:
+    """Return the first of these paths that is whole in so many cells, else the last with its names cut."""
+    between_names = cell_len(separator)
+    whole = (path for path in paths if sum(cell_len(text) + between_names for text, _ in path) <= room)
+    parts = next(whole, paths[-1])
+    names = squeezed([text for text, _ in parts], room - len(parts) * between_names)
+    spans = (_to_view(text, view) for text, (_, view) in zip(names, parts, strict=True))
+    return tuple(span for each in spans for span in (each, Span(separator, Role.DIM)))
+
+
+def _paths(session: Session, *, is_narrow: bool) -> tuple[_Names, ...]:
     """Return the names in the path, each with the view it leads to; on a narrow screen also a path with fewer names."""
     scenario = session.simulation.scenario
     variant = "" if scenario.variant is None else f"variant {scenario.variant.number:,}"
@@ -57,7 +65,7 @@ def _paths(session: Session, *, is_narrow: bool) -> list[list[tuple[str, str]]]:
         job = session.job(session.job_id)
         in_focus = ("" if job is None else f"{job.job_id} {JOB[job.state].name}", "jobs")
         paths = [[named, in_focus], [(variant, "watch"), in_focus]]
-    return [[(text, view) for text, view in path if text] for path in paths]
+    return tuple(tuple((text, view) for text, view in path if text) for path in paths)
 
 
 def _to_view(text: str, view: str, role: Role = Role.PLAIN, *, is_current: bool = False) -> Span:
