@@ -12,13 +12,24 @@ from textual.app import App
 from textual.geometry import Size
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tests.tui.screen_text import text_of
 from tui.viewmodels.text.styled import line
+from tui.widgets.compositor import ScreenCompositor
 from tui.widgets.line_cache import LightStrip
 from tui.widgets.lines import LinesView
 from tui.widgets.redraw import refresh_changes, set_title
 from tui.widgets.scrollbar import CellScrollBar
+
+
+class _App(App[None]):
+    """An application whose screen is laid out as those of the dashboard are."""
+
+    def get_default_screen(self):
+        screen = super().get_default_screen()
+        screen._compositor = ScreenCompositor()
+        return screen
 
 
 @pytest.mark.parametrize("cuts", [(), (9,), (2, 9), (3, 5, 9), (4, 20), (2, 2, 9)])
@@ -33,8 +44,35 @@ def test_light_strips_are_divided_as_those_of_textual_are(cuts):
     assert [each.text for each in light.divide([5, 9])] == [each.text for each in usual.divide([5, 9])]
 
 
+def test_a_size_is_that_of_the_last_layout():
+    async def run():
+        app = _App()
+        async with app.run_test(size=(30, 9)) as pilot:
+            view = LinesView()
+            await app.mount(view)
+            for change in (
+                lambda: None,
+                lambda: setattr(view, "display", False),
+                lambda: setattr(view, "display", True),
+                lambda: setattr(view.styles, "border", ("ascii", "white")),
+                lambda: setattr(view.styles, "height", 4),
+            ):
+                change()
+                await pilot.pause()
+                seen.append(view.size)
+                assert view.size == Widget.size.fget(view)
+            await pilot.resize_terminal(40, 9)
+            await pilot.pause()
+            seen.append(view.size)
+            assert view.size == Widget.size.fget(view)
+
+    seen = []
+    asyncio.run(run())
+    assert len(set(seen)) == 5
+
+
 def test_control_characters_do_not_reach_the_terminal():
-    class Sheet(App[None]):
+    class Sheet(_App):
         def compose(self):
             yield LinesView()
 
@@ -81,7 +119,7 @@ def test_a_scrollbar_that_comes_or_goes_lays_out_the_screen_once(monkeypatch):
     reflow = Compositor.reflow
     monkeypatch.setattr(Compositor, "reflow", lambda self, *of: laid_out.append(of) or reflow(self, *of))
 
-    class OneView(App[None]):
+    class OneView(_App):
         def compose(self):
             yield LinesView()
 
@@ -109,7 +147,7 @@ def test_another_title_draws_its_line_of_the_frame_only(monkeypatch):
     render_line = LinesView.render_line
     monkeypatch.setattr(LinesView, "render_line", lambda self, y: drawn.append(y) or render_line(self, y))
 
-    class OneView(App[None]):
+    class OneView(_App):
         CSS = "LinesView { border: ascii white; padding: 0 1; }"
 
         def compose(self):
@@ -136,7 +174,7 @@ def test_another_title_draws_its_line_of_the_frame_only(monkeypatch):
 
 
 def test_a_scrollbar_looks_as_textual_draws_it():
-    class Sheet(App[None]):
+    class Sheet(_App):
         def compose(self):
             yield LinesView()
 

@@ -45,7 +45,7 @@ class Header(Vertical):
 
     def show(self, view: str, title: str, transport: Transport) -> None:
         """Bring the lines up to date."""
-        cells = self.size.width
+        cells = self._breadcrumb.size.width
         self._breadcrumb.show([breadcrumb(self._session, title, transport, cells)])
         if self._scrubber.display:
             self._scrubber.show([scrubber(self._session, cells)])

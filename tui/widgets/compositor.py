@@ -50,6 +50,7 @@ class ScreenCompositor(Compositor):
         """Arrange all widgets. Return the changed ones that have a handler for the change."""
         hidden, shown, resized = super().reflow(parent, size)
         self._full_map_invalidated = False
+        FramedView.layouts += 1
         return ReflowResult(
             hidden=set(filter(_acts_when_hidden, hidden)),
             shown=set(filter(_acts_when_shown, shown)),

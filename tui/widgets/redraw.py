@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.content import Content
@@ -51,11 +51,20 @@ class FramedView(ScrollView):
     has_focus_style = True  # in the style sheet
     look: Look | None = None  # while lines are drawn
     _looks_focused = False
+    layouts: ClassVar[int] = 0  # of all screens, so far
     _laid_out: object = None  # what the scrollbar was arranged for last
+    _size_then: tuple[int, Size] = (-1, Size(0, 0))  # with the number of layouts before
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
         self._styles_cache = LineCache()
+
+    @property
+    def size(self) -> Size:
+        """The size of the content, which only a layout changes. Textual asks the screen for it each time."""
+        if self._size_then[0] != FramedView.layouts:
+            self._size_then = FramedView.layouts, super().size
+        return self._size_then[1]
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:

@@ -89,7 +89,7 @@ class TableRows:
         for key, cells in cells_of.items():
             row = self._kept.get(key)
             if row is None or (row.cells is not cells and shown_of(row.cells) != shown_of(cells)):
-                row = self._row(key, cells, columns)
+                row = self._row(key, cells, columns, row)
             row.cells = cells
             rows[key] = row
         self._kept = rows
@@ -116,12 +116,19 @@ class TableRows:
         columns = self.columns(width)
         return {key: self._row(key, cells, columns) for key, cells in cells_of.items()}
 
-    def _row(self, key: int, cells: Sequence[Span], columns: list[tuple[int, int]]) -> TableRow:
+    def _row(
+        self, key: int, cells: Sequence[Span], columns: list[tuple[int, int]], before: TableRow | None = None
+    ) -> TableRow:
+        """Return a row with these cells; those that are equal are taken from the row ``before`` in the same columns."""
         model = self._model
         marks = model.session.marks
         spans = [_MARKED if marks and model.subject_of(key) in marks else _UNMARKED]
-        for index, cells_wide in columns:
-            text, *looks = cells[index]
+        for at, (index, cells_wide) in enumerate(columns, start=1):
+            cell = cells[index]
+            if before is not None and before.cells[index] == cell:
+                spans.append(before.line[at])
+                continue
+            text, *looks = cell
             spans.append(Span._make((model.columns[index].fitted(text, cells_wide) + " ", *looks)))
         return TableRow(tuple(spans), cells)
 

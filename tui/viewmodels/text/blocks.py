@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -67,16 +68,22 @@ def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
         lines.append(line(Span(block.title, Role.STRONG)))
         longest = max((len(label) for label, _ in block.rows), default=0)
         label_cells = min(longest, _MOST_LABEL, cells * 3 // 5)
+        indent = label_cells + 2 if longest else 2
         for label, value in block.rows:
-            indent = label_cells + 2 if longest else 2
-            heading = f"{label} ".ljust(indent)
-            text = shortened(value.text, _LONGEST_VALUE)
-            texts = wrapped(text, max(8, cells - len(heading)))
-            if len(texts) > _MOST_BESIDE and len(below := wrapped(text, max(8, cells - 2))) + 1 < len(texts):
-                texts, indent = ["", *below], 2
-            lines.append(line(Span(heading, Role.DIM), value._replace(text=texts[0])))
-            lines += [line(" " * indent, value._replace(text=rest)) for rest in texts[1:]]
+            lines += _row_lines(label, value, indent, cells)
     return lines
+
+
+@lru_cache(maxsize=1024)
+def _row_lines(label: str, value: Span, indent: int, cells: int) -> Sequence[Line]:
+    """Return the lines of a property; of one block few change from frame to frame."""
+    heading = f"{label} ".ljust(indent)
+    text = shortened(value.text, _LONGEST_VALUE)
+    texts = wrapped(text, max(8, cells - len(heading)))
+    if len(texts) > _MOST_BESIDE and len(below := wrapped(text, max(8, cells - 2))) + 1 < len(texts):
+        texts, indent = ["", *below], 2
+    first = line(Span(heading, Role.DIM), value._replace(text=texts[0]))
+    return first, *(line(" " * indent, value._replace(text=rest)) for rest in texts[1:])
 
 
 def block_columns(blocks: Sequence[Block], cells: int) -> list[Line]:
