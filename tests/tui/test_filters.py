@@ -21,6 +21,7 @@ from tui.viewmodels.lists.filters import (
     quantity,
 )
 from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.matching import sort_value
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.preparation import PreparationModel
@@ -189,6 +190,24 @@ def test_rows_that_are_judged_together_show_the_same_text(session_at, name, seco
         groups = model.groups_of(keys, column) if keys else None
         if groups is not None:
             assert len(set(zip(groups, texts, strict=True))) == len(set(groups)), of.name
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 10_000])
+@pytest.mark.parametrize("seconds", [20, 150, 400, 4000])
+@pytest.mark.parametrize("name", ["pipeline-with-dependencies", "retries-and-exit-conditions", "one-node-fails"])
+def test_tasks_are_sorted_by_duration_as_by_its_texts(session_at, name, seconds, at_once, monkeypatch):
+    monkeypatch.setattr(TasksModel, "at_once", at_once)
+    model = TasksModel(session_at(seconds, name))
+    model.update()
+    column = model.column_names.index("Duration")
+    keys = list(model.order())
+    for is_descending in (False, True):
+        model.sort_column, model.is_descending = "Duration", is_descending
+        model.update()
+        while model.sort_some():
+            pass
+        expected = sorted(keys, key=lambda key: sort_value(model.text_of(key, column)), reverse=is_descending)
+        assert [model.key(at) for at in range(model.count)] == expected
 
 
 def test_a_new_order_keeps_the_rows_until_they_are_sorted():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from itertools import repeat
+from math import inf
+from operator import floordiv, sub
 from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS
 from engine.state.columns import PAGE_BITS
 from engine.state.task_records import TaskExtra
-from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, PREPARING
+from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, PREPARING, RUNNING
 from engine.views.pages.bulk import picked
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ class TaskGroups:
                 abs(ms - from_ms) // SECOND_MS if state == COMPLETED else _NEVER
                 for state, ms in zip(picked(self._tasks.state, rows), picked(self._tasks.ended, rows), strict=True)
             ],
-            "Duration": lambda rows, _: self._durations(rows),
+            "Duration": lambda rows, _: self.durations(rows),
             "Required slots": lambda rows, _: picked(self._tasks.profile, rows),
             "Waiting for": lambda rows, _: self._waits(rows),
             "Depends on": lambda rows, _: self._wishes(rows),
@@ -103,14 +106,21 @@ class TaskGroups:
             return [first.created_ms] * len(rows)
         return [tasks.block_of(row).created_ms for row in rows]
 
-    def _durations(self, rows: Sequence[int]) -> Groups:
+    def durations(self, rows: Sequence[int]) -> Sequence[float]:
+        """Return for how many whole seconds each task has run, or runs; infinity where it has not."""
         tasks, now_ms = self._tasks, self._simulation.now_ms
-        columns = picked(tasks.state, rows), picked(tasks.started, rows), picked(tasks.ended, rows)
+        states, begun, ended = picked(tasks.state, rows), picked(tasks.started, rows), picked(tasks.ended, rows)
+        present = set(states)
+        if present == {ACTIVE}:
+            return [inf] * len(rows)
+        if present in ({COMPLETED}, {RUNNING}) and NEVER_MS not in begun:  # most often, of a million
+            ends = ended if COMPLETED in present else repeat(now_ms)
+            return list(map(floordiv, map(sub, ends, begun), repeat(SECOND_MS)))
         return [
-            _NEVER
-            if begun == NEVER_MS or state == ACTIVE
-            else ((ended if state == COMPLETED else now_ms) - begun) // SECOND_MS
-            for state, begun, ended in zip(*columns, strict=True)
+            inf
+            if begun_ms == NEVER_MS or state == ACTIVE
+            else ((ended_ms if state == COMPLETED else now_ms) - begun_ms) // SECOND_MS
+            for state, begun_ms, ended_ms in zip(states, begun, ended, strict=True)
         ]
 
     def _waits(self, rows: Sequence[int]) -> Groups:

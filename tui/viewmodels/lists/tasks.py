@@ -136,6 +136,8 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
         """Return the function that gives the sort keys of many tasks, from the table where it holds the column."""
         if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
             return partial(map, int) if self._page.rise(name) else partial(self._natural_keys, name)
+        if name == "Duration":
+            return self._page.groups.durations
         value = self._page.sort_key(name)
         return super().sort_values(name) if value is None else partial(map, value)
 
