@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FLOOR_US, _FLOOR_TASKS = 2.7, 100_000
 _FILTER_S, _SORT_S, _FIRST_MS = 0.5, 0.6, 50  # of a million rows, and until some of them are shown
+_READABLE = 20  # characters of a text, for which its column has room
 _BESIDE = f"at {_FLOOR_US} us a bare task"
 # A filter for each column. All rows are looked at, however many match.
 _FILTERS = {
@@ -115,9 +116,11 @@ async def _measure(stage: Stage, page: ListPage, what: str, goal_s: float, arran
 
 
 def _first_shown(page: ListPage) -> str | None:
-    """Return the text that names the first row; once all rows are found, the next drawing shows them."""
+    """Return the beginning of the text that names the first row; once all are found, the next drawing shows them."""
     model = page.model
-    return "" if not model.is_sorting else model.cells(model.key(0))[model.identity].text if model.count else None
+    if not model.is_sorting:
+        return ""
+    return model.cells(model.key(0))[model.identity].text[:_READABLE] if model.count else None
 
 
 async def _only_failed(stage: Stage, page: ListPage) -> None:

@@ -1,4 +1,4 @@
-"""The filter of the event list, and the search for its matches through a log of millions, newest first."""
+"""The filter of the event list, and the search for its matches through a log of millions, from both ends."""
 
 from __future__ import annotations
 
@@ -118,15 +118,16 @@ class _Times:
         return list(compress(entries, map(known.__getitem__, shown)))
 
 
-class Backwards(Sequence[int]):
-    """Numbers that were found last first, in their order. They grow at their beginning."""
+class BothEnds(Sequence[int]):
+    """Numbers that are found from both ends, in their order. They grow in the middle."""
 
-    def __init__(self, found: array[int]) -> None:
-        """Show what has been found so far."""
-        self._found = found
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.first = array("q")
+        self.last = array("q")  # the last one first
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self.first) + len(self.last)
 
     @overload
     def __getitem__(self, at: int) -> int: ...
@@ -134,12 +135,16 @@ class Backwards(Sequence[int]):
     def __getitem__(self, at: slice) -> Sequence[int]: ...
     def __getitem__(self, at: int | slice) -> int | Sequence[int]:
         if isinstance(at, slice):
-            return [self._found[-1 - each] for each in range(*at.indices(len(self._found)))]
-        return self._found[-1 - at if at >= 0 else ~at]
+            return [self[each] for each in range(*at.indices(len(self)))]
+        at = at if at >= 0 else len(self) + at
+        return self.first[at] if at < len(self.first) else self.last[len(self) - 1 - at]
 
 
-class NewestFirst:
-    """The entries that pass a filter, in order, found from the newest one backwards."""
+class SearchFromEnds:
+    """The entries that pass a filter, in order, found from the first one on and from the last one back, in turns.
+
+    So nothing moves under a reader at the beginning of the list, nor under one who follows the newest event at its end.
+    """
 
     def __init__(
         self,
@@ -151,26 +156,31 @@ class NewestFirst:
         """Search all entries but so many oldest ones that were ``searched`` before, of which ``known`` have passed."""
         self.total = len(entries)
         self.found: array[int] | None = None
+        self.early = BothEnds()
         self._entries = entries
         self._keep = keep
         self._known = known
-        self._searched = searched
-        self._left = len(entries)  # those that are still to be searched, and the first ones
-        self._passed = array("q")
-        self.early = Backwards(self._passed)
+        self._begin, self._end = searched, len(entries)  # of those that are still to be searched
+        self._is_at_end = False  # the next ones to be searched
 
     @property
     def progress(self) -> float:
         """The part of the entries that is searched, from 0 to 1."""
-        return 1 - (self._left - self._searched) / max(1, self.total)
+        return 1 - (self._end - self._begin) / max(1, self.total)
 
     def go_on(self) -> bool:
         """Search some entries. Return True if there are more."""
-        start = max(self._searched, self._left - _PIECE)
-        self._passed.extend(reversed(self._keep(self._entries[start : self._left])))
-        self._left = start
-        if start > self._searched:
+        if self._is_at_end:
+            start = max(self._begin, self._end - _PIECE)
+            self.early.last.extend(reversed(self._keep(self._entries[start : self._end])))
+            self._end = start
+        else:
+            stop = min(self._begin + _PIECE, self._end)
+            self.early.first.extend(self._keep(self._entries[self._begin : stop]))
+            self._begin = stop
+        self._is_at_end = not self._is_at_end
+        if self._begin < self._end:
             return True
-        self._passed.reverse()
-        self.found = array("q", self._known) + self._passed if self._known else self._passed
+        found = self.early.first + self.early.last[::-1]
+        self.found = array("q", self._known) + found if self._known else found
         return False

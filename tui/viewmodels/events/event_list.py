@@ -13,7 +13,7 @@ from engine.views.pages.events import EventPage, EventRow
 from engine.views.pages.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
 from tui.viewmodels.events.destinations import Destination, destination_of
-from tui.viewmodels.events.event_filter import EventFilter, NewestFirst
+from tui.viewmodels.events.event_filter import EventFilter, SearchFromEnds
 from tui.viewmodels.events.event_words import described, refusal_values
 from tui.viewmodels.files.locations import FileLocation, files_of_event
 from tui.viewmodels.lists.columns import Column
@@ -79,7 +79,7 @@ class EventsModel(RowsModel):
         Column("Rule", 8, "the rule behind the event; K shows its text", from_width=96),
     )
     help_text = (
-        "All events, in order. ! shows failures only. A filter searches the newest ones first.\n"
+        "All events, in order. ! shows failures only. A filter searches a long log from both ends.\n"
         "F follows the newest event; moving up stops that. Enter opens the item of an event at its moment.\n"
         "x folds equal events. X shows your commands as script lines. R saves them as a scenario."
     )
@@ -110,7 +110,7 @@ class EventsModel(RowsModel):
         return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
 
     def update(self) -> None:
-        """Read the log again. A filter judges each entry once, the newest ones first."""
+        """Read the log again. A filter judges each entry once."""
         rows = self.order()
         if self.is_by_hand or not self.filter_text:
             self._searched = None, 0
@@ -128,11 +128,11 @@ class EventsModel(RowsModel):
         judge = self._filters[1]
         has_moved_on = judge.looks_at_time and session.time_format == "relative"
 
-        def start() -> NewestFirst:
+        def start() -> SearchFromEnds:
             is_known = self._searched[0] == wanted and not has_moved_on
             known, searched = (self._shown.rows, self._searched[1]) if is_known else ((), 0)
             self._searched = wanted, len(rows)
-            return NewestFirst(rows, judge.keep, known, searched)
+            return SearchFromEnds(rows, judge.keep, known, searched)
 
         def amend(shown: Sequence[int]) -> Sequence[int] | None:
             new = rows[self._searched[1] :]
@@ -277,7 +277,7 @@ class EventsModel(RowsModel):
         failed = "   only failures" if self.only_failed else ""
         failed += "   folded" if self._folds_now else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
-        hidden += f"   {self._shown.progress:.0%} searched, newest first" if self.is_sorting else ""
+        hidden += f"   {self._shown.progress:.0%} searched, from both ends" if self.is_sorting else ""
         more = self._page.lines - self._page.count
         hidden += f"   {more:,} more in the log, of tasks added together" if more else ""
         return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))
