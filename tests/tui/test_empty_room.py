@@ -15,6 +15,7 @@ from tui.app.dashboard import Dashboard
 from tui.panes.curves import Curves
 from tui.panes.node_map import NodeMapPane
 from tui.saving.recorder import NEW_EMPTY, Recorder
+from tui.saving.targets import NewLines
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.events.brief_lines import brief_lines
@@ -318,7 +319,7 @@ def test_a_scenario_from_nothing_gets_the_name_of_its_file(tmp_path, monkeypatch
     assert str(recorder.proposal()) == "render.yaml"
     do(sim, "createJob", **{key: value for key, value in a_job("night-shift").items() if key != "tasks"})
     assert str(recorder.proposal()) == "night-shift.yaml"
-    recorder.save(tmp_path / "mine.yaml")
+    recorder.save(NewLines(tmp_path / "mine.yaml"))
     text = (tmp_path / "mine.yaml").read_text(encoding="utf-8")
     assert text.startswith("scenario: mine\n")
     assert max(map(len, text.splitlines())) < 120

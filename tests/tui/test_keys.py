@@ -100,6 +100,16 @@ def test_a_reboot_by_hand_is_saved_as_a_scenario_that_replays_to_the_same_log(da
     assert app.recorder.reports == []
 
 
+def test_a_session_is_saved_over_no_other_file(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("precious")
+    app = dashboard_at(LATER_S)
+    drive(app, "A", "down", "enter", "enter", "R", "ctrl+u", *"mine.yaml", "enter")
+    assert (tmp_path / "mine.yaml").read_text() == "precious"
+    assert messages_of(app)[-1] == "cannot write mine.yaml: the file exists already."
+    assert app.recorder.is_unsaved
+
+
 def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []

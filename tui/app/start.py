@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.base import gc_pause
 from tui.app.dashboard import Dashboard
 from tui.app.signals import handle_signals
-from tui.saving.targets import TargetError
+from tui.saving.targets import FileLines, TargetError
 from tui.settings.file import SettingsFile
 from tui.settings.options import NO_COLOUR, Value
 from tui.settings.values import Settings, Source
@@ -79,7 +79,7 @@ def show_dashboard(
 def _save(recorder: Recorder, file: str) -> None:
     """Save the session in the file that was asked for."""
     try:
-        recorder.save(Path(file))
+        recorder.save(FileLines(Path(file)))
     except TargetError as error:
         _print_error(str(error))
 

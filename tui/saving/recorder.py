@@ -12,7 +12,7 @@ from engine.scenario.record import with_settings
 from engine.specs.commands import CreateJob, CreatePool
 from engine.views.attention.expectations import broken_expectations, foreseen
 from engine.views.results.document import given_by_hand, recorded
-from tui.saving.targets import FileLines, TargetError
+from tui.saving.targets import NewLines, TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.run.expectations import Outcome
     from engine.specs.command import Command
+    from tui.saving.targets import FileLines
 
 _MOST_TOLD = 2  # broken expectations
 _UNSAFE = lazy_regex(r"[^\w.-]+")
@@ -66,12 +67,12 @@ class Recorder:
         candidates = (parent / f"{stem}{suffix}{number or ''}.yaml" for number in range(10_000))
         return next(path for path in candidates if not path.exists())
 
-    def save(self, path: Path) -> None:
+    def save(self, target: FileLines) -> None:
         """Write the whole session as a scenario. Raises TargetError, and then writes nothing."""
-        text = self._text(self._simulation)
-        if self._is_unnamed:
-            text = with_settings(text, {"scenario": path.stem})
-        with FileLines(path) as target:
+        with target:
+            text = self._text(self._simulation)
+            if self._is_unnamed:
+                text = with_settings(text, {"scenario": target.path.stem})
             target.write(text.splitlines())
             target.keep()
         self._saved = given_by_hand(self._simulation)
@@ -109,7 +110,7 @@ class Recorder:
         for directory in self._directories():
             try:
                 path = self.proposal(directory)
-                self.save(path)
+                self.save(NewLines(path))
             except (OSError, TargetError) as error:
                 errors.append(str(error))
             else:

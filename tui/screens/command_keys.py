@@ -13,6 +13,7 @@ from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
 from tui.dialogs.autoscale import Autoscale, FormulaEditor
 from tui.saving.recorder import broken_note
+from tui.saving.targets import NewLines
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.actions.action_search import FoundAction
 from tui.viewmodels.actions.consequences import PAST
@@ -272,7 +273,7 @@ class CommandKeys(TimeKeys):
 
     def _save_session(self, name: str) -> None:
         path = Path(name.strip())
-        self.recorder.save(path)
+        self.recorder.save(NewLines(path))
         note = broken_note(self.session.simulation, self.session.ahead.expectations)
         replays = f"saved {path}; batchdeck run {path} replays it"
         say(self, f"{replays}. {note}" if note else replays, "warning" if note else "information")
