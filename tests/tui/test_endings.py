@@ -165,6 +165,20 @@ def test_ctrl_c_restores_the_terminal_and_saves(terminal, tmp_path):
     assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
 
 
+def test_ctrl_z_gives_the_terminal_back_and_all_is_drawn_when_it_goes_on(terminal):
+    one = by_hand(terminal)
+    one.press(b"\x1a")
+    one.read_until(CLOSED)
+    os.waitid(os.P_PID, one.process.pid, os.WSTOPPED)
+    assert one.is_as_before
+    one.text = b""
+    one.process.send_signal(signal.SIGCONT)
+    one.read_until(b"Needs attention")
+    assert b"PAUSED" in one.text
+    one.press(b"\x03")
+    assert one.end() == 130
+
+
 @pytest.mark.parametrize("plays", [True, False], ids=["playing", "paused"])
 def test_a_closed_terminal_ends_it_and_saves(terminal, tmp_path, plays):
     one = by_hand(terminal, plays=plays)

@@ -8,9 +8,10 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.filter import NoColor
 from textual.widgets import Input, TextArea
 
@@ -69,6 +70,7 @@ class Dashboard(App[None]):
     DEFAULT_MODE = "run 0"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "quit", show=False, id="interrupt"),
+        Binding("ctrl+z", "suspend", "suspend", show=False, id="suspend"),
         Binding("ctrl+p", "palette", "find a command", priority=True, id="palette"),
         Binding("s", "settings", "settings", id="settings"),
         Binding("K", "rules", "show the rules cited on the screen", priority=True, id="rules"),
@@ -399,6 +401,16 @@ class Dashboard(App[None]):
         """Stop a seek, else leave the dashboard with the status of an interrupted command."""
         if not self.main_screen.playback.stop_seeking():
             self.exit(return_code=130)
+
+    def action_suspend(self) -> None:
+        """Give the terminal back to the shell until ``fg``; time stands still meanwhile, and afterwards."""
+        self.main_screen.playback.pause()
+        self.action_suspend_process()
+
+    @on(Driver.SignalResume)
+    def draw_all(self) -> None:
+        """Draw everything again: the terminal has shown something else."""
+        self.screen.refresh()
 
     def exit_soon(self, status: int) -> None:
         """Leave with this status. Called from a signal handler, at any point of the program."""
