@@ -125,6 +125,10 @@ def _counters(world: World, job: Job) -> None:
     queued = [row for queue in job.ready.values() for row in queue.tasks()]
     if len(queued) != len(set(queued)) or job.ready_count != len(queued):
         raise _broken(world, "SCHED-6", f"job {job.id} counts {job.ready_count} ready tasks, queued are {queued}")
+    for queue in job.ready.values():
+        alike = {tasks.briefs[number] for number in tasks.profile[queue.next : queue.end]}
+        if len(alike) > 1:
+            raise _broken(world, "SCHED-6", f"tasks {queue.next} to {queue.end} of job {job.id} are not alike: {alike}")
     wrong = [row for row in queued if tasks.state[row] != ACTIVE]
     if wrong:
         raise _broken(world, "SCHED-7", f"tasks {wrong} of job {job.id} are queued and not active")

@@ -214,10 +214,10 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         if not pool.keeps_turn():
             return
         first = queue.next
-        profile = profile_of[first]
-        # The last task of the queue ends a turn, and a completion that somebody waits for has consequences: both are
-        # left to the other loop.
-        last = min(queue.end - 1, first + calendar.left, first + job.reports_from - job.counts[COMPLETED] - 1)
+        profile = profile_of[first]  # tasks of a range were added together and are alike, but for updated limits
+        # The last task of the queue is left to the other loop. So one task of the job stays active and another one
+        # runs, and no completion here can be one that matters to the job (``Job.reports_from``).
+        last = min(queue.end - 1, first + calendar.left)
         _, _, ends_plainly, has_outputs = briefs[profile]
         if first >= last or has_outputs or not ends_plainly:
             return
@@ -231,11 +231,9 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         completed: list[int] = []
         used_nodes: list[int] = []
         state[first:last] = _STATE_RUNNING * (last - first)  # those that do not start are active again below
-        for task, length_ms, its_profile in zip(
-            range(first, last), planned[first:last], profile_of[first:last], strict=True
-        ):
+        for task, length_ms in zip(range(first, last), planned[first:last], strict=True):
             now_ms, _, done, token = heap[0]
-            if now_ms > limit_ms or code[done] or its_profile != profile:
+            if now_ms > limit_ms or code[done]:
                 break
             if first <= done < task:  # started in this loop, on a node that was looked at before
                 node = used_nodes[done - first]

@@ -23,7 +23,7 @@ WORKLOADS = [
     Workload("managed", 3_000, 30, 4, managed=True),
     Workload("uploads", 1_000, 10, 4, uploads=True),
 ]
-LATER = Workload("later", 300, 30, 4)
+LATER = json.loads(Workload("later", 300, 30, 4).scenario())["jobs"][0]
 TIMELINES = {
     "nothing": [],
     "reboot": [{"at": "PT20M", "rebootNode": {"poolId": "bench", "node": 3}}],
@@ -35,11 +35,21 @@ TIMELINES = {
         {"at": "PT50M", "enableNodeScheduling": {"poolId": "bench", "node": 3}},
     ],
     "another job": [
-        {"at": "PT15M", "createJob": json.loads(LATER.scenario())["jobs"][0] | {"id": "later"}},
+        {"at": "PT15M", "createJob": LATER | {"id": "later"}},
         {"at": "PT30M", "updateJob": {"jobId": "job-0", "priority": -5}},
         {"at": "PT40M", "terminateJob": {"jobId": "job-0"}},
     ],
+    "another pool": [
+        {"createPool": {"id": "other", "vmSize": "standard_d1_v2", "targetDedicatedNodes": 10, "taskSlotsPerNode": 4}},
+        {"createJob": LATER | {"id": "elsewhere", "poolInfo": {"poolId": "other"}}},
+    ],
+    "limits that change nothing": [
+        {"updateTask": {"jobId": "job-0", "taskId": f"task-{number}", "constraints": {"maxWallClockTime": "P1D"}}}
+        for number in range(1, 600, 3)
+    ],
 }
+for name in ("another pool", "limits that change nothing"):
+    TIMELINES[name] = [{"at": "PT10M"} | entry for entry in TIMELINES[name]]
 
 
 PREPARATION = {"commandLine": "fetch", "simulate": {"duration": 20}}
@@ -88,6 +98,7 @@ def played(
     options: dict[str, object] | None = None,
 ) -> Simulation:
     document = json.loads(workload.scenario()) | {"timeline": timeline, "options": options or {}}
+    document["account"]["quotas"]["dedicatedCores"] *= 2  # there may be another pool
     for one in document["jobs"]:
         changed = one | (job or {})
         one.clear()
@@ -116,6 +127,18 @@ def check_copies(world: World) -> None:
 def test_a_large_run_has_the_same_log_however_ends_of_tasks_are_handled(workload, timeline):
     play = partial(played, workload, TIMELINES[timeline])
     ordinary = list(play(700, fast=False).json_lines())
+    for entries in (97, 5_000):
+        assert list(play(entries, fast=True).json_lines()) == ordinary
+
+
+@pytest.mark.parametrize("timeline", ["nothing", "another job", "another pool"])
+def test_tasks_that_leave_a_slot_of_their_nodes_free_are_reported_however_they_are_handled(timeline):
+    workload = Workload("large", 1_000, 20, 3)
+    factory = json.loads(workload.scenario())["jobs"][0]["taskFactory"]
+    factory["repeatTask"]["requiredSlots"] = 2
+    play = partial(played, workload, TIMELINES[timeline], job={"taskFactory": factory})
+    ordinary = list(play(700, fast=False).json_lines())
+    assert any("TaskScheduleFail" in line for line in ordinary)
     for entries in (97, 5_000):
         assert list(play(entries, fast=True).json_lines()) == ordinary
 
