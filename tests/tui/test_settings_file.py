@@ -165,11 +165,12 @@ def test_settings_are_equal_where_nothing_was_chosen():
     assert Settings().as_remembered() == Settings(views={"nodes": {}}).as_remembered() == {}
 
 
-def test_cursors_of_single_scenarios_are_not_written_and_old_ones_go(file):
-    old = '[views.tasks]\nsort = "Node"\ncursor = "deal-7"\n'
+def test_filters_and_cursors_of_single_scenarios_are_not_written_and_old_ones_go(file):
+    old = '[views.tasks]\nsort = "Node"\ncursor = "deal-7"\nfilter = "deal"\n'
     settings, wrong = written(file, old).read(VIEWS)
     assert wrong == []
-    settings.of("tasks")["cursor"] = "frame-0007"
+    assert settings.of("tasks") == {"sort": "Node"}
+    settings.of("tasks").update(cursor="frame-0007", filter="frame")
     settings.choose("theme", "light")
     assert file.write(settings)
     assert tomllib.loads(file.path.read_text(encoding="utf-8")) == {

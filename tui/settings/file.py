@@ -10,7 +10,7 @@ import platformdirs
 
 from tui.saving.targets import FileLines, TargetError
 from tui.settings.options import OPTIONS
-from tui.settings.values import CURSOR, Settings, parse_settings
+from tui.settings.values import UNSAVED, Settings, parse_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -47,8 +47,8 @@ class SettingsFile:
             problems = [f"{self.path}: {error}. The defaults are used, and the file is left as it is."]
             found, self._can_write = {}, False
         settings, invalid = parse_settings(found, view_names)
-        cursors = {path: value for path, value in _flat(found).items() if path[0] == "views" and path[-1] == CURSOR}
-        self._as_read = {**_flat(settings.as_remembered()), **cursors}  # written by earlier versions, and so removed
+        old = {path: value for path, value in _flat(found).items() if path[0] == "views" and path[-1] in UNSAVED}
+        self._as_read = {**_flat(settings.as_remembered()), **old}  # written by earlier versions, and so removed
         if invalid:
             problems.append("\n".join((f"{self.path}:", *invalid)))
         return settings, problems

@@ -14,20 +14,17 @@ if TYPE_CHECKING:
 
 ViewValue = str | float | bool | list[str]
 
-CURSOR = "cursor"
-
-# The choices in a view that are remembered, with their types.
+# The choices in a view that are saved, with their types.
 VIEW_VALUES: dict[str, type] = {
     "columns": list,
     "sort": str,
     "descending": bool,
-    "filter": str,
-    CURSOR: str,
     "details": bool,
     "lens": str,
     "rows": str,
     "zoom": float,  # seconds in a column
 }
+UNSAVED = ("filter", "cursor")  # kept until the dashboard is left: they are about the rows of a single scenario
 _TYPES = {list: "a list of names", str: "a text", bool: "true or false", float: "a number"}
 
 
@@ -101,9 +98,10 @@ class Settings:
         return self.views.setdefault(view, {})
 
     def as_remembered(self) -> dict[str, object]:
-        """Return everything that the settings file holds: no cursors, which are rows of a single scenario."""
+        """Return everything that the settings file holds."""
         kept = {
-            name: {key: value for key, value in values.items() if key != CURSOR} for name, values in self.views.items()
+            name: {key: value for key, value in values.items() if key not in UNSAVED}
+            for name, values in self.views.items()
         }
         views = {name: values for name, values in kept.items() if values}
         parts = (("views", views), ("keys", self.keys))
@@ -135,7 +133,7 @@ def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tu
             problems.append(f"views.{name} is not a view{did_you_mean(name, view_names)}")
             continue
         for key, value in values.items():
-            if key == CURSOR:
+            if key in UNSAVED:
                 continue  # earlier versions wrote it
             if key not in VIEW_VALUES:
                 problems.append(f"views.{name}.{key} is not known{did_you_mean(key, VIEW_VALUES)}")
