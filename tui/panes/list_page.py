@@ -132,6 +132,11 @@ class ListPage(ResizeFilter, View):
         if at is not None:
             self.table.move_to(at)
 
+    def go_to(self, key: int) -> None:
+        """Move the cursor to a row that the user asks for, rather than to the one where it was left."""
+        self._recalled_id = ""
+        self.table.go_to(key)
+
     def _divide(self, footing: int) -> None:
         """Divide the room: few rows have their details below them; else the details take what the list leaves.
 

@@ -100,7 +100,7 @@ class NavigationKeys(StudyKeys):
                 return  # it is updated as soon as it is laid out
         self.update()
         if key is not None and self.list_page is not None:
-            self.list_page.table.move_to_key(key)
+            self.list_page.go_to(key)
 
     def show_row(self, name: str, row: int | str | None) -> None:
         """Show a list with the cursor on a row: a node or task by row number, anything else by id."""
@@ -110,7 +110,7 @@ class NavigationKeys(StudyKeys):
         if page is not None and row is not None:
             key = row if isinstance(row, int) else page.model.row_of(row)
             if key is not None:
-                page.table.move_to_key(key)
+                page.go_to(key)
 
     def _go_to_place(self, place: VisitedView | None) -> None:
         if place is None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
     from textual.timer import Timer
+    from textual.worker import WorkType
 
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import ItemRef
@@ -84,6 +85,7 @@ class Table(ResizeFilter, RowsView):
         self._key: int | None = None
         self._at = 0
         self._missed: int | None = None  # the cursor's row until rows are sorted, among which it has not been found yet
+        self._sought: int | None = None  # the row that the user has asked for, until it is found
         self._was_moved = False  # or its row was opened, by the user
         self._has_other_rows = False  # since the user has chosen another order or other rows
         self.follows = False
@@ -95,7 +97,8 @@ class Table(ResizeFilter, RowsView):
     def show_model(self, model: RowsModel) -> None:
         """Show another list, from its first row."""
         self.model = model
-        self._key, self._at, self._missed, self.follows, self._was_moved = None, 0, None, False, False
+        self._key, self._at, self._missed, self._sought = None, 0, None, None
+        self.follows = self._was_moved = False
         self._shown.clear()
         self._rows = TableRows(model)
         self.scroll_to(y=0, animate=False, immediate=True)
@@ -105,13 +108,16 @@ class Table(ResizeFilter, RowsView):
 
     @property
     def key(self) -> int | None:
-        """The key of the row under the cursor, None without rows."""
-        return self._key
+        """The key of the row under the cursor, None without rows; that of a row that was asked for even if it is late.
+
+        So no action ever concerns another row than that.
+        """
+        return self._key if self._sought is None else self._sought
 
     @property
     def chosen_key(self) -> int | None:
         """The key of the row that the user has chosen, None if the cursor is still where the list began."""
-        return self._key if self._was_moved else None
+        return self.key if self._was_moved else None
 
     @property
     def row_count(self) -> int:
@@ -128,14 +134,16 @@ class Table(ResizeFilter, RowsView):
     @property
     def subject(self) -> ItemRef | None:
         """The item that the row under the cursor is about, if there is one."""
-        return None if self._key is None else self.model.subject_of(self._key)
+        key = self.key
+        return None if key is None else self.model.subject_of(key)
 
     def update(self) -> None:
         """Update the model, and draw the rows that have changed. The rows wait while the user chooses an order."""
         if self._choice is None:
             self.model.update()
         if self.model.is_sorting:
-            self.run_worker(self._arrange(), group="arrange", exclusive=True)
+            work: WorkType[None] = self._arrange  # a coroutine would be left over where work ends before it begins
+            self.run_worker(work, group="arrange", exclusive=True)
         self._show_rows()
 
     async def _arrange(self) -> None:
@@ -172,6 +180,8 @@ class Table(ResizeFilter, RowsView):
         if self.follows:
             self._follow()
         self._draw_changes()
+        if self._sought is not None:
+            self._find_sought(self._sought)
 
     def _find_cursor(self) -> None:
         count = self.model.count
@@ -311,7 +321,7 @@ class Table(ResizeFilter, RowsView):
         self.follows = False
         if not self.model.count:
             return
-        self._was_moved, self._missed = True, None
+        self._was_moved, self._missed, self._sought = True, None, None
         self._at = max(0, min(row, self.model.count - 1))
         self._key = self.model.key(self._at)
         self.model.put_in_focus(self._key)
@@ -325,6 +335,25 @@ class Table(ResizeFilter, RowsView):
         if at is not None:
             self.move_to(at)
 
+    def go_to(self, key: int) -> None:
+        """Move the cursor to a row that the user asks for, as soon as it is found; clear a filter that hides it."""
+        self.follows = False
+        self._sought = key
+        self._find_sought(key)
+
+    def _find_sought(self, key: int) -> None:
+        at, model = self.model.index_of(key), self.model
+        if at is not None:
+            self.move_to(at)
+        elif not model.is_sorting:
+            filtered = model.filter_words()
+            if model.clear_filter():
+                say(self, f"Cleared {filtered}, which hid this row.")
+                self.post_message(self.Arranged())
+            else:
+                self._sought = None
+                say(self, f"{model.title} does not show this row at this moment.", "warning")
+
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         seen = set(self._visible_places())
@@ -332,9 +361,10 @@ class Table(ResizeFilter, RowsView):
 
     def action_open(self) -> None:
         """Open the row under the cursor."""
-        if self._key is not None:
+        key = self.key
+        if key is not None:
             self._was_moved = True
-            self.post_message(self.Opened(self, self._key))
+            self.post_message(self.Opened(self, key))
 
     def on_click(self, event: events.Click) -> None:
         """Sort on a click on the header; else move the cursor, or open its row on a double click."""

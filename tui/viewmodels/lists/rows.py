@@ -7,6 +7,7 @@ import io
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from engine.base.shortening import quoted
 from tui.viewmodels.files.locations import files_of
 from tui.viewmodels.lists.amending import MOST_PLACES, MOST_PLACES_BY_VALUE, amended, place_by
 from tui.viewmodels.lists.columns import ColumnsModel
@@ -302,6 +303,11 @@ class RowsModel(ColumnsModel, ABC):
         has_failed = self.is_failed if known is None else known.__contains__
         places = ((at + by * offset) % self.count for offset in range(1, self.count + 1))
         return next((place for place in places if has_failed(self.key(place))), None)
+
+    def filter_words(self) -> str:
+        """Return what hides rows, in words."""
+        words = [f"the filter {quoted(self.filter_text)}"] if self.filter_text else []
+        return " and ".join([*words, "'only failed'"] if self.only_failed else words)
 
     def clear_filter(self) -> bool:
         """Show all rows again. Return True if that changed anything."""
