@@ -216,6 +216,12 @@ class _Importer:
         steps = fitted([story.steps for story in stories])
         if steps:
             document["simulate"] = {"nodes": steps}
+        rebooted = sum(story.rebooted for story in stories)
+        if steps and rebooted:
+            self._sentences.append(
+                f"Assumed: {some(rebooted, 'node')} rebooted, after work, or because the last boot was much later than "
+                "that of others. How long nodes take to start (simulate.nodes) is what the other nodes took."
+            )
         document["pools"] = [story.body for story in pools]
         document["jobs"] = job_bodies
         return document

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import fmean, median, pstdev
+from math import exp, log
+from statistics import fmean, median, median_low, pstdev
 from typing import Any, NamedTuple
 
 from engine.base.units import MINUTE_MS, SECOND_MS, format_duration
@@ -19,6 +20,8 @@ _APART_MS = 2 * MINUTE_MS  # nodes that come so long after the one before come w
 _ALLOCATION_MS = 45 * SECOND_MS  # of a node of a later resize, unless earlier ones tell otherwise
 _REBOOT_SHARE = 3  # a node is ready after a reboot in this part of the time that it took at first
 _AT_ONCE_MS = SECOND_MS
+_SIGMA_DIGITS = 4
+_LATE_BOOT = 3  # a boot that came so many times later than the usual one was a reboot
 
 
 class Event(NamedTuple):
@@ -33,6 +36,7 @@ class PoolStory(NamedTuple):
     """The story of a pool: its nodes, its body, and the commands that change its nodes.
 
     ``steps`` are the durations of the first steps in the lives of its nodes, as far as the history tells them.
+    Of the ``rebooted`` nodes it tells the last boot only, so that these are no sample of the first one.
     """
 
     pool_id: str
@@ -40,6 +44,7 @@ class PoolStory(NamedTuple):
     body: dict[str, Any]
     events: tuple[Event, ...]
     steps: dict[str, list[int]]
+    rebooted: int
 
 
 class _Cohort(NamedTuple):
@@ -60,7 +65,8 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
     if not scales_itself:
         for name in ("enableAutoScale", "autoScaleFormula", "autoScaleEvaluationInterval"):
             new.pop(name, None)
-    steps = _steps(nodes, created_ms)
+    rebooted = _rebooted(nodes)
+    steps = _steps(nodes, rebooted, created_ms)
     events: list[Event] = []
     asked: dict[str, int] = {}
     if scales_itself:
@@ -91,7 +97,7 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
     if own:
         new["simulate"] = {"onNode": {index: _written(each) for index, each in own.items()}}
     _start_task(new, nodes, begin_ms)
-    return PoolStory(str(body["id"]), tuple(nodes), new, tuple(events), steps)
+    return PoolStory(str(body["id"]), tuple(nodes), new, tuple(events), steps, len(rebooted))
 
 
 def _target(body: dict[str, Any], name: str) -> int:
@@ -104,13 +110,27 @@ def count(nodes: Sequence[NodeLife], *, dedicated: bool) -> int:
     return sum(life.dedicated is dedicated for life in nodes)
 
 
-def _steps(nodes: Sequence[NodeLife], created_ms: int | None) -> dict[str, list[int]]:
+def _rebooted(nodes: Sequence[NodeLife]) -> set[str]:
+    """Return the ids of nodes that have been rebooted: after work that is known, or else long after others booted."""
+    boots = {
+        life.node_id: life.booted_ms - life.allocated_ms
+        for life in nodes
+        if life.booted_ms is not None and life.allocated_ms is not None
+    }
+    latest_ms = max(MINUTE_MS, _LATE_BOOT * median_low(boots.values())) if boots else 0
+    late = {node_id for node_id, ms in boots.items() if ms > latest_ms}
+    return late | {life.node_id for life in nodes if life.rebooted_ms is not None}
+
+
+def _steps(nodes: Sequence[NodeLife], rebooted: set[str], created_ms: int | None) -> dict[str, list[int]]:
     """Return how long the first steps in the lives of nodes took, where both ends of a step are known."""
     steps: dict[str, list[int]] = {"allocation": [], "starting": [], "ready": []}
     for life in nodes:
         came, boot, ready = life.allocated_ms, life.booted_ms, life.ready_ms
         if came is not None and created_ms is not None and 0 <= came - created_ms <= _LATEST_FIRST_MS:
             steps["allocation"].append(came - created_ms)
+        if life.node_id in rebooted:
+            continue
         if came is not None and boot is not None and boot >= came:
             steps["starting"].append(boot - came)
         if boot is not None and ready is not None and ready >= boot and life.is_ready_seen:
@@ -277,13 +297,13 @@ def _start_task(new: dict[str, Any], nodes: Sequence[NodeLife], begin_ms: int) -
 
 
 def fitted(steps: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
-    """Return the distributions of the first steps in the lives of nodes: normal ones, as the defaults."""
+    """Return the distributions of the first steps in the lives of nodes: lognormal ones, which have no time below 0."""
     found: dict[str, Any] = {}
     for name in ("allocation", "starting", "ready"):
         times = [ms for each in steps for ms in each[name]]
         if len(set(times)) > 1:
-            spread = [format_duration(round(value)) for value in (fmean(times), pstdev(times))]
-            found[name] = {"normal": spread}
+            logs = [log(ms) for ms in times if ms > 0]
+            found[name] = {"lognormal": [format_duration(round(exp(fmean(logs)))), round(pstdev(logs), _SIGMA_DIGITS)]}
         elif times:
             found[name] = format_duration(times[0])
     return found
