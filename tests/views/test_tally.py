@@ -16,6 +16,7 @@ from engine.views.log.tally import (
     recorded_columns,
     tally,
 )
+from engine.views.results import document
 from engine.views.results.report import summary
 
 
@@ -61,9 +62,7 @@ EVENTS = {
     Measure.STARTED: _is("TaskStateChanged", to="running"),
     Measure.SUCCEEDED: _is("TaskStateChanged", to="completed", result="success"),
     Measure.TERMINATED: lambda line: line["event"] == "TaskStateChanged" and _code(line) == "TaskEnded",
-    Measure.PREPARATIONS_FAILED: _is("JobPreparationTaskStateChanged", to="completed", result="failure"),
     Measure.RELEASES: _is("JobReleaseTaskStateChanged", to="running"),
-    Measure.RELEASES_FAILED: _is("JobReleaseTaskStateChanged", to="completed", result="failure"),
     Measure.START_TASKS: _is("StartTaskStateChanged", to="running"),
     Measure.NODES_LOST: lambda line: (
         line["event"] == "NodeStateChanged" and line["to"] in ("unusable", "unknown", "preempted")
@@ -88,6 +87,21 @@ def test_each_measure_counts_the_events_that_it_names(name):
     counts = tally(simulation, columns(simulation)).counts
     for measure, is_one in EVENTS.items():
         assert counts[measure] == sum(map(is_one, lines)), measure
+
+
+@pytest.mark.parametrize(
+    "name", ["preparation-retries", "reboot-during-preparation", "reboot-during-release", "reimage-clears-the-bar"]
+)
+def test_preparations_and_releases_have_failed_as_the_report_counts_them(name):
+    """One that a reboot has interrupted, or that has succeeded after a reimage, has failed only until it runs again."""
+    whole = finished(name)
+    then = Simulation(load_scenario(name))
+    for until_ms in range(0, whole.now_ms + 10_000, 10_000):
+        then.run_until(until_ms)
+        report = document.summary(then)
+        counts = tally(then, columns(then)).counts
+        assert counts[Measure.PREPARATIONS_FAILED] == report["preparationTasks"]["failed"]
+        assert counts[Measure.RELEASES_FAILED] == report["releaseTasks"]["failed"]
 
 
 def test_parts_of_a_log_add_up():

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Measure(Enum):
-    """A count, in the words of the dashboard."""
+    """A count, in the words of the dashboard.
+
+    Preparations and releases have failed as in expectations and in the report: on nodes where the last run did.
+    """
 
     POOLS = "pools created"
     JOBS = "jobs created"
@@ -84,9 +87,22 @@ def tally(
         measure = _measure(shapes[shape])
         if measure is not None:
             counts[measure] += times
+    for event, (_, failed) in _HOOKS.items():
+        if failed is not None and counts[failed]:
+            counts[failed] = _failed_at_last(shapes, event, columns, start, stop)
     ends = where([_completes(shape) for shape in shapes], entries, start)
     names = simulation.names.job if jobs is None else jobs.__getitem__
     return Tally(counts, {names(columns.row_a[at]): columns.when[at] for at in ends})
+
+
+def _failed_at_last(shapes: Sequence[Shape], event: str, columns: LogColumns, start: int, stop: int | None) -> int:
+    """Return on how many nodes the last preparation or release of a job has failed; a run that goes on has not."""
+    failures = [_has_failed(dict(shape.fields)) for shape in shapes]
+    failed: set[tuple[int, int]] = set()  # the row numbers of job and node
+    for at in where([shape.event == event for shape in shapes], columns.shape_of[start:stop], start):
+        instance = columns.row_a[at], columns.row_b[at]
+        (failed.add if failures[columns.shape_of[at]] else failed.discard)(instance)
+    return len(failed)
 
 
 def tally_since(simulation: Simulation, start: int) -> Tally:
@@ -197,8 +213,12 @@ def _measure(shape: Shape) -> Measure | None:
             runs, failures = _HOOKS[hook]
             if plain(fields.get("to")) == InstanceState.RUNNING.wire:
                 return runs
-            return failures if fields.get("result") is TaskResult.FAILURE else None
+            return failures if _has_failed(fields) else None
     return None
+
+
+def _has_failed(fields: Mapping[str, Hashable]) -> bool:
+    return fields.get("result") is TaskResult.FAILURE
 
 
 _CREATED = {
