@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
@@ -124,6 +125,13 @@ def test_a_job_counts_its_tasks_by_state_and_says_what_it_waits_for():
     do(sim, "disableJob", jobId="j", disableTasks="requeue")
     run_to(sim, seconds=READY_S + 60)
     assert only(JobsModel(Session(sim)), "Waiting for") == ["a user to enable it"]
+
+
+def test_a_release_counts_the_nodes_that_owe_one_so_far():
+    sim = Simulation(load_scenario("preparation-fails-on-one-node"))
+    for until_s, counted in ((100, "0/0"), (300, "0/1"), (600, "1/1")):  # of two nodes
+        sim.run_until(until_s * 1000)
+        assert only(JobsModel(Session(sim)), "Release")[-1] == counted
 
 
 def test_a_task_says_what_it_waits_for():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _NOT_YET = (HookStatus.WILL_RUN, HookStatus.SKIPPED)
+_NEVER = {HookStatus.LEAVING, HookStatus.GONE, HookStatus.SKIPPED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class HookCounts:
 
     @property
     def due(self) -> int:
-        """The number of nodes where it has run, runs or will: neither those that leave nor those without need."""
-        return self.total - sum(self[status] for status in (HookStatus.LEAVING, HookStatus.GONE, HookStatus.SKIPPED))
+        """The number of nodes where it has run, runs or will: so far, without those that leave or have no need."""
+        return sum(self.by_status[status] for status in self.by_status.keys() - _NEVER)
 
     @property
     def total(self) -> int:

@@ -58,7 +58,13 @@ class JobsModel(NamedRowsModel["JobRow"]):
             least=13,
             is_whole=True,
         ),
-        Column("Release", 10, "nodes that have released, of all that will; then the failures", from_width=60, least=9),
+        Column(
+            "Release",
+            10,
+            "nodes that have released, of all that owe it so far; then the failures",
+            from_width=60,
+            least=9,
+        ),
         Column("End", 8, "when it was completed, or will be, which is derived", from_width=70, is_whole=True),
         Column("Started", 8, "when it started", is_extra=True, is_whole=True),
         Column(
