@@ -21,7 +21,11 @@ def memory(sheet: Sheet, nodes: int, tasks: int) -> None:
     """Measure what the dashboard needs beyond the engine, after all views were shown and the tasks filtered."""
     engine_bytes, all_bytes = (_peak_of(program, nodes, tasks) for program in ("engine", "dashboard"))
     remark = f"{engine_bytes / 1e6:.0f} MB without it"
-    sheet.add(Result("memory of the dashboard, over the engine", "", ((all_bytes - engine_bytes) / 1e6,), 60, "MB", remark=remark))
+    sheet.add(
+        Result(
+            "memory of the dashboard, over the engine", "", ((all_bytes - engine_bytes) / 1e6,), 60, "MB", remark=remark
+        )
+    )
 
 
 def _peak_of(program: str, nodes: int, tasks: int) -> int:
