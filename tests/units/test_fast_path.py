@@ -47,8 +47,15 @@ TIMELINES = {
         {"updateTask": {"jobId": "job-0", "taskId": f"task-{number}", "constraints": {"maxWallClockTime": "P1D"}}}
         for number in range(1, 600, 3)
     ],
+    "few at a time beside many": [
+        {"createJob": LATER | {"id": "few", "maxParallelTasks": 5}},
+        {"createJob": LATER | {"id": "waits"}},
+        {"at": "PT20M", "disableJob": {"jobId": "waits", "disableTasks": "wait"}},
+        {"at": "PT40M", "terminateJob": {"jobId": "few"}},
+        {"at": "PT40M", "enableJob": {"jobId": "waits"}},
+    ],
 }
-for name in ("another pool", "limits that change nothing"):
+for name in ("another pool", "limits that change nothing", "few at a time beside many"):
     TIMELINES[name] = [{"at": "PT10M"} | entry for entry in TIMELINES[name]]
 
 
@@ -131,12 +138,13 @@ def test_a_large_run_has_the_same_log_however_ends_of_tasks_are_handled(workload
         assert list(play(entries, fast=True).json_lines()) == ordinary
 
 
-@pytest.mark.parametrize("timeline", ["nothing", "another job", "another pool"])
-def test_tasks_that_leave_a_slot_of_their_nodes_free_are_reported_however_they_are_handled(timeline):
-    workload = Workload("large", 1_000, 20, 3)
+@pytest.mark.parametrize("slots", [3, 4])
+def test_tasks_that_leave_a_slot_of_their_nodes_free_are_reported_however_they_are_handled(slots):
+    workload = Workload("large", 1_000, 20, slots)
     factory = json.loads(workload.scenario())["jobs"][0]["taskFactory"]
     factory["repeatTask"]["requiredSlots"] = 2
-    play = partial(played, workload, TIMELINES[timeline], job={"taskFactory": factory})
+    small = json.loads(Workload("small", 41, 20, slots).scenario())["jobs"][0] | {"id": "small", "priority": 100}
+    play = partial(played, workload, [{"at": "PT10M", "createJob": small}], job={"taskFactory": factory})
     ordinary = list(play(700, fast=False).json_lines())
     assert any("TaskScheduleFail" in line for line in ordinary)
     for entries in (97, 5_000):
