@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from textual.widgets import Input
 
-from tests.tui.driving import drive
+from tests.tui.driving import drive, look, typed
+from tests.tui.screen_text import contains
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
 from tui.screens.main_screen import MainScreen
@@ -64,3 +66,39 @@ def test_a_menu_gives_way_to_its_form_and_is_back_after_escape(dashboard_at):
 
     drive(dashboard_at(LATER_S), "a", look, "enter", look, "escape", look)
     assert seen == [(True, True), (False, False), (True, True)]
+
+
+def test_a_maximised_pane_leaves_room_for_clock_keys_and_questions_and_escape_leaves_the_question_first(dashboard_at):
+    seen, states = [], []
+
+    def note(app):
+        screen = app.main_screen
+        states.append(
+            (screen.maximized is not None, isinstance(screen.focused, Input), screen.list_page.model.filter_text)
+        )
+
+    drive(
+        dashboard_at(LATER_S),
+        *("5", "z", look(seen), "slash", *typed("state:completed"), look(seen), note),
+        *("escape", note, "escape", note, look(seen)),
+    )
+    maximised, asked, restored = seen
+    assert contains(maximised[:1], "risk")
+    assert contains(maximised[-1:], "space run", "/ filter")
+    assert not contains(maximised, "Details")
+    assert contains(asked[-2:], "field:value", "filter:  state:completed")
+    assert contains(restored, "Details")
+    assert states == [(True, True, "state:completed"), (True, False, ""), (False, False, "")]
+
+
+@pytest.mark.parametrize("keys", [("1", "z"), ("1", "tab", "z"), ("5", "tab", "z")], ids=["map", "lists", "details"])
+def test_a_maximised_pane_has_the_focus_again_after_a_question(dashboard_at, keys):
+    panes = []
+    drive(dashboard_at(LATER_S), *keys, *[lambda app: panes.append(app.focused), "colon", "escape"] * 2)
+    assert panes[0] is panes[1]
+
+
+def test_messages_are_visible_beside_a_maximised_pane(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), "3", "z", "p", look(seen))
+    assert contains(seen[0][-2:], "Pinned to the Watch view.")

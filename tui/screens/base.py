@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.geometry import Region
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from tui.dialogs.modal import Modal
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
-    from textual.widget import Widget
 
     from tui.saving.recorder import Recorder
     from tui.settings.values import Settings
@@ -58,6 +58,8 @@ class ViewScreen(Screen[None]):
     """The views over one session. Subclasses add keys, each with its bindings and ``action_*`` methods."""
 
     BLANK = True  # its children cover it
+    ALLOW_IN_MAXIMIZED_VIEW = "#header, #prompt, #message"
+    ESCAPE_TO_MINIMIZE = False  # a question in the prompt is left first
 
     def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
         super().__init__()
@@ -134,6 +136,13 @@ class ViewScreen(Screen[None]):
         """The list page that is shown; None while another kind of view is."""
         view = self.view
         return view if isinstance(view, ListPage) else None
+
+    @property
+    def _first_pane(self) -> Widget:
+        """The pane that has the focus at first: the maximised one, else the first one of the view."""
+        if self.maximized is None:
+            return self.view.first_pane
+        return next(each for each in self.maximized.walk_children(Widget, with_self=True) if each.can_focus)
 
     def view_named(self, name: str) -> View:
         """Return the view of this name."""
@@ -264,18 +273,18 @@ class ViewScreen(Screen[None]):
         on_typed: Callable[[str], None] | None = None,
         on_cancel: Callable[[], None] | None = None,
     ) -> None:
-        """Ask for a text in the prompt; the view has the focus again before the answer is reported.
+        """Ask for a text in the prompt; a pane has the focus again before the answer is reported.
 
         It gets the focus at once: ``Widget.focus`` would take it later, from a question that follows the answer.
         """
 
         def answered(answer: str) -> None:
-            self.set_focus(self.view.first_pane)
+            self.set_focus(self._first_pane)
             self.update_header()
             on_answer(answer)
 
         def cancelled() -> None:
-            self.set_focus(self.view.first_pane)
+            self.set_focus(self._first_pane)
             if on_cancel is not None:
                 on_cancel()
             self.update()

@@ -287,7 +287,7 @@ class NavigationKeys(StudyKeys):
         if self.playback.stop_seeking():
             return
         if self.maximized is not None:
-            self.minimize()
+            self.action_zoom()
         elif self.view.clear_filter():
             self.update()
         elif self.session.marks:
