@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
@@ -102,6 +103,22 @@ def test_the_cursor_stays_with_its_row_while_rows_are_sorted_again_in_slices(das
 
     drive(dashboard_at(LATER_S), "5", *["o"] * 3, cursor, *["down"] * 3, cursor, act, cursor)
     assert keys[0] != keys[1] == keys[2]
+
+
+def test_sorting_that_is_given_up_before_it_has_begun_is_no_mistake(dashboard_at, monkeypatch):
+    monkeypatch.setattr(TasksModel, "at_once", 5)
+    sorting = []
+
+    def sort_twice(app):
+        table = app.screen.view.table
+        for _ in range(2):
+            table.model.next_sort()
+            table.update()
+            sorting.append(table.model.is_sorting)
+
+    drive(dashboard_at(LATER_S), "5", sort_twice)
+    gc.collect()  # now at the latest Python complains of a coroutine that was never awaited
+    assert sorting == [True, True]
 
 
 def test_the_cursor_is_in_sight_once_the_rows_stand_in_another_order(dashboard_at):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from tui.playback.yielding import yielder_of
+from tui.playback.yielding import start_work, yielder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ class FormTrial:
 
     def _begin(self) -> None:
         if self._is_open:
-            self._worker = self._form.run_worker(self._try_out, group="trial", exclusive=True)
+            self._worker = start_work(self._form, self._try_out, "trial")
 
     async def _try_out(self) -> None:
         """Try the commands out. The longer the first result takes, the longer the next trial waits for another key."""

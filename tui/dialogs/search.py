@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.dialogs.finder import Finder
-from tui.playback.yielding import yielder_of
+from tui.playback.yielding import start_work, yielder_of
 from tui.viewmodels.frame.search import Search, Target, search_heading, search_lines
 
 if TYPE_CHECKING:
-    from textual.worker import WorkType
-
     from tui.viewmodels.session.session import Session
 
 _SLICE_S = 0.02
@@ -36,8 +34,7 @@ class SearchDialog(Finder[Target | None]):
         """Begin to search for another text; the search goes on between key presses."""
         if text.strip() != self._search.text or not self._search.groups:
             self._search = Search(self._session, text)
-            work: WorkType[None] = self._go_on
-            self.run_worker(work, group="search", exclusive=True)
+            start_work(self, self._go_on, "search")
         self._show()
 
     async def _go_on(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tui.playback.yielding import yielder_of
+from tui.playback.yielding import start_work, yielder_of
 from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.widgets import palette
@@ -49,7 +49,7 @@ class Curves(LinesView):
         is_behind = self._model.is_behind
         self._entitle(names_moment=is_behind)
         if is_behind and (self._catching_up is None or self._catching_up.is_finished):
-            self._catching_up = self.run_worker(self._catch_up())  # draws, too
+            self._catching_up = start_work(self, self._catch_up, "curves")  # draws, too
 
     def on_resize(self) -> None:
         """Draw anew for the size that the pane has now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.pacing.pacer import Pacer
@@ -11,6 +12,7 @@ from engine.pacing.yielding import DRAWING_S
 from tui.dialogs.sheet import Sheet
 from tui.panes.timeline import Timeline
 from tui.playback.pace import speed_for
+from tui.playback.yielding import start_work
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.frame.notices import Notices
 from tui.viewmodels.text.styled import Role, Span, wrapped
@@ -117,7 +119,7 @@ class Playback:
         is_quiet = next_ms is not None and speed and next_ms - self._session.now_ms > _QUIET_S * 1000 * speed
         if next_ms is not None and is_quiet and not self.pacer.crosses_quiet:
             say(self._screen, f"No event before {self._session.clock(next_ms)}. . goes there.")
-        self._screen.run_worker(self._play(), group="time", exclusive=True)
+        start_work(self._screen, self._play, "time")
 
     async def _play(self) -> None:
         self._notices.skip()
@@ -203,7 +205,7 @@ class Playback:
                 self._arrive(then)
             else:
                 self._update()  # after a step back the rows shown so far do not exist any more
-                self._screen.run_worker(self._finish_seek(then), group="time", exclusive=True)
+                start_work(self._screen, partial(self._finish_seek, then), "time")
 
     async def _finish_seek(self, then: Callable[[], None] | None) -> None:
         with self.guard():
@@ -266,7 +268,7 @@ class Playback:
             say(self._screen, otherwise)
             return
         self._is_searching = True
-        self._screen.run_worker(self._search(is_match, otherwise), group="time", exclusive=True)
+        start_work(self._screen, partial(self._search, is_match, otherwise), "time")
 
     async def _search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
         from_ms, was_past = self._session.now_ms, self._session.is_past
@@ -319,7 +321,7 @@ class Playback:
             return
         self._is_looking_ahead = self._session.awaits_end = True
         patience = self._screen.set_timer(_AHEAD_PATIENCE_S, self._stop_awaiting_end)
-        self._screen.run_worker(self._look_ahead(patience), group="ahead", exclusive=True)
+        start_work(self._screen, partial(self._look_ahead, patience), "ahead")
 
     def _stop_awaiting_end(self) -> None:
         """Show estimates if the end is not known yet."""

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.playback.yielding import start_work
 from tui.saving.targets import NewLines, TargetError
 from tui.viewmodels.timeline.svg import Paint
 from tui.widgets import palette
@@ -57,7 +58,7 @@ def write_in_slices(
         else:
             say(widget, f"{done} {path}")
 
-    widget.screen.run_worker(write(), group="drawing", exclusive=True)
+    start_work(widget.screen, write, "drawing")
 
 
 async def _write_lines(target: NewLines, portions: Iterable[Sequence[str]], playback: Playback, moment: object) -> bool:

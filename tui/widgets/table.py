@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.message import Message
 
 from engine.pacing.yielding import DRAWING_S
-from tui.playback.yielding import yielder_of
+from tui.playback.yielding import start_work, yielder_of
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import drawn
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
     from textual.timer import Timer
-    from textual.worker import WorkType
 
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import ItemRef
@@ -142,8 +141,7 @@ class Table(ResizeFilter, RowsView):
         if self._choice is None:
             self.model.update()
         if self.model.is_sorting:
-            work: WorkType[None] = self._arrange  # a coroutine would be left over where work ends before it begins
-            self.run_worker(work, group="arrange", exclusive=True)
+            start_work(self, self._arrange, "arrange")
         self._show_rows()
 
     async def _arrange(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 
-from tui.playback.yielding import yielder_of
+from tui.playback.yielding import start_work, yielder_of
 from tui.viewmodels.text.styled import Role, Span, cut
 from tui.viewmodels.timeline.heights import band_lines
 from tui.viewmodels.timeline.pool_band import BAND
@@ -89,7 +89,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         if not self.is_behind:
             self._show()
         elif self._catching_up is None or self._catching_up.is_finished:
-            self._catching_up = self.run_worker(self._catch_up())
+            self._catching_up = start_work(self, self._catch_up, "timeline")
 
     @property
     def is_behind(self) -> bool:
