@@ -15,7 +15,7 @@ from tests.tui.screen_text import after, contains, text_of
 from tui.viewmodels.events import event_filter
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.events.event_words import what
-from tui.viewmodels.lists.filters import matcher, parse_filter
+from tui.viewmodels.lists.filters import field_name, matcher, parse_filter
 from tui.viewmodels.text.styled import ItemRef, plain
 
 LATER_S = 330
@@ -242,7 +242,7 @@ def test_a_filter_finds_the_same_events_as_their_texts_do(session_at, name, time
     session = session_at(LATER_S, name)
     session.time_format = time_format
     model = model_at(session)
-    shown = [texts(model, at) for at in range(session.events.count)]
+    shown = [filtered_texts(model, at) for at in range(session.events.count)]
     words = Counter(word for cells in shown for word in " ".join(cells[1:]).lower().split())
     rare = sorted((word for word in words if ":" not in word and "*" not in word), key=lambda word: (words[word], word))
     for word in {*rare[:: len(rare) // 20 + 1], "task", "n1", "j", "→", "1", "none", "gone"}:
@@ -255,11 +255,44 @@ def test_a_filter_finds_the_same_events_as_their_texts_do(session_at, name, time
     for column, name_of in enumerate(EventsModel.columns):
         for text in {shown[0][column], shown[-1][column], "n1", "1"} - {""}:
             value = text.split()[-1].lower()
-            for filter_text in (f"{name_of.name.lower()}:{value}", f"{name_of.name.lower()}:!<{value}"):
+            field = field_name(name_of.name)
+            for filter_text in (f"{field}:{value}", f"{field}:!<{value}"):
                 (term,) = parse_filter(filter_text)
                 model.filter_text = filter_text
                 holds = matcher(term)
                 assert rows_of(model) == [at for at, cells in enumerate(shown) if holds(cells[column])], filter_text
+
+
+def filtered_texts(model, key):
+    time, kind, said, *others = texts(model, key)
+    return [time, kind, f"{model.session.events.row(key).event} {said}", *others]
+
+
+@pytest.mark.parametrize("is_by_hand", [False, True])
+def test_events_are_found_by_their_names_in_the_log(session_at, is_by_hand):
+    session = session_at(LATER_S)
+    session.simulation.submit(c.DisableJob.from_wire({"jobId": "risk", "disableTasks": "requeue"}))
+    session.update()
+    events = [session.events.row(at).event for at in range(session.events.count)]
+    model = model_at(session, is_by_hand=is_by_hand)
+    there = rows_of(model)
+    for name in ("CommandAccepted", "NodeStateChanged", "JobPreparationTaskStateChanged"):
+        found = [at for at in there if events[at] == name]
+        assert found or is_by_hand
+        for text in (name, f"event:{name}", f"event:{name.lower()[:-2]}"):
+            model.filter_text = text
+            assert rows_of(model) == found, text
+
+
+def test_events_are_found_by_an_exit_code_and_not_by_ids_that_contain_it(session_at):
+    session = session_at(2000, "retries-and-exit-conditions")
+    rows = list(map(session.events.row, range(session.events.count)))
+    codes = {row.fields["exitCode"] for row in rows if "exitCode" in row.fields}
+    model = EventsModel(session)
+    assert len(codes) > 1
+    for code in codes:
+        model.filter_text = f"exit:{code}"
+        assert rows_of(model) == [at for at, row in enumerate(rows) if row.fields.get("exitCode") == code]
 
 
 def rows_of(model):

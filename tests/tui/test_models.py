@@ -92,7 +92,7 @@ def test_a_task_on_several_nodes_lists_its_subtasks():
     at = shown.index("Subtasks")
     assert shown[at + 2].split(maxsplit=1)[1] == "completed, on n2, until 08:01:01, exit 7"
     log = EventsModel(Session(sim))
-    told = [row[1:] for row in rows(log) if row[1] == "subtask"]
+    told = [row[1:6] for row in rows(log) if row[1] == "subtask"]
     assert told[1] == ["subtask", "running on n2", "mpi, subtask 2", "j", "MI-3"]
     assert told[2] == ["subtask", "running → completed on n2 exit 7", "mpi, subtask 2", "j", "MI-6"]
 

@@ -73,13 +73,15 @@ class EventsModel(RowsModel):
     columns = (
         Column("Time", 10, "when it happened"),
         Column("Kind", 11, "the kind of event"),
-        Column("Event", 30, "what happened", stretch=True, least=28),
+        Column("Event", 30, "what happened; a filter also finds its name in the log", stretch=True, least=28),
         Column("Entity", 24, "the pool, node, job or task of the event", least=10, is_id=True),
         Column("Job", 12, "the job of a task or a node, once there are several", from_width=70, least=9, is_id=True),
         Column("Rule", 8, "the rule behind the event; K shows its text", from_width=96),
+        Column("Exit code", 9, "exit code of the process that ended", is_extra=True, is_right=True),
     )
     help_text = (
         "All events, in order. ! shows failures only. A filter searches a long log from both ends.\n"
+        "It also finds events by their names in the log, such as TaskScheduleFail, and exit:137.\n"
         "F follows the newest event; moving up stops that. Enter opens the item of an event at its moment.\n"
         "x folds equal events. X shows your commands as script lines. R saves them as a scenario."
     )
@@ -90,7 +92,10 @@ class EventsModel(RowsModel):
         self._folds = EventFolds(session.simulation)
         self.is_folded = False
         self.is_by_hand = False
-        self._filters: tuple[object, EventFilter] = (None, EventFilter(session, (), (), self._texts))  # and for what
+        self._filters: tuple[object, EventFilter] = (
+            None,
+            EventFilter(session, (), (), self._filtered_texts),
+        )  # and for what
         self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
 
     def order(self) -> Sequence[int]:
@@ -124,7 +129,7 @@ class EventsModel(RowsModel):
         wanted = (self.filter_text, self.only_failed, simulation.jumps, *words)
         if self._filters[0] != wanted:
             terms = parse_filter(self.filter_text)
-            self._filters = wanted, EventFilter(session, terms, self.column_names, self._texts)
+            self._filters = wanted, EventFilter(session, terms, self.column_names, self._filtered_texts)
         judge = self._filters[1]
         has_moved_on = judge.looks_at_time and session.time_format == "relative"
 
@@ -167,18 +172,26 @@ class EventsModel(RowsModel):
         return self._page.row(key).is_failure
 
     def identity_of(self, key: int) -> str:
-        """Return all text that a word of a filter can match."""
+        """Return the texts of an event's cells but the time."""
         return " ".join(span.text for span in self.cells(key)[1:])
+
+    def names_of(self, keys: Sequence[int]) -> Sequence[str]:
+        return [f"{self._page.row(key).event} {self.identity_of(key)}" for key in keys]
+
+    def text_of(self, key: int, column: int) -> str:
+        """Return the text by which a column is filtered: that of what happened has the event's name as well."""
+        text = super().text_of(key, column)
+        return f"{self._page.row(key).event} {text}" if column == self.identity else text
 
     def cells(self, key: int) -> tuple[Span, ...]:
         event = self._page.row(key)
-        kind, said, entity, job, rule = self._texts(event)
+        kind, said, entity, job, rule, exit_code = self._texts(event)
         time, is_failure = Span(self.session.clock(event.t_ms), Role.DIM), event.is_failure
         if self._folds_now and (size := self._folds.stop(key) - key) > 1:
             times = self.session.glyphs.times
             said = ", ".join(f"{state} {times} {number:,}" for state, number in self._folds.states(key))
             word = Span(kind, _ROLES.get(kind, Role.PLAIN))
-            return time, word, Span(said), Span(f"{times} {size:,}"), Span(""), Span("")
+            return time, word, Span(said), Span(f"{times} {size:,}"), Span(""), Span(""), Span("")
         script = self._page.script_line(key) if self.is_by_hand else None
         return (
             time,
@@ -187,6 +200,7 @@ class EventsModel(RowsModel):
             Span(entity, Role.PLAIN),
             Span(job, Role.DIM),
             Span(rule, Role.DIM),
+            Span(exit_code),
         )
 
     def _texts(self, event: EventRow) -> tuple[str, ...]:
@@ -197,7 +211,13 @@ class EventsModel(RowsModel):
             self.session.text(self._entity(event)),
             self._job_of(event),
             fmt.optional(event.fields.get("rule")),
+            fmt.optional(event.fields.get("exitCode")),
         )
+
+    def _filtered_texts(self, event: EventRow) -> tuple[str, ...]:
+        """Return the texts by which an event is found in all columns but the time, with its name in the log."""
+        kind, said, *others = self._texts(event)
+        return kind, f"{event.event} {said}", *others
 
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return an entry as a line of the event log."""

@@ -119,7 +119,7 @@ def _events(session: Session) -> list[str]:
 
 def _event(model: EventsModel, key: int) -> str:
     """Return an entry in the order of a sentence: who comes before what happened."""
-    time, kind, said, entity, job, _ = (cell.text for cell in model.cells(key))
+    time, kind, said, entity, job = (cell.text for cell in model.cells(key)[:5])
     of_job = f"of {job}" if job and model.session.has_several_jobs else ""
     return f"{time} {kind} {entity} {of_job} {said}"
 
