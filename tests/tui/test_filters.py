@@ -9,6 +9,7 @@ import pytest
 from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation, some_tasks
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
+from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.expectations import ExpectationsModel
 from tui.viewmodels.lists.filters import (
@@ -122,6 +123,15 @@ def test_numbers_durations_and_times_can_be_compared(text, value):
         ("f:>100", "137", True),
         ("f:<100", "137", False),
         ("f:!<100", "137", True),
+        ("f:!<100", "", False),
+        ("f:!0", "", False),
+        ("f:!0", "0", False),
+        ("f:!0", "137", True),
+        ("f:!none", "", True),
+        ('f:"b c"', "a b c", True),
+        ('f:"b c"', "b a c", False),
+        ('f:!"b c"', "b a c", True),
+        ('f:"b c', "a b c", True),  # while it is typed
         ("f:>0", "", False),
         ("f:>10:30", "10:38:02", True),
         ("f:>10:30", "01-06 09:00:00", True),
@@ -293,7 +303,7 @@ def test_a_list_is_filtered_by_its_columns(session_at):
 
 
 def test_while_a_filter_is_typed_the_fields_are_named_and_what_is_wrong():
-    assert "word  !word  field:value" in plain(filter_hint("", COLUMNS))
+    assert 'word  "a b"  !word  field:value' in plain(filter_hint("", COLUMNS))
     assert plain(filter_hint("", COLUMNS)).endswith("fields: task state starttime endtime exitcode retries ageinstate")
     assert plain(filter_hint("deal !st", COLUMNS)).endswith(" fields: state starttime")
     (said,) = filter_hint("sate:x", COLUMNS)
@@ -320,7 +330,7 @@ def test_the_hint_line_is_there_while_typing_and_goes(dashboard_at, size):
         lambda app: seen.append(text_of(app)),
         size=size,
     )
-    assert "field:>5m  node:n7*  fields: task stat" in seen[0][-2]
+    assert "field:>5m  node:n7*  fields: t" in seen[0][-2]
     assert "No field sat: did you mean 'state'?" in seen[1][-2]
     assert not contains(seen[2], "No field")
     assert "help" in seen[2][-1]
@@ -335,7 +345,7 @@ def test_a_job_without_failed_tasks_says_so(session_at):
 
 def test_a_word_that_is_in_no_id_is_told_how_a_column_is_named(session_at):
     session = session_at(LATER_S)
-    for model, term in ((NodesModel(session), "runningtasks:nowhere"), (TasksModel(session), "node:nowhere")):
+    for model, term in ((NodesModel(session), "runningtasks:nowhere"), (TasksModel(session), "commandline:nowhere")):
         model.filter_text = "nowhere"
         model.update()
         assert model.nothing_shown()[1] == f"A word is looked for in ids and states. {term} looks in a column."
@@ -406,6 +416,64 @@ def test_a_node_is_found_by_its_name(session_at):
         model.filter_text = "n1"
         model.update()
         assert [model.cells(model.key(at))[1].text for at in range(model.count)] == ["n1"]
+
+
+def test_quotes_hold_a_text_with_blanks_together():
+    terms = parse_filter('command:"a  b" !"c d" "e:f" g"h i"j k:>"2 m" "" "l')
+    assert [(term.field, term.value) for term in terms] == [
+        ("command", "a  b"),
+        ("", "c d"),
+        ("", "e:f"),
+        ("", 'g"h'),
+        ("", 'i"j'),
+        ("k", "2 m"),
+        ("", "l"),
+    ]
+    assert [term.is_excluded for term in terms[:2]] == [False, True]
+
+
+def test_tasks_are_found_by_several_words_of_their_command_lines(session_at):
+    model = TasksModel(session_at(LATER_S))
+    model.update()
+    command = model.texts_of([model.key(0)], model.column_names.index("Command line"))[0]
+    assert " " in command
+    model.filter_text = command
+    model.update()
+    assert not model.count
+    word = command.lower()
+    assert model.nothing_shown()[1] == (
+        f'A word is looked for in ids and states. commandline:"{word}" looks in a column.'
+    )
+    model.filter_text = f'commandline:"{word}"'
+    model.update()
+    assert model.count
+
+
+@pytest.mark.parametrize("model_type", [TasksModel, EventsModel])
+def test_what_has_no_exit_code_has_no_other_one(session_at, model_type):
+    model = model_type(session_at(2000, "retries-and-exit-conditions"))
+    column = model.column_names.index("Exit code")
+
+    def codes(text):
+        model.filter_text = text
+        model.update()
+        return {model.cells(model.key(at))[column].text for at in range(model.count)}
+
+    everything = codes("")
+    assert "" in everything or model_type is TasksModel
+    assert codes("exit:!0") == everything - {"", "0"}
+    assert codes("exit:!<2") == {code for code in everything if code and int(code) >= 2}
+    assert codes("exit:!none") == everything
+
+
+@pytest.mark.parametrize("model_type", [TasksModel, EventsModel])
+def test_a_field_that_does_not_exist_is_named_in_the_empty_list(session_at, model_type):
+    model = model_type(session_at(LATER_S))
+    model.filter_text = "deal enttiy:1" if model_type is EventsModel else "deal sate:1"
+    model.update()
+    near = "entity" if model_type is EventsModel else "state"
+    field = model.filter_text.split()[1].split(":")[0]
+    assert model.nothing_shown()[1:] == (f"No field {field}: did you mean {near!r}?",)
 
 
 def test_what_no_column_has_says_nothing_about_words(session_at):

@@ -12,6 +12,7 @@ from tui.screens.navigation_keys import NavigationKeys
 from tui.screens.reporting import start_report
 from tui.viewmodels.files.locations import FileLocation
 from tui.viewmodels.frame.search import Target, WholeList
+from tui.viewmodels.lists.filters import as_value
 from tui.viewmodels.text.styled import ItemRef
 
 
@@ -54,7 +55,7 @@ class SearchKeys(NavigationKeys):
             case WholeList(view, text):
                 self.show_view(view)
                 if self.list_page is not None:
-                    self.list_page.model.filter_text = text
+                    self.list_page.model.filter_text = as_value(text)
                 self.update()
             case int():
                 self.show_view("events", target)

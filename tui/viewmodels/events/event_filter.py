@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from engine.base.units import SECOND_MS
 from engine.views.pages.event_matching import EventMatcher
-from tui.viewmodels.lists.filters import column_of, matcher
+from tui.viewmodels.lists.filters import column_of, matcher, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,14 +68,15 @@ class _Texts:
     """A term on texts of events."""
 
     def __init__(self, session: Session, term: Term, texts: Texts) -> None:
-        self._is_excluded = term.is_excluded
-        term = term._replace(is_excluded=False)
+        # Of many texts none may match; but a single one that is empty is no other quantity either.
+        self._is_inverted = term.is_excluded and not (term.field and quantity(term.value) is not None)
+        holds = matcher(term._replace(is_excluded=term.is_excluded and not self._is_inverted))
         is_word = not term.field and "*" not in term.value
-        holds = matcher(term)
+        has_blanks = " " in term.value
 
         def words(event: EventRow) -> Sequence[str]:
-            """Return the words of an event, which more events share than whole texts."""
-            return " ".join(texts(event)).split()
+            """Return the words of an event, which more events share than whole texts; those if a word has blanks."""
+            return texts(event) if has_blanks else " ".join(texts(event)).split()
 
         def contain(words: Sequence[str]) -> Sequence[bool]:
             if term.value not in " ".join(words).lower():
@@ -90,7 +91,7 @@ class _Texts:
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
         flags = self._matcher.flags(entries)
-        return list(compress(entries, flags.translate(_OTHERS) if self._is_excluded else flags))
+        return list(compress(entries, flags.translate(_OTHERS) if self._is_inverted else flags))
 
 
 class _Times:

@@ -1,8 +1,10 @@
 """The filter language of the lists.
 
 A word matches ids, and states that begin with it; ``!word`` excludes. ``field:value`` matches the text of a column,
-``field:!value`` excludes it; ``field:>5m`` and ``field:<5m`` compare numbers, durations and times. ``node:n7`` matches
-this node only; ``*`` stands for any text, so ``node:n7*`` matches n70 to n79 too. All terms must hold.
+``field:!value`` excludes it; ``field:>5m`` and ``field:<5m`` compare numbers, durations and times. A cell without text
+has no quantity: ``exit:!0`` matches other exit codes only. ``node:n7`` matches this node only; ``*`` stands for any
+text, so ``node:n7*`` matches n70 to n79 too. Quotes hold a text with blanks together, as in
+``command:"render --fast"``. All terms must hold.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from tui.viewmodels.text.styled import Line, Role, Span, line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_FIELD = lazy_regex(r"(!?)([a-z]\w*):(.*)")
+_TERM = lazy_regex(r'(!?)(?:([a-z]\w*):(!?)([<>]?))?(?:"([^"]*)"?|(\S*))')
 _NUMBER = lazy_regex(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
 _CLOCK = lazy_regex(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _SPAN = lazy_regex(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
@@ -46,15 +48,24 @@ def field_name(column: str) -> str:
 def parse_filter(text: str) -> tuple[Term, ...]:
     """Return the terms of a filter. Any text is a valid filter."""
     terms = []
-    for word in text.lower().split():
-        named = _FIELD.fullmatch(word)
-        bang, field, value = (named[1], named[2], named[3]) if named else ("", "", word)
-        is_excluded = bool(bang) or value.startswith("!")
-        value = value.removeprefix("!")
-        operator = value[:1] if field and value[:1] in ("<", ">") else ""
-        if value := value.removeprefix(operator):
-            terms.append(Term(field, operator, value, is_excluded))
+    for before, field, after, operator, with_blanks, word in _TERM.findall(text.lower()):
+        if value := with_blanks or word:
+            terms.append(Term(field, operator, value, bool(before or after)))
     return tuple(terms)
+
+
+def as_value(text: str) -> str:
+    """Return a text as the value of a term: in quotes if it has blanks."""
+    return f'"{text}"' if " " in text else text
+
+
+def unknown_field(text: str, columns: Sequence[str]) -> str:
+    """Return a sentence about the first field of a filter that no column has; empty if there is none."""
+    fields = [field_name(name) for name in columns if name]
+    for term in parse_filter(text):
+        if term.field and column_of(term.field, columns) is None:
+            return f"No field {term.field}{did_you_mean(term.field, fields) or '.'}"
+    return ""
 
 
 def column_of(field: str, columns: Sequence[str]) -> int | None:
@@ -85,6 +96,8 @@ def matcher(term: Term, *, is_name: bool = False) -> Callable[[str], bool]:
         holds = _name(value)
     else:
         return _search(term)
+    if term.operator and quantity(value) is not None:
+        return lambda text: bool(text := text.strip().lower()) and holds(text) is not term.is_excluded
     return lambda text: holds(text.strip().lower()) is not term.is_excluded
 
 
@@ -102,11 +115,13 @@ def begins_with(value: str) -> Callable[[str], bool]:
 def _search(term: Term) -> Callable[[str], bool]:
     """Return the test for a text that contains a value, or is the same quantity. A single call: lists can be long."""
     wanted, right, is_excluded = term.value, quantity(term.value), term.is_excluded
+    if right is None:
+        return lambda text: (wanted in text.lower()) is not is_excluded
 
     def holds(text: str) -> bool:
         text = text.strip().lower()
-        left = None if right is None or text[:1] not in _FIRST else quantity(text)
-        return (wanted in text if left is None else left == right) is not is_excluded
+        left = None if text[:1] not in _FIRST else quantity(text)
+        return bool(text) and (wanted in text if left is None else left == right) is not is_excluded
 
     return holds
 
@@ -162,10 +177,9 @@ def quantity(text: str) -> float | None:
 def filter_hint(text: str, columns: Sequence[str]) -> Line:
     """Return what can be typed next, or the problem with what was typed."""
     fields = [field_name(name) for name in columns if name]
-    for term in parse_filter(text):
-        if term.field and column_of(term.field, columns) is None:
-            return line(Span(f" No field {term.field}{did_you_mean(term.field, fields) or '.'}", Role.FAILED))
+    if wrong := unknown_field(text, columns):
+        return line(Span(f" {wrong}", Role.FAILED))
     word = text.lower().split(" ")[-1].lstrip("!")
     begun = [field for field in fields if word and field.startswith(word)]
-    language = [] if begun else [Span(" word  !word  field:value  field:!value  field:>5m  node:n7* ", Role.KEY)]
+    language = [] if begun else [Span(' word  "a b"  !word  field:value  field:!value  field:>5m  node:n7* ', Role.KEY)]
     return line(*language, Span(f" fields: {' '.join(begun or fields)}", Role.DIM))

@@ -11,7 +11,7 @@ from engine.base.shortening import quoted
 from tui.viewmodels.files.locations import files_of
 from tui.viewmodels.lists.amending import MOST_PLACES, MOST_PLACES_BY_VALUE, amended, place_by
 from tui.viewmodels.lists.columns import ColumnsModel
-from tui.viewmodels.lists.filters import column_of, field_name, parse_filter
+from tui.viewmodels.lists.filters import as_value, column_of, field_name, parse_filter, unknown_field
 from tui.viewmodels.lists.matching import Filter, Judged, sort_value
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.session.items import rest_body
@@ -43,6 +43,7 @@ class RowsModel(ColumnsModel, ABC):
     help_text: str = ""
     kind: ClassVar[Kind | None] = None  # the kind of item in a row
     own_order: ClassVar[str] = "failures first"  # in words
+    text_column: ClassVar[str] = ""  # the column with long texts, in which users expect to find a word
     only_order: ClassVar[str] = ""  # why the list is sorted by no column, as a sentence
     at_once: ClassVar[int] = 500  # more rows are filtered and sorted in slices, since the cells of each are made
 
@@ -369,16 +370,18 @@ class RowsModel(ColumnsModel, ABC):
             return ("Filtering and sorting ...",)
         if self.hidden:
             no_match = f"No row matches. Esc clears the filter, which hides {self.hidden:,} rows."
-            return no_match, *self._about_words()
+            wrong = unknown_field(self.filter_text, self.column_names)
+            return (no_match, wrong) if wrong else (no_match, *self._about_words())
         return self.empty()
 
     def _about_words(self) -> Iterator[str]:
         """Say where the words of the filter were looked for, and how another column is named."""
-        word = next((term.value for term in parse_filter(self.filter_text) if not term.field), None)
-        if word is not None:
+        words = [term.value for term in parse_filter(self.filter_text) if not term.field]
+        if words:
             others = [column.name for column in self.named_columns if not column.words]
             states = " and states" if len(others) < len(self.named_columns) else ""
-            yield f"A word is looked for in ids{states}. {field_name(others[0])}:{word} looks in a column."
+            term = f"{field_name(self.text_column or others[0])}:{as_value(' '.join(words))}"
+            yield f"A word is looked for in ids{states}. {term} looks in a column."
 
 
 class NamedRowsModel(RowsModel, Generic[RowT]):

@@ -47,6 +47,7 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
     kind = "task"
     log_column = "row_a"
     at_once = AT_ONCE
+    text_column = "Command line"
     columns = (
         Column("", 1),
         Column("Task", 14, "the task's id", stretch=True, is_id=True),
