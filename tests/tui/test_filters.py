@@ -476,6 +476,25 @@ def test_a_field_that_does_not_exist_is_named_in_the_empty_list(session_at, mode
     assert model.nothing_shown()[1:] == (f"No field {field}: did you mean {near!r}?",)
 
 
+@pytest.mark.parametrize("model_type", [NodesModel, PreparationModel])
+def test_a_short_word_is_not_looked_for_in_ids_of_nodes_which_are_not_shown(session_at, model_type):
+    model = model_type(session_at(LATER_S, "forty-nodes"))
+    model.update()
+    ids = {model.cells(model.key(at))[1].text: model.identity_of(model.key(at)) for at in range(model.count)}
+
+    def found(text):
+        model.filter_text = text
+        model.update()
+        return {model.cells(model.key(at))[1].text for at in range(model.count)}
+
+    assert len(ids) == 40
+    assert any("17" in node_id for name, node_id in ids.items() if "17" not in name)
+    assert found("17") == {"n17"}
+    assert found(ids["n3"][6:12]) == {"n3"}
+    assert found(f"nodeid:*{ids['n3'][8:11]}*") >= {"n3"}
+    assert model.identity_of(model.find("17")) == ids["n17"]
+
+
 def test_what_no_column_has_says_nothing_about_words(session_at):
     session = session_at(LATER_S)
     for model in (NodesModel(session), TasksModel(session)):

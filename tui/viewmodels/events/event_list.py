@@ -175,7 +175,7 @@ class EventsModel(RowsModel):
         """Return the texts of an event's cells but the time."""
         return " ".join(span.text for span in self.cells(key)[1:])
 
-    def names_of(self, keys: Sequence[int]) -> Sequence[str]:
+    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:  # noqa: ARG002  # in all texts of an event
         return [f"{self._page.row(key).event} {self.identity_of(key)}" for key in keys]
 
     def text_of(self, key: int, column: int) -> str:

@@ -1,10 +1,10 @@
 """The filter language of the lists.
 
-A word matches ids, and states that begin with it; ``!word`` excludes. ``field:value`` matches the text of a column,
-``field:!value`` excludes it; ``field:>5m`` and ``field:<5m`` compare numbers, durations and times. A cell without text
-has no quantity: ``exit:!0`` matches other exit codes only. ``node:n7`` matches this node only; ``*`` stands for any
-text, so ``node:n7*`` matches n70 to n79 too. Quotes hold a text with blanks together, as in
-``command:"render --fast"``. All terms must hold.
+A word matches ids, those of nodes from five characters on, and states that begin with it; ``!word`` excludes.
+``field:value`` matches the text of a column, ``field:!value`` excludes it; ``field:>5m`` and ``field:<5m`` compare
+numbers, durations and times. A cell without text has no quantity: ``exit:!0`` matches other exit codes only.
+``node:n7`` matches this node only; ``*`` stands for any text, so ``node:n7*`` matches n70 to n79 too. Quotes hold a
+text with blanks together, as in ``command:"render --fast"``. All terms must hold.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "r
 # Results as the lists name them, with the words of the counts above the lists.
 RESULTS = {"success": "success succeeded", "failure": "failure failed"}
 _DAY_S = 86_400
+_LEAST_OF_NODE_ID = 5  # characters
 _FIRST = frozenset("0123456789+-$pt")  # of a text that is a quantity
 
 
@@ -78,6 +79,11 @@ def column_of(field: str, columns: Sequence[str]) -> int | None:
         if begun:
             return begun[0]
     return None
+
+
+def finds_node_ids(word: str) -> bool:
+    """Return whether a word is looked for in ids of nodes. They are not shown, and a short one is in many by chance."""
+    return len(word) >= _LEAST_OF_NODE_ID
 
 
 def matcher(term: Term, *, is_name: bool = False) -> Callable[[str], bool]:

@@ -17,7 +17,7 @@ from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs, next_deletion_ms
 from tui.viewmodels.files.locations import FileLocation, output_at
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.filters import RESULTS
+from tui.viewmodels.lists.filters import RESULTS, finds_node_ids
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.properties import instance as blocks
 from tui.viewmodels.text import format as fmt
@@ -126,8 +126,12 @@ class InstancesModel(KeptRowsModel[_Brief]):
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
 
-    def names_of(self, keys: Sequence[int]) -> Sequence[str]:
-        return [f"n{self._page.position_of(key)} {self._page.id_of(key)}" for key in keys]
+    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:
+        """Return the names of nodes, with their ids for a word that is long enough."""
+        page = self._page
+        if finds_node_ids(word):
+            return [f"n{page.position_of(key)} {page.id_of(key)}" for key in keys]
+        return [f"n{page.position_of(key)}" for key in keys]
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
         """Return for each node what decides on its text in a column."""

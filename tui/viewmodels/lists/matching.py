@@ -27,7 +27,7 @@ class Texts(Protocol):
     def text_of(self, key: int, column: int) -> str: ...
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]: ...
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None: ...
-    def names_of(self, keys: Sequence[int]) -> Sequence[str]: ...
+    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]: ...
 
 
 class Judged:
@@ -84,7 +84,7 @@ class Filter:
         if self._never:
             return ()
         for term, states in self._words:
-            names = self._texts.names_of(rows)
+            names = self._texts.names_of(rows, term.value)
             if "*" in term.value:
                 found = list(map(matcher(term), names))
             else:

@@ -77,7 +77,7 @@ class RowsModel(ColumnsModel, ABC):
         """Return the ids of many rows."""
         return [self.identity_of(key) for key in keys]
 
-    def names_of(self, keys: Sequence[int]) -> Sequence[str]:
+    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:  # noqa: ARG002  # only nodes have long ids
         """Return the texts in which a word of a filter is looked for: the ids, and other names of the rows."""
         return self.identities_of(keys)
 
@@ -289,9 +289,10 @@ class RowsModel(ColumnsModel, ABC):
         self.update()
         while len(self.order()) <= AT_ONCE and self.sort_some():
             pass
-        looked_at = map(self.key, range(min(self.count, _MOST_SEARCHED)))
+        looked_at = self.keys(0, _MOST_SEARCHED)
         wanted = identity.lower()
-        found = [key for key in looked_at if wanted in self.identity_of(key).lower()]  # not those found by their state
+        names = zip(looked_at, self.names_of(looked_at, wanted), strict=True)
+        found = [key for key, name in names if wanted in name.lower()]  # not those found by their state
         return next((key for key in found if self.identity_of(key).lower() == wanted), next(iter(found), None))
 
     def failed_rows(self) -> Container[int] | None:
