@@ -92,10 +92,8 @@ class EventsModel(RowsModel):
         self._folds = EventFolds(session.simulation)
         self.is_folded = False
         self.is_by_hand = False
-        self._filters: tuple[object, EventFilter] = (
-            None,
-            EventFilter(session, (), (), self._filtered_texts),
-        )  # and for what
+        # The filter, after what it is for.
+        self._filters: tuple[object, EventFilter] = None, EventFilter(session, (), (), self._filtered_texts)
         self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
 
     def order(self) -> Sequence[int]:
