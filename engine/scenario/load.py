@@ -63,6 +63,7 @@ SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale", "s
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _ACTS = lazy_regex(r"\b(?:does|until)\b")  # without these words no process acts
+_QUOTAS = lazy_regex(r"\bquota\b|CoreQuotaReached")  # a scenario with these words means to reach or change a quota
 _YEARS = range(1970, 9000)
 
 
@@ -158,6 +159,7 @@ class _ScenarioReader:
             self._start,
             tasks_are_simulated=bool(simulate.tasks.model_fields_set),
             has_storage_account=account.storage_account is not None,
+            quotas=None if _QUOTAS.search(self._words) else account.quotas,
         )
         pools = tuple(self._pools(account, options, simulate))
         jobs = tuple(self._jobs(jobs_quota))

@@ -38,18 +38,32 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from engine.scenario.factory import TaskFactory
+    from engine.specs.account import Quotas
 
 _SHELL = lazy_regex(r"sh\b|cmd", re.IGNORECASE)
 # Each names a command line and has a `simulate` beside it.
 _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
 
+# Kinds of nodes: the word, a pool's target, and the account's quota.
+_TARGETS = (
+    ("dedicated", "targetDedicatedNodes", "dedicatedCores"),
+    ("Spot", "targetLowPriorityNodes", "lowPriorityCores"),
+)
+
+
+class _Nodes(NamedTuple):
+    """The nodes of a pool, as its body tells of them."""
+
+    os: OsFamily
+    slots: int  # of each node
+
 
 class _NodeOwner(NamedTuple):
-    """The owner of the nodes on which a command line runs: a pool, the pool of a job, or an operating system."""
+    """The owner of the nodes on which a task runs: a pool, the pool of a job, or the job with a pool of its own."""
 
     pool_id: str | None = None
     job_id: str | None = None
-    os: OsFamily | None = None
+    nodes: _Nodes | None = None
 
 
 @dataclass(slots=True)
@@ -65,7 +79,12 @@ class WarningCollector:
     """A collector of the warnings about one document."""
 
     def __init__(
-        self, start: datetime, *, tasks_are_simulated: bool = False, has_storage_account: bool = False
+        self,
+        start: datetime,
+        *,
+        tasks_are_simulated: bool = False,
+        has_storage_account: bool = False,
+        quotas: Quotas | None = None,
     ) -> None:
         """Create it.
 
@@ -73,20 +92,23 @@ class WarningCollector:
             start: The start of the scenario, at which the support of an image counts.
             tasks_are_simulated: A default ``simulate`` speaks for all tasks of jobs.
             has_storage_account: The account has a storage account for containers that are given by name.
+            quotas: What the account allows; None where a pool may want more than that.
         """
         self._start = start
         self._tasks_are_simulated = tasks_are_simulated
         self._has_storage_account = has_storage_account
-        self._pools: dict[str, OsFamily] = {}
+        self._quotas = quotas
+        self._pools: dict[str, _Nodes] = {}
         self._jobs: dict[str, _NodeOwner] = {}
         self._asked: list[DocumentPlace] = []
         self._lines: list[tuple[DocumentPlace, str, _NodeOwner]] = []
+        self._slots: list[tuple[DocumentPlace, int, _NodeOwner]] = []  # those that tasks require, if more than one
 
     def pool(self, place: DocumentPlace, model: type[Spec]) -> None:
         """Search the body that creates a pool."""
         pool_id = text_at(place.plain, "id")
         if pool_id is not None:
-            self._pools[pool_id.casefold()] = _os_in(place.plain)
+            self._add_pool(pool_id, _nodes_in(place.plain))
         self._search(place, model, _NodeOwner())
 
     def job(self, place: DocumentPlace, model: type[Spec], factory: TaskFactory | None) -> None:
@@ -133,6 +155,8 @@ class WarningCollector:
         else:
             runs = _NodeOwner(text_at(place.plain, "poolId"), text_at(place.plain, "jobId") or own_job)
             pool = place.get("poolId")
+            if name == "updatePool" and runs.pool_id is not None:
+                self._add_pool(runs.pool_id, _nodes_in(place.plain))
             if issubclass(model, OnPool) and pool is not None and not is_refused:
                 self._asked.append(pool)
             if issubclass(model, AddTasks):
@@ -147,20 +171,35 @@ class WarningCollector:
             if reason is not None:
                 place.warn(reason)
         for place, text, runs in self._lines:
-            _check_line(place, text, self._os(runs) or OsFamily.LINUX)
+            nodes = self._nodes(runs)
+            _check_line(place, text, nodes.os if nodes is not None else OsFamily.LINUX)
+        for place, required, runs in self._slots:
+            nodes = self._nodes(runs)
+            if nodes is not None and required > nodes.slots:
+                place.warn(
+                    f"the task requires {required:,} slots and never runs, since a node of its pool has {nodes.slots:,}"
+                    f" (SCHED-10): give the pool taskSlotsPerNode: {required}"
+                )
 
-    def _os(self, runs: _NodeOwner) -> OsFamily | None:
-        """Return the operating system of the nodes; None if nothing that has been read yet decides it."""
-        if runs.pool_id is None and runs.os is None and runs.job_id is not None:
+    def _add_pool(self, pool_id: str, nodes: _Nodes) -> None:
+        """Note the nodes of a pool. An update may give them more slots: the largest number counts."""
+        known = self._pools.setdefault(pool_id.casefold(), nodes)
+        self._pools[pool_id.casefold()] = known._replace(slots=max(known.slots, nodes.slots))
+
+    def _nodes(self, runs: _NodeOwner) -> _Nodes | None:
+        """Return the nodes of an owner; None if nothing that has been read yet tells of them."""
+        if runs.pool_id is None and runs.nodes is None and runs.job_id is not None:
             job_id = runs.job_id.casefold()
             runs = self._jobs.get(job_id) or self._jobs.get(job_id.rpartition(":")[0]) or _NodeOwner()
-        return runs.os or self._pools.get((runs.pool_id or "").casefold())
+        return runs.nodes or self._pools.get((runs.pool_id or "").casefold())
 
     def _search_tasks(self, place: DocumentPlace, runs: _NodeOwner, factory: TaskFactory | None) -> None:
         for name in ("tasks", "value"):
             listed = place.get(name)
             for task in listed.entries() if listed is not None else ():
-                if not is_ordinary(task.plain):
+                if is_ordinary(task.plain):
+                    self._visit_slots(task, runs)
+                else:
                     self._search(task, TaskSpec, runs)
         written = place.get("taskFactory")
         template = written.get("repeatTask") if written is not None else None
@@ -183,8 +222,10 @@ class WarningCollector:
         if not isinstance(place.plain, dict):
             return
         if issubclass(model, PoolSpecification):
-            body = replace(body, runs=_NodeOwner(os=_os_in(place.plain)))
+            body = replace(body, runs=_NodeOwner(nodes=_nodes_in(place.plain)))
         self._visit_values(place, model)
+        if issubclass(model, TaskSpec | JobManagerTask):
+            self._visit_slots(place, body.runs)
         for kind, name in _WITH_LINES.items():
             if issubclass(model, kind):
                 self._visit_line(place, model, name, body.runs, line)
@@ -209,6 +250,7 @@ class WarningCollector:
             self._asked.append(pool)
         if issubclass(model, PoolSpecification) and (size := place.get("vmSize")) is not None:
             self._visit_size(size)
+            self._visit_targets(place)
         if issubclass(model, ResourceFile) and not self._has_storage_account:
             self._visit_resource_file(place)
 
@@ -229,6 +271,22 @@ class WarningCollector:
             f" service may not have it{hint}"
         )
 
+    def _visit_targets(self, place: DocumentPlace) -> None:
+        """Warn of a pool that wants more cores than the account has for all pools together (ACC-6)."""
+        size = vm_size(text_at(place.plain, "vmSize") or "")
+        if self._quotas is None or size is None:
+            return
+        quotas = self._quotas.dedicated_cores, self._quotas.low_priority_cores
+        for (kind, target, name), quota in zip(_TARGETS, quotas, strict=True):
+            written = place.get(target)
+            cores = written.plain * size.cores if written is not None and isinstance(written.plain, int) else 0
+            if written is not None and cores > quota:
+                written.warn(
+                    f"these nodes have {cores:,} cores, but the account's quota of {kind} cores is {quota:,}: no"
+                    f" more than {quota // size.cores:,} of them come (ACC-6). Write account: {{quotas: {{{name}:"
+                    f" {cores}}}}}"
+                )
+
     def _visit_image(self, place: DocumentPlace) -> None:
         """Warn of a marketplace image that the catalogue does not know, or whose support has ended (POOL-26)."""
         publisher, offer, sku = (text_at(place.plain, name) for name in ("publisher", "offer", "sku"))
@@ -236,6 +294,13 @@ class WarningCollector:
             reason = images.warning(publisher, offer, sku, self._start, exists=_is_returned(place))
             if reason is not None:
                 place.warn(reason)
+
+    def _visit_slots(self, place: DocumentPlace, runs: _NodeOwner) -> None:
+        required = place.plain.get("requiredSlots") if isinstance(place.plain, dict) else None
+        if isinstance(required, int) and required > 1:
+            written = place.get("requiredSlots")
+            assert written is not None
+            self._slots.append((written, required, runs))
 
     def _visit_line(
         self, place: DocumentPlace, model: type[Spec], name: str, runs: _NodeOwner, line: str | None
@@ -248,12 +313,12 @@ class WarningCollector:
         text = line or given
         if not _SHELL.search(text):  # a program with arguments can always be read
             return
-        written, os = place.get(name), self._os(runs)
+        written, nodes = place.get(name), self._nodes(runs)
         assert written is not None
-        if os is None:
+        if nodes is None:
             self._lines.append((written, text, runs))
         else:
-            _check_line(written, text, os)
+            _check_line(written, text, nodes.os)
 
 
 def _is_returned(place: DocumentPlace) -> bool:
@@ -331,11 +396,13 @@ def _check_line(place: DocumentPlace, text: str, os: OsFamily) -> None:
         )
 
 
-def _os_in(body: Plain) -> OsFamily:
-    """Return the operating system of a pool's body as written."""
+def _nodes_in(body: Plain) -> _Nodes:
+    """Return what a pool's body tells of its nodes, as written."""
     cloud_service = isinstance(body, dict) and body.get("cloudServiceConfiguration") is not None
     agent = text_at(body, "virtualMachineConfiguration", "nodeAgentSKUId")
-    return os_of(node_agent_sku_id=agent, cloud_service=cloud_service)
+    slots = body.get("taskSlotsPerNode", body.get("maxTasksPerNode")) if isinstance(body, dict) else None
+    os = os_of(node_agent_sku_id=agent, cloud_service=cloud_service)
+    return _Nodes(os, slots if isinstance(slots, int) else 1)
 
 
 def _runs_of(specification: Plain) -> _NodeOwner:
@@ -343,4 +410,4 @@ def _runs_of(specification: Plain) -> _NodeOwner:
     info = specification.get("poolInfo") if isinstance(specification, dict) else None
     automatic = info.get("autoPoolSpecification") if isinstance(info, dict) else None
     pool = automatic.get("pool") if isinstance(automatic, dict) else None
-    return _NodeOwner(text_at(info, "poolId"), os=_os_in(pool) if isinstance(pool, dict) else None)
+    return _NodeOwner(text_at(info, "poolId"), nodes=_nodes_in(pool) if isinstance(pool, dict) else None)

@@ -74,6 +74,85 @@ def test_the_size_of_an_auto_pool_is_looked_at_too():
     assert [path for _, _, path in places(job(poolInfo=info))] == ["jobs[0].poolInfo.autoPoolSpecification.pool.vmSize"]
 
 
+# --- cores and slots
+
+
+def test_acc_6_a_pool_that_wants_more_cores_than_the_account_has():
+    text = """\
+scenario: s
+pools:
+  - {id: a, vmSize: standard_d4s_v3, targetDedicatedNodes: 10000, targetLowPriorityNodes: 25}
+  - {id: b, vmSize: standard_d4s_v3, targetLowPriorityNodes: 26}
+"""
+    first, second = warnings(text)
+    assert (first.line, first.path) == (3, "pools[0].targetDedicatedNodes")
+    assert first.message == (
+        "these nodes have 40,000 cores, but the account's quota of dedicated cores is 100: no more than 25 of them "
+        "come (ACC-6). Write account: {quotas: {dedicatedCores: 40000}}"
+    )
+    assert second.path == "pools[1].targetLowPriorityNodes"
+    told = "account: {quotas: {dedicatedCores: 40000, lowPriorityCores: 104}}\n"
+    assert warnings(text + told) == []
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "expect:\n  - {poolId: a, resizeErrors: [AccountCoreQuotaReached]}\n",
+        "timeline:\n  - {at: 1, quota: {dedicatedCores: 1000}}\n",
+    ],
+)
+def test_a_scenario_that_is_about_a_quota_may_reach_it(part):
+    pool = "pools:\n  - {id: a, vmSize: standard_d4s_v3, targetDedicatedNodes: 100}\n"
+    assert warnings("scenario: s\n" + pool + part) == []
+
+
+SLOTS = """\
+scenario: s
+pools:
+  - {id: shared, vmSize: standard_d2s_v3, targetDedicatedNodes: 1, taskSlotsPerNode: 2}
+jobs:
+  - id: j
+    poolInfo: {poolId: shared}
+    jobManagerTask: {id: m, commandLine: m, requiredSlots: 3}
+    tasks:
+      - {id: a, commandLine: a, requiredSlots: 2}
+      - {id: b, commandLine: b, requiredSlots: 3}
+      - {id: c, commandLine: c, requiredSlots: 4, simulate: {duration: PT1M}}
+  - id: k
+    poolInfo: {poolId: later}
+    taskFactory:
+      type: parametricSweep
+      parameterSets: [{start: 1, end: 2}]
+      repeatTask: {id: "t{0}", commandLine: x, requiredSlots: 4}
+jobSchedules:
+  - id: hourly
+    schedule: {recurrenceInterval: PT1H}
+    jobSpecification:
+      poolInfo:
+        autoPoolSpecification: {poolLifetimeOption: job, pool: {vmSize: standard_d2s_v3, targetDedicatedNodes: 1}}
+      jobManagerTask: {id: m, commandLine: m, requiredSlots: 2}
+timeline:
+  - {at: 5, addTasks: {jobId: j, tasks: [{id: d, commandLine: d, requiredSlots: 3}]}}
+  - {at: 6, createPool: {id: later, vmSize: standard_d2s_v3, targetDedicatedNodes: 1, maxTasksPerNode: 3}}
+"""
+
+
+def test_sched_10_a_task_that_requires_more_slots_than_a_node_has():
+    found = warnings(SLOTS)
+    assert [warning.line for warning in found] == [7, 10, 11, 17, 24, 26]
+    assert found[1].path == "jobs[0].tasks[1].requiredSlots"
+    assert found[1].message == (
+        "the task requires 3 slots and never runs, since a node of its pool has 2 (SCHED-10): "
+        "give the pool taskSlotsPerNode: 3"
+    )
+
+
+def test_a_pool_may_get_more_slots_later():
+    more = "  - {at: 7, updatePool: {poolId: shared, taskSlotsPerNode: 4}}\n"
+    assert [warning.line for warning in warnings(SLOTS + more)] == [17, 24]
+
+
 # --- command lines
 
 
