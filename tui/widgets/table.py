@@ -268,27 +268,20 @@ class Table(ResizeFilter, RowsView):
 
     def render_line(self, y: int) -> Strip:
         place, look = self._place(y), self.look or look_of(self)
-        if place not in self._shown:
-            self._lay_out_with(place)
-        row = self._shown[place]
+        row = self._shown.get(place) or self._line(place)
         if place != self._at or not row.cells:
             return row.drawn(look)
         pointer = self.model.session.glyphs.cursor if self.has_focus else " "
         first, *others = row.line
         return drawn(look, (first._replace(text=pointer + first.text[1:]), *others), is_cursor=True)
 
-    def _lay_out_with(self, place: int) -> None:
-        """Lay out this line and all others that scrolling has brought here, at once."""
-        places, width = {*self._visible_places(), place}, self.size.width
-        missing = [each for each in places if each not in self._shown]
-        keys = {each: self.model.key(each) for each in missing if _HEADER < each < self.model.count}
-        if len(keys) * 2 > len(places):  # a jump
-            cells_of = self.model.cells_of(list(keys.values()))
-        else:
-            cells_of = {key: self.model.cells(key) for key in keys.values()}
-        by_key = self._rows.with_cells(cells_of, width)
-        for each in missing:
-            self._shown[each] = by_key[keys[each]] if each in keys else self._around(each, width)
+    def _line(self, place: int) -> TableRow:
+        """Return a line that is drawn before it was laid out with the others."""
+        width = self.size.width
+        if not _HEADER < place < self.model.count:
+            return self._around(place, width)
+        key = self.model.key(place)
+        return self._rows.row(key, self.model.cells(key), width)
 
     def _around(self, place: int, width: int) -> TableRow:
         """Return the header, or what stands below the rows."""
@@ -354,8 +347,7 @@ class Table(ResizeFilter, RowsView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        seen = set(self._visible_places())
-        self._shown = {place: spans for place, spans in self._shown.items() if place in seen}
+        self._draw_changes()  # the rows that come may need wider columns
 
     def action_open(self) -> None:
         """Open the row under the cursor."""

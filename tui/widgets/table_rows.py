@@ -111,10 +111,9 @@ class TableRows:
                         needs[at] = max(needs[at], _cells(span))
         self._needs = asked, needs
 
-    def with_cells(self, cells_of: Mapping[int, Sequence[Span]], width: int) -> Mapping[int, TableRow]:
-        """Return rows with these cells by key, in the columns as they are."""
-        columns = self.columns(width)
-        return {key: self._row(key, cells, columns) for key, cells in cells_of.items()}
+    def row(self, key: int, cells: Sequence[Span], width: int) -> TableRow:
+        """Return the row with these cells, in the columns as they are."""
+        return self._row(key, cells, self.columns(width))
 
     def _row(
         self, key: int, cells: Sequence[Span], columns: list[tuple[int, int]], before: TableRow | None = None
