@@ -189,6 +189,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             if needs_care:
                 look_elsewhere(ended_task)
             elif not has_outputs and turns and turns[0] & ROW_MASK == job.row:
+                # Just served and still the first, it stays so: among equals it would be the last (Pool.turn_key).
                 follow(pool, job, queue, slots)
 
     return end_tasks
@@ -211,8 +212,6 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
     shapes = [tasks.first_success, tasks.first_start]
 
     def follow(pool: Pool, job: Job, queue: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
-        if not pool.keeps_turn():
-            return
         first = queue.next
         profile = profile_of[first]  # tasks of a range were added together and are alike, but for updated limits
         # The last task of the queue is left to the other loop. So one task of the job stays active and another one

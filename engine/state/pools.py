@@ -133,11 +133,6 @@ class Pool(Named):
         served = 0 if self.oldest_first else job.served
         return ((1000 - job.priority) << _RANK_BITS) | (served << ROW_BITS) | job.row
 
-    def keeps_turn(self) -> bool:
-        """Return whether the first job in the order of turns stays the first, however often it is served."""
-        behind = self.turns[1:3]  # one of them is the next in the heap
-        return self.oldest_first or not behind or min(behind) >> _RANK_BITS > self.turns[0] >> _RANK_BITS
-
     def may_take_turns(self, job: Job) -> bool:
         """Return whether the job has a task that could be placed if there were room (SCHED-7)."""
         return (
