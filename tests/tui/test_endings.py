@@ -147,7 +147,11 @@ def by_hand(terminal, *, then="", plays=True):
     return one
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)],
+    ids=["SIGTERM", "SIGINT", "SIGHUP"],
+)
 def test_a_signal_to_end_restores_the_terminal_and_saves(terminal, tmp_path, number, status):
     one = by_hand(terminal)
     one.process.send_signal(number)
@@ -182,6 +186,13 @@ def test_ctrl_z_gives_the_terminal_back_and_all_is_drawn_when_it_goes_on(termina
 @pytest.mark.parametrize("plays", [True, False], ids=["playing", "paused"])
 def test_a_closed_terminal_ends_it_and_saves(terminal, tmp_path, plays):
     one = by_hand(terminal, plays=plays)
+    assert one.close() == 129
+    assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
+
+
+def test_a_terminal_that_is_closed_after_the_signal_ends_it_and_saves(terminal, tmp_path):
+    one = by_hand(terminal)
+    one.process.send_signal(signal.SIGHUP)
     assert one.close() == 129
     assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def handle_signals(
     save: Callable[[], object], leave: Callable[[int], object], *, remember: Callable[[], object]
 ) -> AbstractContextManager[None]:
-    """Handle signals within the block: SIGTERM and SIGINT save and leave with a status, SIGHUP saves and exits at once.
+    """Handle signals within the block: save, and leave with a status; at once if the terminal has been closed.
 
     Args:
         save: Saves what was done by hand.
@@ -32,7 +33,10 @@ def handle_signals(
         save()
         leave(SIGNAL_STATUS + number)
 
-    def hang_up(number: int, _: FrameType | None) -> None:
+    def hang_up(number: int, frame: FrameType | None) -> None:
+        if sys.stdin.isatty():  # the signal was sent by hand, or by a shell that ends
+            end(number, frame)
+            return
         save()
         with suppress(Exception):  # a view may be half drawn
             remember()
