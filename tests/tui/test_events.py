@@ -242,7 +242,8 @@ def test_a_filter_finds_the_same_events_as_their_texts_do(session_at, name, time
     session = session_at(LATER_S, name)
     session.time_format = time_format
     model = model_at(session)
-    shown = [filtered_texts(model, at) for at in range(session.events.count)]
+    shown = [texts(model, at) for at in range(session.events.count)]
+    names = [session.events.row(at).event.lower() for at in range(session.events.count)]
     words = Counter(word for cells in shown for word in " ".join(cells[1:]).lower().split())
     rare = sorted((word for word in words if ":" not in word and "*" not in word), key=lambda word: (words[word], word))
     for word in {*rare[:: len(rare) // 20 + 1], "task", "n1", "j", "→", "1", "none", "gone"}:
@@ -251,7 +252,12 @@ def test_a_filter_finds_the_same_events_as_their_texts_do(session_at, name, time
             (f"!{word}", lambda cells, word=word: not any(word in cell.lower() for cell in cells[1:])),
         ):
             model.filter_text = text
-            assert rows_of(model) == [at for at, cells in enumerate(shown) if holds(cells)], text
+            found = [
+                at
+                for at, (cells, name) in enumerate(zip(shown, names, strict=True))
+                if (text == word if name.startswith(word) else holds(cells))
+            ]
+            assert rows_of(model) == found, text
     for column, name_of in enumerate(EventsModel.columns):
         for text in {shown[0][column], shown[-1][column], "n1", "1"} - {""}:
             value = text.split()[-1].lower()
@@ -259,13 +265,13 @@ def test_a_filter_finds_the_same_events_as_their_texts_do(session_at, name, time
             for filter_text in (f"{field}:{value}", f"{field}:!<{value}"):
                 (term,) = parse_filter(filter_text)
                 model.filter_text = filter_text
-                holds = matcher(term)
-                assert rows_of(model) == [at for at, cells in enumerate(shown) if holds(cells[column])], filter_text
-
-
-def filtered_texts(model, key):
-    time, kind, said, *others = texts(model, key)
-    return [time, kind, f"{model.session.events.row(key).event} {said}", *others]
+                holds, begun = matcher(term), value if column == 2 and not term.operator else " "
+                found = [
+                    at
+                    for at, (cells, name) in enumerate(zip(shown, names, strict=True))
+                    if holds(cells[column]) or name.startswith(begun)
+                ]
+                assert rows_of(model) == found, filter_text
 
 
 @pytest.mark.parametrize("is_by_hand", [False, True])
@@ -276,12 +282,14 @@ def test_events_are_found_by_their_names_in_the_log(session_at, is_by_hand):
     events = [session.events.row(at).event for at in range(session.events.count)]
     model = model_at(session, is_by_hand=is_by_hand)
     there = rows_of(model)
-    for name in ("CommandAccepted", "NodeStateChanged", "JobPreparationTaskStateChanged"):
+    for name in ("CommandAccepted", "TaskStateChanged", "JobPreparationTaskStateChanged"):
         found = [at for at in there if events[at] == name]
         assert found or is_by_hand
-        for text in (name, f"event:{name}", f"event:{name.lower()[:-2]}"):
+        for text in (name, f"event:{name}", f"event:{name.lower()[:-2]}", f"event:{name[:-3]}*", f'"{name}"'):
             model.filter_text = text
             assert rows_of(model) == found, text
+            model.filter_text = f"!{text}"
+            assert rows_of(model) == [at for at in there if at not in found], text
 
 
 def test_events_are_found_by_an_exit_code_and_not_by_ids_that_contain_it(session_at):

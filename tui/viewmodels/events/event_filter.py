@@ -5,11 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from itertools import compress
+from operator import or_
 from typing import TYPE_CHECKING, overload
 
 from engine.base.units import SECOND_MS
 from engine.views.pages.event_matching import EventMatcher
-from tui.viewmodels.lists.filters import column_of, matcher, quantity
+from tui.viewmodels.lists.filters import begins_with, column_of, matcher, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _PIECE = 2000  # entries that are judged together, in less than a millisecond if their ids are known
 _OTHERS = bytes((1, 0)) + bytes(254)
-_TIME = 0  # the number of that column
+_TIME, _WHAT_HAPPENED = 0, 2  # the numbers of these columns
 
 
 class EventFilter:
@@ -34,6 +35,7 @@ class EventFilter:
         Args:
             session: The session.
             terms: The terms, all of which must hold. A word without a field is looked for in all columns but the time.
+                It, and one in the column of what happened, may also be how the name of the event in the log begins.
             columns: The names of the columns, that of the time first.
             texts: Makes the texts of an event in the other columns.
         """
@@ -49,7 +51,8 @@ class EventFilter:
                 self._keepers.append(_Times(session, matcher(term)).keep)
             else:
                 judged = texts if column is None else _one_of(texts, column - 1)
-                self._keepers.append(_Texts(session, term, judged).keep)
+                is_named = column in (None, _WHAT_HAPPENED) and not term.operator
+                self._keepers.append(_Texts(session, term, judged, is_named=is_named).keep)
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
         """Return the entries that satisfy all terms."""
@@ -64,10 +67,14 @@ def _one_of(texts: Texts, at: int) -> Texts:
     return lambda event: (texts(event)[at],)
 
 
-class _Texts:
-    """A term on texts of events."""
+def _name(event: EventRow) -> Sequence[str]:
+    return (event.event,)
 
-    def __init__(self, session: Session, term: Term, texts: Texts) -> None:
+
+class _Texts:
+    """A term on texts of events, and on their names in the log if it may be one."""
+
+    def __init__(self, session: Session, term: Term, texts: Texts, *, is_named: bool) -> None:
         # Of many texts none may match; but a single one that is empty is no other quantity either.
         self._is_inverted = term.is_excluded and not (term.field and quantity(term.value) is not None)
         holds = matcher(term._replace(is_excluded=term.is_excluded and not self._is_inverted))
@@ -88,9 +95,15 @@ class _Texts:
 
         made, judge = (words, contain) if is_word else (texts, match)
         self._matcher = EventMatcher(session.simulation, session.events, made, judge)
+        begins = matcher(term._replace(is_excluded=False)) if "*" in term.value else begins_with(term.value)
+        names = EventMatcher(session.simulation, session.events, _name, lambda names: list(map(begins, names)))
+        self._names = names if is_named else None
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
         flags = self._matcher.flags(entries)
+        named = b"" if self._names is None else self._names.flags(entries)
+        if 1 in named:
+            flags = bytes(map(or_, flags, named))
         return list(compress(entries, flags.translate(_OTHERS) if self._is_inverted else flags))
 
 

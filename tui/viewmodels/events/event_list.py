@@ -93,7 +93,7 @@ class EventsModel(RowsModel):
         self.is_folded = False
         self.is_by_hand = False
         # The filter, after what it is for.
-        self._filters: tuple[object, EventFilter] = None, EventFilter(session, (), (), self._filtered_texts)
+        self._filters: tuple[object, EventFilter] = None, EventFilter(session, (), (), self._texts)
         self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
 
     def order(self) -> Sequence[int]:
@@ -127,7 +127,7 @@ class EventsModel(RowsModel):
         wanted = (self.filter_text, self.only_failed, simulation.jumps, *words)
         if self._filters[0] != wanted:
             terms = parse_filter(self.filter_text)
-            self._filters = wanted, EventFilter(session, terms, self.column_names, self._filtered_texts)
+            self._filters = wanted, EventFilter(session, terms, self.column_names, self._texts)
         judge = self._filters[1]
         has_moved_on = judge.looks_at_time and session.time_format == "relative"
 
@@ -211,11 +211,6 @@ class EventsModel(RowsModel):
             fmt.optional(event.fields.get("rule")),
             fmt.optional(event.fields.get("exitCode")),
         )
-
-    def _filtered_texts(self, event: EventRow) -> tuple[str, ...]:
-        """Return the texts by which an event is found in all columns but the time, with its name in the log."""
-        kind, said, *others = self._texts(event)
-        return kind, f"{event.event} {said}", *others
 
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return an entry as a line of the event log."""
