@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 
 from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation, some_tasks
-from tests.tui.driving import drive
-from tests.tui.screen_text import contains, text_of
+from tests.tui.driving import drive, typed
+from tests.tui.screen_text import after, contains, text_of
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.expectations import ExpectationsModel
@@ -334,6 +334,22 @@ def test_the_hint_line_is_there_while_typing_and_goes(dashboard_at, size):
     assert "No field sat: did you mean 'state'?" in seen[1][-2]
     assert not contains(seen[2], "No field")
     assert "help" in seen[2][-1]
+
+
+@pytest.mark.parametrize(("view", "text"), [("5", "state:!active"), ("9", "kind:task deal"), ("5", "state:active")])
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_the_filter_is_always_named_once(dashboard_at, view, text, size):
+    """Below the list; where a sentence about the row stands there, in the title."""
+    lines = after(dashboard_at(LATER_S), view, "slash", *typed(text), "enter", size=size)
+    named = [line for line in lines if f"filter: {text}" in line or f", filter {text} " in line]
+    assert len(named) == 1
+
+
+def test_a_filter_that_is_too_long_for_the_title_is_cut(dashboard_at):
+    words = "deal " * 20
+    lines = after(dashboard_at(LATER_S), "9", "slash", *typed(words), "enter", size=(80, 24))
+    (title,) = (line for line in lines if ", filter deal deal" in line)
+    assert title.endswith("dea… ━┓")
 
 
 def test_a_job_without_failed_tasks_says_so(session_at):

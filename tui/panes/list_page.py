@@ -9,7 +9,7 @@ from textual.containers import Horizontal
 from tui.panes.curves import Curves
 from tui.panes.view import View
 from tui.viewmodels.text.blocks import block_columns
-from tui.viewmodels.text.styled import Line, Role, Span, between, cut, width, wrapped
+from tui.viewmodels.text.styled import Line, Role, Span, between, clip, cut, width, wrapped
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
 from tui.widgets.redraw import ResizeFilter, set_title
@@ -21,6 +21,7 @@ _MOST_LINES = 3  # of a sentence below the list
 _DETAILS_CELLS, _FRAME_AND_SCROLLBAR = 42, 3
 _FRAME, _LEAST_ROWS, _FRAME_AND_HEAD, _LEAST_DETAILS, _LEAST_CURVES = 2, 3, 3, 7, 8  # lines
 _WITH_CURVES = ("pool", "node", "job", "task")
+_TITLE_ENDS = 6  # cells of the frame around a title
 _FEW_SHARE = 0.4  # of the height that few rows take at most where details have room beside them
 
 if TYPE_CHECKING:
@@ -189,9 +190,12 @@ class ListPage(ResizeFilter, View):
         if self.model.hidden:
             shown += f" of {self.model.count + self.model.hidden:,}"
         shown += ", only failed" if self.model.only_failed else ""
+        if self.model.filter_text and table.key is not None and not self._details.display:  # not said below the list
+            shown += f", filter {self.model.filter_text}"
         hidden = table.hidden_columns if self.model.count else 0
         columns = "column" if hidden == 1 else "columns"
-        set_title(table, f"{self.model.title}{shown}", f"{hidden} more {columns}, C" if hidden else "")
+        title = clip(f"{self.model.title}{shown}", max(0, table.outer_size.width - _TITLE_ENDS))
+        set_title(table, title, f"{hidden} more {columns}, C" if hidden else "")
         key = table.key
         if key is not None and self.model.kind is not None:
             self._cursor_id = "" if table.chosen_key is None else self.model.identity_of(key)
