@@ -250,6 +250,23 @@ def test_the_earlier_run_is_compared_at_the_moment_that_is_shown_not_at_its_end(
     assert "until 08:08:00 08:04:00 -00:04:00 -50.0 %" in lines[ends:]
 
 
+def test_a_run_that_was_not_played_as_far_is_compared_at_its_last_moment_only(session_at):
+    session = session_at(200)
+    bookmarks = Bookmarks(session)
+    bookmarks.keep_untouched()
+    session.simulation.submit(RebootNode(pool_id="shared", node=0))
+    session.simulation.run_until(260_000)
+    session.simulation.seek(230_000)
+    session.update()
+    (untouched,) = (each for each in bookmarks.others() if each.by_hand == ())
+    lines = told(session, bookmarks.here(), untouched)
+    assert "A has not been played as far as 08:03:50: both are compared at its last moment." in lines
+    assert [each for each in lines if "the same moment" in each] == [
+        "At 08:03:20, the same moment A B difference percent"
+    ]
+    assert not any("08:04:20" in each or each.startswith(("until", "As far")) for each in lines)
+
+
 def test_jobs_of_the_earlier_run_keep_their_names(session_at):
     session = session_at(1200, "nightly-schedule-overruns")
     session.simulation.run_until(session.simulation.end_ms)

@@ -76,8 +76,14 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
     ]
     lines = [line(each) for text in texts for each in wrapped(session.text(text), cells)]
     same_ms = min(one.until_ms, other.end_ms)
+    is_behind = not other.is_whole and other.end_ms < one.until_ms
+    if is_behind:
+        text = f"A has not been played as far as {_moment(session, one)}: both are compared at its last moment."
+        lines += [line(each) for each in wrapped(session.text(text), cells)]
     lines += [(), *_heads(("A", "B"), cells, f"At {session.clock(same_ms)}, the same moment")]
     lines += _changes(session, _table(session, other, same_ms, one, same_ms), cells)
+    if is_behind:  # the rest would be of two moments: A at this one, and B later
+        return [*lines, *_times_note(session, one, other, cells)]
     ends = other.end_ms, one.end_ms
     heading = "At the end of each run" if one.is_whole and other.is_whole else "As far as each run was played"
     if one.is_whole and one.end_ms > session.newest_ms:
