@@ -6,6 +6,7 @@ They are collected while the bodies are read, and completed at the end, when eve
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -102,7 +103,9 @@ class WarningCollector:
         self._jobs: dict[str, _NodeOwner] = {}
         self._asked: list[DocumentPlace] = []
         self._lines: list[tuple[DocumentPlace, str, _NodeOwner]] = []
-        self._slots: list[tuple[DocumentPlace, int, _NodeOwner]] = []  # those that tasks require, if more than one
+        # Of tasks that require several slots: how many in a list require as many, and where the first one says so.
+        self._slots: Counter[tuple[Path, int, _NodeOwner]] = Counter()
+        self._first_slots: dict[tuple[Path, int, _NodeOwner], DocumentPlace] = {}
 
     def pool(self, place: DocumentPlace, model: type[Spec]) -> None:
         """Search the body that creates a pool."""
@@ -173,12 +176,14 @@ class WarningCollector:
         for place, text, runs in self._lines:
             nodes = self._nodes(runs)
             _check_line(place, text, nodes.os if nodes is not None else OsFamily.LINUX)
-        for place, required, runs in self._slots:
+        for alike, place in self._first_slots.items():
+            _, required, runs = alike
             nodes = self._nodes(runs)
             if nodes is not None and required > nodes.slots:
+                more = f" ({self._slots[alike] - 1:,} more like it)" if self._slots[alike] > 1 else ""
                 place.warn(
                     f"the task requires {required:,} slots and never runs, since a node of its pool has {nodes.slots:,}"
-                    f" (SCHED-10): give the pool taskSlotsPerNode: {required}"
+                    f" (SCHED-10): give the pool taskSlotsPerNode: {required}{more}"
                 )
 
     def _add_pool(self, pool_id: str, nodes: _Nodes) -> None:
@@ -297,10 +302,12 @@ class WarningCollector:
 
     def _visit_slots(self, place: DocumentPlace, runs: _NodeOwner) -> None:
         required = place.plain.get("requiredSlots") if isinstance(place.plain, dict) else None
-        if isinstance(required, int) and required > 1:
-            written = place.get("requiredSlots")
-            assert written is not None
-            self._slots.append((written, required, runs))
+        if not isinstance(required, int) or required <= 1:
+            return
+        alike = place.path[:-1], required, runs
+        self._slots[alike] += 1
+        if self._slots[alike] == 1 and (written := place.get("requiredSlots")) is not None:
+            self._first_slots[alike] = written
 
     def _visit_line(
         self, place: DocumentPlace, model: type[Spec], name: str, runs: _NodeOwner, line: str | None
