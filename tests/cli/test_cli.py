@@ -347,6 +347,12 @@ def test_check_prints_every_problem_of_every_file(small, tmp_path, capsys):
     assert any(line.startswith("missing.yaml: ") for line in bad)
 
 
+def test_check_of_a_scenario_with_nothing_in_it_says_so(tmp_path, capsys):
+    (tmp_path / "empty.yaml").write_text("scenario: empty\npools: null\n")
+    assert main(["check", str(tmp_path / "empty.yaml")]) == 0
+    assert capsys.readouterr().out.endswith(": ok, nothing in it\n")
+
+
 def test_every_bundled_scenario_is_listed_with_a_line(capsys):
     assert main(["scenarios"]) == 0
     lines = capsys.readouterr().out.splitlines()

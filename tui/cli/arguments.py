@@ -124,7 +124,7 @@ def parse_step(text: str) -> int:
 
 
 def contents(scenario: Scenario) -> str:
-    """Return the numbers of what a scenario has: ``1 pool, 60 tasks``."""
+    """Return the numbers of what a scenario has: ``1 pool, 60 tasks``, or ``nothing in it``."""
     tasks = sum(len(job.tasks) + (job.factory.count if job.factory else 0) for job in scenario.jobs)
     counts = (
         (len(scenario.pools), "pool"),
@@ -134,7 +134,7 @@ def contents(scenario: Scenario) -> str:
         (len(scenario.timeline), "timeline entry"),
         (len(scenario.expect), "expectation"),
     )
-    return ", ".join(_counted(count, noun) for count, noun in counts if count)
+    return ", ".join(_counted(count, noun) for count, noun in counts if count) or "nothing in it"
 
 
 def _counted(count: int, noun: str) -> str:
