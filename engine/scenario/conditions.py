@@ -18,7 +18,7 @@ from engine.base.terms import (
 from engine.base.units import SECOND_MS, parse_duration
 from engine.scenario.document import DocumentPlace
 from engine.scenario.times import parse_time
-from engine.scenario.wording import one_of, shown
+from engine.scenario.wording import nearest, one_of, shown
 from engine.specs.conditions import OWN_JOB, Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 
 # The events that a condition can count.
@@ -218,6 +218,9 @@ PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {
 }
 
 
+# What names a part of a subject.
+_PART_KEYS = {SubjectKind.POOL: ("node", "nodeId"), SubjectKind.JOB: ("taskId",)}
+
 Asked = list[tuple[DocumentPlace, ConditionSubject]]
 """Subjects that something is asked of, to be looked for when all that the scenario makes is known."""
 
@@ -237,15 +240,16 @@ def read_condition(
     if subject is None:
         return None
     asked.append((place, subject))
-    readers = PROPERTIES[subject.kind]
-    own = _subject_keys(subject)
+    readers, parts = PROPERTIES[subject.kind], _PART_KEYS.get(subject.kind, ())
+    known = (*readers, *_subject_keys(subject), *also, *parts)
     before = len(place.document.problems)
-    wanted: dict[str, Wanted] = {}
+    unknown = [name for name, _ in place.items() if name not in known]
     for name, inner in place.items():
-        if name in readers:
-            wanted[name] = readers[name](inner)
-        elif name not in own and name not in also:
-            _unknown(inner, name, subject.kind, (*readers, *own, *also))
+        if name in unknown:
+            _unknown(inner, name, subject.kind, known)
+    if any(nearest(name, known) in parts for name in unknown):
+        return None  # a node is meant, or a task, which has other states
+    wanted = {name: readers[name](inner) for name, inner in place.items() if name in readers}
     if len(place.document.problems) > before:
         return None
     if not wanted:

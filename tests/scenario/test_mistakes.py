@@ -377,3 +377,12 @@ jobs:
 def test_after_a_thousand_problems_reading_stops():
     text = HEAD + "".join(f"key{n}: 1\n" for n in range(5000))
     assert len(mistakes(text)) == 1000
+
+
+def test_the_states_of_a_pool_are_not_suggested_where_one_of_its_nodes_is_meant():
+    text = HEAD + "timeline:\n  - {when: {poolId: p, nod: 1, state: runing}, deletePool: {poolId: p}}\n"
+    with pytest.raises(ScenarioError) as caught:
+        load("m.yaml", text=text)
+    told = [problem.message for problem in caught.value.problems if problem.path.startswith("timeline[0].when.")]
+    assert "'nod' does not exist: did you mean 'node'?" in told
+    assert not any("runing" in message for message in told)
