@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import Kind
 
 _MOST_EXPORTED = 100_000
+_OPTIONS = {"tasks": "--tasks", "events": "--events"}  # of the command that writes a whole list, by its page
 # Rows of these lists have a detail page; other events are shown in their list.
 _KINDS: dict[str, Kind] = {"tasks": "task", "nodes": "node", "jobs": "job", "pools": "pool"}
 
@@ -215,7 +216,9 @@ class ListKeys(SearchKeys):
         elif page is None:
             self.ask_report()
         elif page.model.count > _MOST_EXPORTED:
-            say(self, f"{page.model.count:,} rows are too many to write at once; / filters them.", "warning")
+            option = _OPTIONS.get(str(page.id))
+            whole = f", and `batchdeck run {option} FILE` writes all" if option else ""
+            say(self, f"{page.model.count:,} rows are too many to write at once; / filters them{whole}.", "warning")
         else:
             others = ".jsonl: the event log" if self._events is not None else ".html: a report"
             label = f"write {counted(page.model.count, 'row')} to a .csv file ({others})"
