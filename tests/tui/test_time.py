@@ -52,6 +52,17 @@ def play_to_the_end(session, speed=None, *, crosses=True):
     return frames, wall.now_s - 100
 
 
+def test_start_and_end_are_moments_to_go_to(dashboard_at):
+    seen = []
+    drive(
+        dashboard_at(330),
+        *("t", *"start", "enter", lambda app: seen.append(app.session.now_ms)),
+        *("t", *"end", "enter", lambda app: seen.append(app.session.now_ms)),
+    )
+    assert seen[0] == 0
+    assert seen[1] >= 330_000
+
+
 # -- speed -----------------------------------------------------------------------------------------------------------
 
 

@@ -82,7 +82,7 @@ class TimeKeys(ViewScreen):
 
     def action_ask_time(self) -> None:
         """Ask for a moment to go to."""
-        self.ask("go to: +5m, -30s, 10:42, PT5M, end, failure", self.go_to_time)
+        self.ask("go to: +5m, -30s, 10:42, PT5M, start, end, failure", self.go_to_time)
 
     def action_go_to_end(self) -> None:
         """Go to the end of the run, or in the past to the newest moment."""
@@ -92,6 +92,8 @@ class TimeKeys(ViewScreen):
         """Go to the moment that was typed. Raises AnswerError."""
         session, simulation = self.session, self.session.simulation
         match text.strip():
+            case "start":
+                self.playback.seek(0)
             case "end":
                 self.playback.seek_end()
             case "failure" | "next failure":

@@ -63,7 +63,7 @@ KEYS: dict[str, KeyHelp] = {
     "time.max": KeyHelp("To get to the end soon.", "speed fast quick maximum skip slow"),
     "time.cross": KeyHelp("When long waits are not worth watching.", "skip quiet empty gap wait speed slow"),
     "time.end": KeyHelp("To see how it ends; in the past, to the newest moment.", "finish last jump skip now"),
-    "time.go": KeyHelp("For a known moment: +5m, 10:42, PT5M, end, failure.", "seek jump when date clock end failure"),
+    "time.go": KeyHelp("For a known moment: +5m, 10:42, start, end, failure.", "seek jump when date clock end failure"),
     "time.branch": KeyHelp("In the past: go on from there in another way.", "fork what-if alternative"),
     "time.bookmark": KeyHelp("To come back to it with ', or to compare with c.", "remember mark moment"),
     "time.compare": KeyHelp("Shows what a change has brought, side by side.", "diff difference versus branch"),

@@ -36,8 +36,8 @@ _SHORT_OF_UNIT = lazy_regex(r".*\d *([dhm])\d+", re.ASCII | re.IGNORECASE)
 _NEXT_UNIT = {"d": "h", "h": "m", "m": "s"}
 _UNITS_MS = (DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS)
 _LIKE_CLOCK = lazy_regex(r"\d+(:\d+){1,2}", re.ASCII)
-_NAMED_MOMENTS = ("end", "failure", "next failure")
-_MOMENTS = "write +5m, -30s, 10:42, PT5M, end or failure"
+_NAMED_MOMENTS = ("start", "end", "failure", "next failure")
+_MOMENTS = "write +5m, -30s, 10:42, PT5M, start, end or failure"
 
 
 def clock(start: datetime, ms: int | None) -> str:
