@@ -20,8 +20,9 @@ from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.processes import acts, disk_space, execution, launches, uploads
 from engine.rules.processes.setup import Work
 from engine.state.acting import Process, ProcessKind
+from engine.state.columns import NEVER_MS
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
-from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
+from engine.state.tasks import ACTIVE, RUNNING
 from engine.world.facts import GangAttemptEnded, TaskLeftNode
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ PAGE_ROWS = 1 << PAGE_BITS
 # The types of columns that hold times, and lengths of time, which are never negative; how wide they are depends on how
 # long the run may be, see ``time_limits``.
 TIME, SPAN = "time", "span"
+NEVER_MS = -1  # of a start: not yet; of an end: neither ended nor planned
 _SHORT_RUN_MS = 1 << 30  # twelve days
 
 _BYTES = "bytes"  # the type of columns of small numbers

@@ -11,7 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from engine.state.tasks import ACTIVE, NEVER_MS
+from engine.state.columns import NEVER_MS
+from engine.state.tasks import ACTIVE
 
 if TYPE_CHECKING:
     from engine.specs.task import TaskDependencies

@@ -12,7 +12,7 @@ from engine.base.failures import end_fields, result_of
 from engine.base.lifecycles import SUBTASK, rule_of_move
 from engine.base.terms import SubtaskState, TaskResult
 from engine.events.log import LogSubject
-from engine.state.tasks import NEVER_MS
+from engine.state.columns import NEVER_MS
 
 if TYPE_CHECKING:
     from engine.events.log import EventLog

@@ -14,11 +14,20 @@ from typing import NamedTuple
 from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.terms import InstanceState, TaskResult
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, ColumnsCopy, PagedColumns, byte_column, column, filled
+from engine.state.columns import (
+    NEVER_MS,
+    PAGE_BITS,
+    PAGE_ROWS,
+    TIME,
+    ColumnsCopy,
+    PagedColumns,
+    byte_column,
+    column,
+    filled,
+)
 
 ABSENT = 0
 _NO_ROWS = array("i")
-NEVER_MS = -1
 
 
 class PrepFlag:

@@ -15,8 +15,8 @@ from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.byte_columns import equals
-from engine.state.columns import PAGE_BITS, PAGE_ROWS, Excerpt
-from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
+from engine.state.columns import NEVER_MS, PAGE_BITS, PAGE_ROWS, Excerpt
+from engine.state.tasks import ACTIVE, RUNNING
 
 if TYPE_CHECKING:
     from engine.state.columns import AnyColumn

@@ -17,7 +17,7 @@ from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
 from engine.base.terms import TaskResult, TaskState
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, PAGE_ROWS, SPAN, TIME, Columns, Excerpt, byte_column, column
+from engine.state.columns import NEVER_MS, PAGE_BITS, PAGE_ROWS, SPAN, TIME, Columns, Excerpt, byte_column, column
 from engine.state.task_records import PLAIN, UNTRIED, ListedTasks, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ _MOST_BLOCKS = 8
 _MOST_SPECS = 8192  # bodies that are kept
 
 _ENDED_WELL = end_fields(0, None)
-
-NEVER_MS = -1  # in `started`: not yet; in `ended`: neither ended nor planned
 
 
 class TaskTable(Columns[TaskExtra]):

@@ -18,7 +18,8 @@ from engine.rules.processes.directories import (
     key_of,
     tasks_on,
 )
-from engine.state.tasks import GONE, NEVER_MS, PREPARING
+from engine.state.columns import NEVER_MS
+from engine.state.tasks import GONE, PREPARING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

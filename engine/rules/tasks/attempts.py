@@ -14,10 +14,10 @@ from engine.rules.decisions.tasks import exit_options, retry_verdict
 from engine.rules.processes import acts, disk_space, execution, launches, plain_outputs, uploads
 from engine.rules.processes.setup import Work
 from engine.state.acting import Process, ProcessKind
-from engine.state.columns import PAGE_BITS
+from engine.state.columns import NEVER_MS, PAGE_BITS
 from engine.state.instances import PrepFlag
 from engine.state.task_records import TaskExtra, TaskProfile
-from engine.state.tasks import COMPLETED, NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
+from engine.state.tasks import COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
 from engine.world.facts import (
     GangNodePrepared,
     PrimaryEnded,

@@ -138,7 +138,7 @@ class TaskRetries:
         self._by_job, self._of_many = {}, {}
         while at < len(tasks):  # a block of tasks at a time
             block = table.block_of(tasks[at])
-            stop = bisect_left(tasks, block.first + block.source.count, at)
+            stop = bisect_left(tasks, block.rows.stop, at)
             self._by_job.setdefault(block.job, []).extend(tasks[at:stop])
             at = stop
 

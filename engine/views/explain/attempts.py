@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import TaskState
-from engine.state.tasks import NEVER_MS
+from engine.state.columns import NEVER_MS
 from engine.views.explain.explanation import Check, Note, answer, moment, name_of, some, task_name
 
 if TYPE_CHECKING:

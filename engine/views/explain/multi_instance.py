@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState
+from engine.state.columns import NEVER_MS
 from engine.state.instances import PrepFlag
-from engine.state.tasks import NEVER_MS
 from engine.views.explain.explanation import Check, Next, answer, moment, name_of, task_name
 
 if TYPE_CHECKING:

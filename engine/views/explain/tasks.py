@@ -10,7 +10,8 @@ from engine.rules.decisions import placement
 from engine.rules.decisions.tasks import is_blocked
 from engine.rules.processes.setup import setup_of
 from engine.state.acting import Process, ProcessKind
-from engine.state.tasks import COMPLETED, NEVER_MS
+from engine.state.columns import NEVER_MS
+from engine.state.tasks import COMPLETED
 from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, Outlook, first_end

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.node_states import READY
 from engine.base.terms import JobState, TaskState
-from engine.state.tasks import COMPLETED, NEVER_MS
+from engine.state.columns import NEVER_MS
+from engine.state.tasks import COMPLETED
 from engine.views.explain.explanation import Check, Note, Reason, answer, moment, name_of, plural, some, task_name
 from engine.views.log.reader import where
 from engine.views.log.state_spans import JobHistory

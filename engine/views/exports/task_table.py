@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import TaskState
 from engine.base.units import SECOND_MS
-from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.state.columns import NEVER_MS
+from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.rest.common import utc
 from engine.views.rest.tasks import execution_info
 

@@ -71,7 +71,7 @@ def _blocks_of_page(tasks: TaskTable, number: int) -> list[TaskBlock]:
     first, stop = (number - 1) * _PAGE, min(number * _PAGE, tasks.length)
     while first < stop and len(found) <= _MOST_BLOCKS:
         found.append(tasks.block_of(first))
-        first = found[-1].first + found[-1].source.count
+        first = found[-1].rows.stop
     return found
 
 

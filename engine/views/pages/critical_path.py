@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.state.columns import NEVER_MS
 from engine.state.dependencies import number_of
-from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, PREPARING, RUNNING
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.pages.bulk import places
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def deciding_task(simulation: Simulation, job_id: str) -> int | None:
     tasks, best = world.tasks, None
     for number in job.blocks:
         block = world.tasks.blocks[number]
-        rows = range(block.first, block.first + block.source.count)
+        rows = block.rows
         found = _last_of(tasks, rows)
         best = found if best is None else best if found is None else max(best, found)
     return None if best is None else best[2]

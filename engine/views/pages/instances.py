@@ -8,8 +8,8 @@ from engine.base.paths import task_directory
 from engine.base.percentiles import percentile
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
 from engine.specs.job import JobPreparationTask
-from engine.state.columns import PAGE_BITS
-from engine.state.instances import ABSENT, NEVER_MS, PrepFlag
+from engine.state.columns import NEVER_MS, PAGE_BITS
+from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import places, values
 from engine.views.pages.hook_status import OVER, Hook, HookStatus

@@ -101,7 +101,7 @@ def oldest_waiting(world: World, job: Job) -> int | None:
     is_over = job.state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
     for number in () if is_over or not job.counts[ACTIVE] else job.blocks:
         block = world.tasks.blocks[number]
-        task = world.tasks.state.find(ACTIVE, block.first, block.first + block.source.count)
+        task = world.tasks.state.find(ACTIVE, block.first, block.rows.stop)
         if task >= 0:
             return task
     return None
@@ -112,7 +112,7 @@ def last_task_ms(world: World, job: Job) -> int | None:
     tasks, last_ms = world.tasks, None
     for number in job.blocks:
         block = tasks.blocks[number]
-        rows = slice(block.first, block.first + block.source.count)
+        rows = slice(block.first, block.rows.stop)
         states = tasks.state[rows]
         if states.count(COMPLETED) + states.count(GONE) < len(states):
             return None

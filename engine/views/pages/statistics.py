@@ -15,7 +15,8 @@ from engine.base.failures import FailureInfo
 from engine.base.percentiles import percentile
 from engine.base.terms import TaskState
 from engine.events.log import LogSubject
-from engine.state.tasks import COMPLETED, NEVER_MS
+from engine.state.columns import NEVER_MS
+from engine.state.tasks import COMPLETED
 from engine.views.log.reader import LogReader, of_kind
 
 if TYPE_CHECKING:
@@ -165,10 +166,10 @@ class JobStatistics:
         self._durations, self._waits = _Times(), _Times()
         for number in world.jobs[self._job].blocks:
             block = tasks.blocks[number]
-            part = slice(block.first, block.first + block.source.count)
+            part = slice(block.first, block.rows.stop)
             flags = tasks.state[part].translate(_COMPLETED)
             starts, ends = list(compress(tasks.started[part], flags)), list(compress(tasks.ended[part], flags))
-            rows = compress(range(block.first, block.first + block.source.count), flags)
+            rows = compress(block.rows, flags)
             self._add(list(rows), starts, ends, repeat(block.created_ms))
 
     def _add(self, tasks: Sequence[int], starts: Sequence[int], ends: Sequence[int], created: Iterable[int]) -> None:

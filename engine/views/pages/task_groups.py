@@ -10,9 +10,9 @@ from operator import floordiv, sub
 from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS
-from engine.state.columns import PAGE_BITS
+from engine.state.columns import NEVER_MS, PAGE_BITS
 from engine.state.task_records import TaskExtra
-from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, PREPARING, RUNNING
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.pages.bulk import picked
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from engine.base.terms import SubtaskState, TaskResult, TaskState
 from engine.events.log import LogSubject
 from engine.rules.processes import execution, launches
 from engine.rules.processes.setup import Work
-from engine.state.columns import PAGE_BITS
-from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.state.columns import NEVER_MS, PAGE_BITS
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import rows_in_state
 from engine.views.pages.task_groups import TaskGroups

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState, TaskResult
 from engine.base.units import format_duration
-from engine.state.columns import PAGE_BITS
-from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.state.columns import NEVER_MS, PAGE_BITS
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.rest.common import job_url, previous_state, resource_head, utc
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def usage_of(world: World, job: Job, transitions: TaskTransitions, now_ms: int) 
     ran_ms = waited_ms = retries = 0
     for number in job.blocks:
         block = tasks.blocks[number]
-        for task in range(block.first, block.first + block.source.count):
+        for task in block.rows:
             if tasks.state[task] == GONE or tasks.started[task] == NEVER_MS:
                 continue
             ran_ms += transitions.ran_ms(task, now_ms)
@@ -121,7 +121,7 @@ def task_counts(world: World, job: Job) -> dict[str, dict[str, int]]:
     failed_slots = 0
     for number in job.blocks:
         block = tasks.blocks[number]
-        rows = slice(block.first, block.first + block.source.count)
+        rows = slice(block.first, block.rows.stop)
         for (state, profile), times in Counter(zip(tasks.state[rows], tasks.profile[rows], strict=True)).items():
             slots[state] += times * tasks.profiles[profile].required_slots
         for page in tasks.sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:

@@ -10,7 +10,8 @@ from engine.base.paths import subtask_directory, task_directory
 from engine.base.terms import TaskResult, TaskState
 from engine.base.units import format_duration, format_utc
 from engine.scenario.factory import TaskFactory
-from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.state.columns import NEVER_MS
+from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.rest.common import container_info, etag, job_url, node_url, previous_state, root_directory, utc
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import TaskResult
 from engine.base.units import HOUR_MS
-from engine.state.tasks import ACTIVE, COMPLETED, NEVER_MS, RUNNING
+from engine.state.columns import NEVER_MS
+from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.views.log.transitions import ready_ms
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _present_blocks(world: World) -> Iterator[tuple[TaskBlock, slice]]:
     for job in world.jobs.present():
         for number in job.blocks:
             block = world.tasks.blocks[number]
-            yield block, slice(block.first, block.first + block.source.count)
+            yield block, slice(block.first, block.rows.stop)
 
 
 def preparation_ms(world: World) -> int:

@@ -125,7 +125,7 @@ class ChangeCounter:
         if block is None:
             changed = list(compress(rows, flags))
             block = tasks.block_of(min(changed))
-            if max(changed) >= block.first + block.source.count:
+            if max(changed) >= block.rows.stop:
                 return None
         found = [number for number, profile in enumerate(tasks.profiles) if profile.job == block.job]
         return found[0] if len(found) == 1 else None
