@@ -86,6 +86,11 @@ def test_a_job_manager_that_ends_its_job_lets_release_run(session):
         assert [said for _, said in found] == ([] if ends else [NEVER_RUNS])
 
 
+def test_a_pool_that_does_not_exist_is_said_beside_its_field(session):
+    said = warned_of_job(session, **{"poolInfo.poolId": "nope"})
+    assert said == {"Pool": "no task runs until somebody creates the pool nope (POOL-18)"}
+
+
 def test_a_pool_that_gets_no_nodes_is_said_beside_its_field(session):
     do(session.simulation, "createPool", id="idle", vmSize="standard_d2s_v3", targetDedicatedNodes=0)
     assert warned_of_job(session, **{"poolInfo.poolId": "idle"}) == {

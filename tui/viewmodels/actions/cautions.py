@@ -73,8 +73,10 @@ def _about_pool(session: Session, body: Body, prefix: str) -> list[Caution]:
 
 
 def _about_pool_of(session: Session, pool_id: str, path: str) -> list[Caution]:
-    """Return that a pool has no nodes, and gets none."""
+    """Return that there is no such pool, or that it has no nodes and gets none."""
     pool = session.pool(pool_id)
+    if pool is None and pool_id:
+        return [(path, f"no task runs until somebody creates the pool {pool_id} (POOL-18)")]
     if pool is None or _gets_nodes(session, pool_id):
         return []
     is_active = pool.state is PoolState.ACTIVE

@@ -100,7 +100,7 @@ CREATE_JOB = _creation(
     "createJob",
     JOB_FIELDS,
     documents.new_job,
-    "preparation runs on a node before the job's first task there (PREP-1)",
+    "a preparation task runs on a node before the job's first task there (PREP-1)",
 )
 CREATE_SCHEDULE = _creation(
     "job schedule", "createJobSchedule", SCHEDULE_FIELDS, documents.new_schedule, "each occurrence creates a job (JS-1)"

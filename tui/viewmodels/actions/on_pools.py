@@ -179,7 +179,7 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
         "createJob",
         fields=JOB_FIELDS,
         document=lambda pool, session: documents.new_job(session, pool.row.pool_id),
-        effects=lambda _: ("preparation runs on a node before the job's first task there (PREP-1)",),
+        effects=lambda _: ("a preparation task runs on a node before the job's first task there (PREP-1)",),
         body=lambda _: {},
         is_for_one=True,
     ),
