@@ -97,7 +97,7 @@ def test_an_upload_is_an_event_of_its_task():
     model.update()
     rows = [model.cells(key) for key in range(session.events.count)]
     [cells] = [row for row in rows if row[1].text == "upload"]
-    assert [span.text for span in cells[2:]] == ["2 B to out/0.txt", "t1", "j", "TASK-18"]
+    assert [span.text for span in cells[2:6]] == ["2 B to out/0.txt", "t1", "j", "TASK-18"]
 
 
 def test_the_go_line_opens_the_list_and_enter_the_text():
