@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import platformdirs
 import pytest
 
+from engine import Simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app import start as tui_app
@@ -13,6 +16,7 @@ from tui.settings.options import OPTIONS
 from tui.settings.values import Settings, Source
 from tui.viewmodels.frame.tabs import VIEW_NAMES
 from tui.viewmodels.lists.tasks import TasksModel
+from tui.widgets.messages import ShowRun
 
 LATER_S = 330
 
@@ -117,6 +121,21 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
     assert again.settings.views == first.views
     assert contains(seen[0], "slots in use")
     assert contains(seen[1], "Node▼")
+
+
+@pytest.mark.parametrize(("name", "kept"), [("one-node-fails", "state:completed"), ("another", "")])
+def test_a_filter_stays_with_its_scenario(dashboard_at, name, kept):
+    app = dashboard_at(LATER_S)
+    other = Simulation(replace(app.session.simulation.scenario, name=name))
+    seen = []
+    drive(
+        app,
+        *("5", "slash", *"state:completed", "enter"),
+        lambda app: app.post_message(ShowRun(other)),
+        "5",
+        lambda app: seen.append(app.screen.view.model.filter_text),
+    )
+    assert seen == [kept]
 
 
 def test_only_failures_ends_with_the_run_and_the_title_says_what_is_hidden(dashboard_at):

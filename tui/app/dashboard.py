@@ -271,6 +271,8 @@ class Dashboard(App[None]):
             say(self.main_screen, "Clients act on this run: open another one without --serve.", "warning")
             return
         self.main_screen.leave_run()
+        if message.simulation.scenario.name != self.session.simulation.scenario.name:
+            self.settings.forget_rows()
         reports = self.recorder.reports
         self.session = Session(message.simulation)
         self.recorder = Recorder(message.simulation)

@@ -24,7 +24,7 @@ VIEW_VALUES: dict[str, type] = {
     "rows": str,
     "zoom": float,  # seconds in a column
 }
-UNSAVED = ("filter", "cursor")  # kept until the dashboard is left: they are about the rows of a single scenario
+UNSAVED = ("filter", "cursor")  # kept while one scenario is shown: they are about its rows
 _TYPES = {list: "a list of names", str: "a text", bool: "true or false", float: "a number"}
 
 
@@ -96,6 +96,12 @@ class Settings:
     def of(self, view: str) -> dict[str, ViewValue]:
         """Return the stored choices of a view; the caller may change them."""
         return self.views.setdefault(view, {})
+
+    def forget_rows(self) -> None:
+        """Forget the choices in all views that are about the rows of one scenario."""
+        for values in self.views.values():
+            for name in UNSAVED:
+                values.pop(name, None)
 
     def as_remembered(self) -> dict[str, object]:
         """Return everything that the settings file holds."""
