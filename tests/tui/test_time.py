@@ -268,6 +268,16 @@ def test_at_the_end_the_header_has_the_end_and_no_simulated_one():
     assert "simulated" not in plain(scrubber(session, 140))
 
 
+def test_a_run_that_was_not_played_ahead_has_its_end_where_it_is_over():
+    session = session_of(ONE_NODE, ahead=False)
+    session.simulation.run_until(session.simulation.end_ms)
+    session.simulation.finish()
+    session.update()
+    strip = plain(scrubber(session, 140))
+    assert strip.endswith(" end 08:08:10 ")
+    assert session.glyphs.planned * 3 not in strip[strip.index(session.glyphs.now) :]
+
+
 def test_an_end_that_is_simulated_soon_is_not_estimated_first():
     session = session_of(ONE_NODE, ahead=False)
     session.simulation.run_until(300_000)

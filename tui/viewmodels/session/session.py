@@ -163,10 +163,13 @@ class Session:
     @property
     def end_ms(self) -> int | None:
         """The end of the run in ms after the start, None while it is not known."""
-        known_ms = self.ahead.end_ms
-        if known_ms is None and self._last_event == (self.simulation.jumps, len(self.simulation.log)):
-            return self.previous_ms
-        return known_ms
+        simulation = self.simulation
+        if self.ahead.end_ms is not None:
+            return self.ahead.end_ms
+        if simulation.finished and simulation.scenario.until_ms is not None:
+            return simulation.end_ms
+        is_over = simulation.finished or self._last_event == (simulation.jumps, len(simulation.log))
+        return self.previous_ms if is_over else None
 
     @property
     def last_known_ms(self) -> int | None:
