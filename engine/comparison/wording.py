@@ -28,8 +28,8 @@ LABELS = {
     "waitSecondsP95": "waiting, p95",
     "runSecondsMedian": "running, median",
     "runSecondsP95": "running, p95",
-    "preparationSeconds": "last preparations",
-    "releaseSeconds": "last releases",
+    "preparationSeconds": "preparing, all nodes",
+    "releaseSeconds": "releasing, all nodes",
 }
 """The names of measures for people."""
 

@@ -54,6 +54,14 @@ def test_the_table_fits_a_terminal_and_marks_the_largest_differences(capsys):
     assert "Predicted" not in shown
 
 
+def test_sums_over_nodes_say_that_they_are_sums(capsys):
+    """The hours in which preparations ran at a million tasks are no time that anybody waited."""
+    main(["compare", "job-prep-release-sample", "job-prep-release-sample"])
+    table = capsys.readouterr().out
+    assert "preparing, all nodes" in table
+    assert "releasing, all nodes" in table
+
+
 def test_a_prediction_is_held_against_what_was_observed(tmp_path, capsys):
     folder = tmp_path / "history"
     folder.mkdir()
