@@ -95,9 +95,12 @@ class _Texts:
 
         made, judge = (words, contain) if is_word else (texts, match)
         self._matcher = EventMatcher(session.simulation, session.events, made, judge)
-        begins = matcher(term._replace(is_excluded=False)) if "*" in term.value else begins_with(term.value)
-        names = EventMatcher(session.simulation, session.events, _name, lambda names: list(map(begins, names)))
-        self._names = names if is_named else None
+        self._names: EventMatcher | None = None
+        if is_named:
+            begins = matcher(term._replace(is_excluded=False)) if "*" in term.value else begins_with(term.value)
+            self._names = EventMatcher(
+                session.simulation, session.events, _name, lambda names: list(map(begins, names))
+            )
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
         flags = self._matcher.flags(entries)

@@ -20,6 +20,9 @@ from tui.viewmodels.text.styled import Line, Role, Span, line
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from engine.views.pages.instances import InstancePage
+    from engine.views.pages.nodes import NodePage
+
 _TERM = lazy_regex(r'(!?)(?:([a-z]\w*):(!?)([<>]?))?(?:"([^"]*)"?|(\S*))')
 _NUMBER = lazy_regex(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
 _CLOCK = lazy_regex(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
@@ -81,9 +84,14 @@ def column_of(field: str, columns: Sequence[str]) -> int | None:
     return None
 
 
-def finds_node_ids(word: str) -> bool:
-    """Return whether a word is looked for in ids of nodes. They are not shown, and a short one is in many by chance."""
-    return len(word) >= _LEAST_OF_NODE_ID
+def names_of_nodes(page: InstancePage | NodePage, keys: Sequence[int], word: str) -> list[str]:
+    """Return the names of nodes in which a word is looked for, with their ids unless it is short.
+
+    The ids are not shown, and a short word is in many of them by chance.
+    """
+    if len(word) < _LEAST_OF_NODE_ID:
+        return [f"n{page.position_of(key)}" for key in keys]
+    return [f"n{page.position_of(key)} {page.id_of(key)}" for key in keys]
 
 
 def matcher(term: Term, *, is_name: bool = False) -> Callable[[str], bool]:

@@ -17,7 +17,7 @@ from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs, next_deletion_ms
 from tui.viewmodels.files.locations import FileLocation, output_at
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.filters import RESULTS, finds_node_ids
+from tui.viewmodels.lists.filters import RESULTS, names_of_nodes
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.properties import instance as blocks
 from tui.viewmodels.text import format as fmt
@@ -127,11 +127,7 @@ class InstancesModel(KeptRowsModel[_Brief]):
         return self._page.id_of(key)
 
     def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:
-        """Return the names of nodes, with their ids for a word that is long enough."""
-        page = self._page
-        if finds_node_ids(word):
-            return [f"n{page.position_of(key)} {page.id_of(key)}" for key in keys]
-        return [f"n{page.position_of(key)}" for key in keys]
+        return names_of_nodes(self._page, keys, word)
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
         """Return for each node what decides on its text in a column."""

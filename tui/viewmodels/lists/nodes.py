@@ -9,7 +9,7 @@ from engine.views.pages.hook_status import HookStatus
 from engine.views.pages.node_groups import node_groups
 from engine.views.pages.provisioning import node_contents
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.filters import finds_node_ids
+from tui.viewmodels.lists.filters import names_of_nodes
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
@@ -102,11 +102,7 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
         return self._page.id_of(key)
 
     def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:
-        """Return the names of nodes, with their ids for a word that is long enough."""
-        page = self._page
-        if finds_node_ids(word):
-            return [f"n{page.position_of(key)} {page.id_of(key)}" for key in keys]
-        return [f"n{page.position_of(key)}" for key in keys]
+        return names_of_nodes(self._page, keys, word)
 
     def briefs(self, keys: Sequence[int]) -> Sequence[NodeBrief]:
         return self._page.briefs(keys)
