@@ -207,20 +207,22 @@ class Table(ResizeFilter, RowsView):
             self._key = self.model.key(self._at)
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
 
-    def _draw_changes(self) -> None:
-        places = self._visible_places()
+    def _lines_in_view(self) -> dict[int, TableRow]:
+        """Return the lines of the screen by row number, in columns that have room for what they say."""
+        places, size = self._visible_places(), self.size
         keys = self.model.keys(places[1], len(places) - 1) if len(places) > 1 else ()
-        size = self.size
         by_key = self._rows.laid_out(self.model.cells_of(keys), size)
         rows = [self._around(_HEADER, size.width), *map(by_key.__getitem__, keys)]
         rows += (self._around(place, size.width) for place in places[len(rows) :])
-        shown = dict(zip(places, rows, strict=False))
-        before = self._shown
+        return dict(zip(places, rows, strict=False))
+
+    def _draw_changes(self) -> None:
+        before, shown = self._shown, self._lines_in_view()
         changed = [place for place, row in shown.items() if place not in before or before[place].line != row.line]
         self._shown = shown
-        if len(changed) * 2 > len(places):
+        if len(changed) * 2 > len(shown):
             self._cursor_drawn = self._at
-            self.refresh(size.region)
+            self.refresh(self.size.region)
         else:
             self._draw(changed)
             self._draw_cursor()
@@ -268,6 +270,8 @@ class Table(ResizeFilter, RowsView):
 
     def render_line(self, y: int) -> Strip:
         place, look = self._place(y), self.look or look_of(self)
+        if not self._shown:  # it was scrolled, and so all of it is drawn
+            self._shown = self._lines_in_view()
         row = self._shown.get(place) or self._line(place)
         if place != self._at or not row.cells:
             return row.drawn(look)
@@ -347,7 +351,7 @@ class Table(ResizeFilter, RowsView):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self._draw_changes()  # the rows that come may need wider columns
+        self._shown.clear()  # the rows that come may need wider columns
 
     def action_open(self) -> None:
         """Open the row under the cursor."""
