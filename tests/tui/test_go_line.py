@@ -9,6 +9,7 @@ import pytest
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found, written_out
+from tui.viewmodels.frame.tabs import TABS
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Retry count", "Node")
@@ -228,3 +229,10 @@ def test_statistics_are_a_word_of_the_go_line(dashboard_at):
     drive(dashboard_at(330), "colon", *"statistics", "enter", lambda app: seen.append(text_of(app)))
     assert any("[Statistics]" in each for each in seen[0])
     assert any("Run times" in each for each in seen[0])
+
+
+@pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.name)
+def test_another_seed_is_shown_from_each_view_though_the_view_that_goes_waited_to_be_drawn(dashboard_at, tab):
+    app, seeds = dashboard_at(LATER_S), []
+    drive(app, tab.key, "colon", *typed("seed 5"), "enter", lambda app: seeds.append(app.session.simulation.seed))
+    assert seeds == [5]

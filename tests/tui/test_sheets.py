@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from itertools import chain
 
@@ -34,6 +35,27 @@ def test_a_sheet_is_as_high_as_its_text_and_leaves_a_line_of_the_screen_above_an
         dashboard_at(LATER_S), *chain.from_iterable((partial(show, each), look, "escape") for each in counts), size=size
     )
     assert seen == [*(each + BORDERS for each in counts[:3]), size[1] - MARGIN]
+
+
+def test_a_sheet_is_as_high_as_its_text_in_the_new_width_of_a_terminal(dashboard_at):
+    heights = []
+
+    def text(cells):
+        return [line("word ")] * (2000 // cells)
+
+    async def look():
+        async with dashboard_at(LATER_S).run_test(size=(120, 45)) as pilot:
+            pilot.app.push_screen(Sheet("Title", text))
+            for cells in (120, 70, 120):
+                await pilot.resize_terminal(cells, 45)
+                await pilot.pause()
+                shown = pilot.app.screen.query_one(SheetText)
+                assert shown.region.height == len(shown.lines) + BORDERS
+                heights.append(shown.region.height)
+
+    asyncio.run(look())
+    assert heights[0] < heights[1]
+    assert heights[0] == heights[2]
 
 
 @pytest.mark.parametrize(("lines", "has_more"), [(60, True), (5, False)])

@@ -16,6 +16,7 @@ from textual.strip import Strip
 from textual.widget import _RenderCache
 
 from tui.widgets.compositor import ScreenCompositor
+from tui.widgets.later import ActsWhileShown
 
 if TYPE_CHECKING:
     from textual.color import Color
@@ -41,7 +42,7 @@ class Frame(Vertical):
         self.border_subtitle = Content(keys)
 
 
-class Modal(ModalScreen[ResultT]):
+class Modal(ActsWhileShown, ModalScreen[ResultT]):
     """A dialog. The main screen is drawn below it in every frame, so fading it must be quick."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -101,37 +101,41 @@ class Sheet(Modal[None]):
 
     def on_resize(self) -> None:
         """Make the sheet as high as its text."""
-        self.call_after_refresh(self.fit)
+        if self._is_fitted:
+            self.call_after_refresh(self.fit)  # once it has its new width
+        else:
+            self.fit()  # it has been laid out already
+            self.call_after_refresh(self._open)
+
+    def _open(self) -> None:
+        """Draw the sheet for the first time, at once: Textual would wait for the next tick of its timer."""
+        self._is_fitted = True
+        self.refresh()
+        self._on_timer_update()
 
     def fit(self) -> None:
         """Make the text anew, and the sheet as high as it is, if the screen has room for that."""
         text = self.query_one(SheetText)
         text.update()
-        whole, room = len(text.lines) + _BORDERS, self.size.height - _MARGIN
-        self.query_one(".sheet").styles.height = min(whole, room)
-        self.call_after_refresh(self._draw_fitted)
-
-    def _draw_fitted(self) -> None:
-        self._tell_more()
-        if not self._is_fitted:
-            self._is_fitted = True
-            self.refresh()
+        high = min(len(text.lines) + _BORDERS, self.size.height - _MARGIN)
+        self.query_one(".sheet").styles.height = high
+        self._tell_more(high - _BORDERS)
 
     def _compositor_refresh(self) -> None:
         """Draw nothing before the sheet is as high as its text: Textual would show each step of the layout."""
         if self._is_fitted:
             super()._compositor_refresh()
 
-    def _tell_more(self) -> None:
+    def _tell_more(self, visible: int) -> None:
         """Say in the border how many lines follow below those that are visible."""
         text = self.query_one(SheetText)
-        more = len(text.lines) - round(text.scroll_target_y) - text.size.height
+        more = len(text.lines) - round(text.scroll_target_y) - visible
         below = f"{counted(more, 'line')} below: space  " if more > 0 else ""
         set_subtitle(text, f"{below}{self._keys}")
 
     def on_sheet_text_moved(self) -> None:
         """Count again what follows."""
-        self._tell_more()
+        self._tell_more(self.query_one(SheetText).size.height)
 
     def show_again(self) -> None:
         """Make the text anew."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.containers import Container
 
+from tui.widgets.later import ActsWhileShown
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists.columns import Column
 
 
-class View(Container):
+class View(ActsWhileShown, Container):
     """A view. It is updated when it is shown, because only then its panes have a size."""
 
     BLANK = True  # panes cover it: Textual need not draw lines of its own

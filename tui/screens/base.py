@@ -27,6 +27,7 @@ from tui.viewmodels.frame.header import LAST_HINTS, of_use, too_small
 from tui.viewmodels.frame.tabs import TABS, Tab
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.compositor import ScreenCompositor
+from tui.widgets.later import ActsWhileShown
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import say
@@ -54,7 +55,7 @@ class _Views(ContentSwitcher):
     BLANK = True  # the view that is shown covers it
 
 
-class ViewScreen(Screen[None]):
+class ViewScreen(ActsWhileShown, Screen[None]):
     """The views over one session. Subclasses add keys, each with its bindings and ``action_*`` methods."""
 
     BLANK = True  # its children cover it
