@@ -218,8 +218,17 @@ PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {
 }
 
 
-# What names a part of a subject.
+_SUBJECT_KEYS = {
+    SubjectKind.RUN: (),
+    SubjectKind.POOL: ("poolId",),
+    SubjectKind.NODE: ("poolId", "nodeId", "node"),
+    SubjectKind.JOB: ("jobId",),
+    SubjectKind.TASK: ("jobId", "taskId"),
+    SubjectKind.JOB_SCHEDULE: ("jobScheduleId",),
+}
+# What names a part of a subject, which has properties of its own.
 _PART_KEYS = {SubjectKind.POOL: ("node", "nodeId"), SubjectKind.JOB: ("taskId",)}
+_ANY_SUBJECT = ("poolId", "nodeId", "node", "jobId", "taskId", "jobScheduleId")
 
 Asked = list[tuple[DocumentPlace, ConditionSubject]]
 """Subjects that something is asked of, to be looked for when all that the scenario makes is known."""
@@ -240,15 +249,10 @@ def read_condition(
     if subject is None:
         return None
     asked.append((place, subject))
-    readers, parts = PROPERTIES[subject.kind], _PART_KEYS.get(subject.kind, ())
-    known = (*readers, *_subject_keys(subject), *also, *parts)
     before = len(place.document.problems)
-    unknown = [name for name, _ in place.items() if name not in known]
-    for name, inner in place.items():
-        if name in unknown:
-            _unknown(inner, name, subject.kind, known)
-    if any(nearest(name, known) in parts for name in unknown):
-        return None  # a node is meant, or a task, which has other states
+    if not _are_known(place, subject, also):
+        return None
+    readers = PROPERTIES[subject.kind]
     wanted = {name: readers[name](inner) for name, inner in place.items() if name in readers}
     if len(place.document.problems) > before:
         return None
@@ -258,22 +262,28 @@ def read_condition(
     return Condition(subject, wanted)
 
 
-def _unknown(place: DocumentPlace, name: str, kind: SubjectKind, known: Iterable[str]) -> None:
-    elsewhere = [str(other) for other, readers in PROPERTIES.items() if name in readers]
-    message = f"{shown(name)} cannot be asked of a {kind}" if elsewhere else f"{shown(name)} does not exist"
-    hint = one_of(name, known)
-    place.report(message + (f", only of a {' or '.join(elsewhere)}" if elsewhere else hint), key=True)
+def _are_known(place: DocumentPlace, subject: ConditionSubject, also: Iterable[str]) -> bool:
+    """Report unknown keys; return whether the subject is the one that is meant.
 
-
-def _subject_keys(subject: ConditionSubject) -> tuple[str, ...]:
-    return {
-        SubjectKind.RUN: (),
-        SubjectKind.POOL: ("poolId",),
-        SubjectKind.NODE: ("poolId", "nodeId", "node"),
-        SubjectKind.JOB: ("jobId",),
-        SubjectKind.TASK: ("jobId", "taskId"),
-        SubjectKind.JOB_SCHEDULE: ("jobScheduleId",),
-    }[subject.kind]
+    If the name of another subject is misspelt, its properties are not reported: they are not asked of this one.
+    """
+    is_named = subject not in (ConditionSubject(SubjectKind.RUN), ConditionSubject(SubjectKind.JOB, job_id=OWN_JOB))
+    parts = _PART_KEYS.get(subject.kind, ()) if is_named else _ANY_SUBJECT
+    known = (*PROPERTIES[subject.kind], *_SUBJECT_KEYS[subject.kind], *also, *parts)
+    unknown = {name: inner for name, inner in place.items() if name not in known}
+    if not is_named:  # an id that is given would name the subject
+        unknown |= {name: inner for name, inner in place.items() if name in _ANY_SUBJECT}
+    owners = {name: [str(kind) for kind, readers in PROPERTIES.items() if name in readers] for name in unknown}
+    is_meant = not any(nearest(name, known) in parts for name, kinds in owners.items() if not kinds)
+    for name, inner in unknown.items():
+        if inner.plain is None and name in parts:
+            inner.report("must be an id: null is as good as nothing", key=True)
+        elif not owners[name]:
+            inner.report(f"{shown(name)} does not exist" + one_of(name, known), key=True)
+        elif is_meant:
+            only = " or ".join(owners[name])
+            inner.report(f"{shown(name)} cannot be asked of a {subject.kind}, only of a {only}", key=True)
+    return is_meant
 
 
 def _subject(place: DocumentPlace, *, own_job: bool) -> ConditionSubject | None:

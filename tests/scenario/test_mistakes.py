@@ -386,3 +386,30 @@ def test_the_states_of_a_pool_are_not_suggested_where_one_of_its_nodes_is_meant(
     told = [problem.message for problem in caught.value.problems if problem.path.startswith("timeline[0].when.")]
     assert "'nod' does not exist: did you mean 'node'?" in told
     assert not any("runing" in message for message in told)
+
+
+@pytest.mark.parametrize(
+    ("when", "path", "message"),
+    [
+        ("nod: 1", "nod", "'nod' does not exist: did you mean 'node'?"),
+        ("nod: 1, state: idle", "nod", "'nod' does not exist: did you mean 'node'?"),
+        ("poolid: p, state: active", "poolid", "'poolid' does not exist: did you mean 'poolId'?"),
+        ("taksId: t, state: runing", "taksId", "'taksId' does not exist: did you mean 'taskId'?"),
+        ("nodes: 1", "nodes", "'nodes' cannot be asked of a run, only of a pool"),
+        ("poolId: null, cost: 1", "poolId", "must be an id: null is as good as nothing"),
+    ],
+)
+def test_a_misspelt_subject_is_named_and_its_properties_are_not_asked_of_the_run(when, path, message):
+    text = HEAD + f"timeline:\n  - {{when: {{{when}}}, deletePool: {{poolId: p}}}}\n"
+    with pytest.raises(ScenarioError) as caught:
+        load("m.yaml", text=text)
+    found = [problem for problem in caught.value.problems if problem.path.startswith("timeline")]
+    assert [(problem.path, problem.message) for problem in found] == [(f"timeline[0].when.{path}", message)]
+
+
+def test_a_process_that_misspells_a_subject_is_not_told_what_its_own_job_has():
+    does = "[{when: {nod: 1, state: runing}, terminateJob: {}}]"
+    task = f"{{id: t, commandLine: x, simulate: {{duration: PT1M, does: {does}}}}}"
+    with pytest.raises(ScenarioError) as caught:
+        load("m.yaml", text=HEAD + f"jobs:\n  - {{id: j, poolInfo: {{poolId: p}}, tasks: [{task}]}}\n")
+    assert [problem.message for problem in caught.value.problems] == ["'nod' does not exist: did you mean 'node'?"]
