@@ -63,7 +63,6 @@ SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale", "s
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _ACTS = lazy_regex(r"\b(?:does|until)\b")  # without these words no process acts
-_QUOTAS = lazy_regex(r"\bquota\b|CoreQuotaReached")  # a scenario with these words means to reach or change a quota
 _YEARS = range(1970, 9000)
 
 
@@ -143,7 +142,7 @@ class _ScenarioReader:
         self._pool_ids = Ids()
         self._job_ids = Ids()
         self._asked: Asked = []
-        self._collector = WarningCollector(self._start)
+        self._collector = WarningCollector(self._start, Account())
 
     def read(self) -> Scenario | None:
         """Return the scenario; it must not be used if problems were reported."""
@@ -157,9 +156,9 @@ class _ScenarioReader:
         simulate = self._simulate()
         self._collector = WarningCollector(
             self._start,
+            account,
             tasks_are_simulated=bool(simulate.tasks.model_fields_set),
-            has_storage_account=account.storage_account is not None,
-            quotas=None if _QUOTAS.search(self._words) else account.quotas,
+            has_subnets=bool(simulate.network),
         )
         pools = tuple(self._pools(account, options, simulate))
         jobs = tuple(self._jobs(jobs_quota))
@@ -189,7 +188,7 @@ class _ScenarioReader:
             acts_wait=processes.waits,
         )
         self._check_asked()
-        self._collector.finish(self._names)
+        self._collector.finish(self._names, self._asked, scenario.study.factors)
         return scenario
 
     # --- the run as a whole
@@ -278,7 +277,7 @@ class _ScenarioReader:
         quota = QuotaCount(account.quotas.pools, "pools", "PoolQuotaReached")
         for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
             self._names.add_pool(place.plain)
-            self._collector.pool(place, PoolSpec)
+            self._collector.pool(place, PoolSpec, at_ms)
             if spec is not None:
                 refusals = pool_refusals(spec, account, pool_setting(options, simulate))
                 report_refusals(place, PoolSpec, (one for one in refusals if not self._may_pass(spec, one, at_ms)))
@@ -297,7 +296,7 @@ class _ScenarioReader:
         for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS, self._job_ids):
             tasks, factory = read_job_tasks(place, spec)
             self._names.add_job(place.plain, factory)
-            self._collector.job(place, JobSpec, factory)
+            self._collector.job(place, factory, at_ms)
             if spec is not None:
                 report_refusals(place, JobSpec, job_refusals(spec))
                 quota.take(place, at_ms)
@@ -306,7 +305,7 @@ class _ScenarioReader:
     def _schedules(self, quota: QuotaCount) -> Iterator[JobScheduleEntry]:
         for place, spec, at_ms in self._entries("jobSchedules", JobScheduleSpec, _ENTRY_KEYS, self._job_ids):
             self._names.add_schedule(place.plain)
-            self._collector.schedule(place, JobScheduleSpec)
+            self._collector.schedule(place)
             if spec is not None:
                 report_refusals(place, JobScheduleSpec, schedule_refusals(spec))
                 quota.take(place, at_ms)
@@ -322,10 +321,10 @@ class _ScenarioReader:
                 self._names.add_command(entry.command.NAME, dict(added), None)
                 yield entry
                 continue
-            factory = entry.factory if entry is not None else None
+            factory, at_ms = (entry.factory, entry.at_ms) if entry is not None else (None, None)
             for name, body in place.items():
                 self._names.add_command(name, body.plain, factory)
-                self._collector.command(name, body, factory, is_refused=place.get("refused") is not None)
+                self._collector.command(name, body, factory, at_ms, is_refused=place.get("refused") is not None)
             if entry is not None:
                 yield entry
 

@@ -12,7 +12,6 @@ from engine.scenario.body_models import fields_of, model_of
 from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.known_nodes import NodeOwner, nodes_in
 from engine.scenario.names import text_at
-from engine.scenario.quota_warnings import visit_targets
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.catalogue import is_listed, nearest_sizes, vm_size
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from engine.scenario.command_line_warnings import CommandLines
     from engine.scenario.document import Path
     from engine.scenario.slot_warnings import RequiredSlots
-    from engine.specs.account import Quotas
 
 
 class _Body(NamedTuple):
@@ -57,7 +55,6 @@ class BodySearch:
     has_storage_account: bool
     lines: CommandLines
     slots: RequiredSlots
-    quotas: Quotas | None
     pool_ids: list[DocumentPlace] = field(default_factory=list)
 
     def search(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, line: str | None = None) -> None:
@@ -104,7 +101,6 @@ class BodySearch:
             self.pool_ids.append(pool)
         if issubclass(model, PoolSpecification) and (size := place.get("vmSize")) is not None:
             _visit_size(size)
-            visit_targets(place, self.quotas)
         if issubclass(model, ResourceFile) and not self.has_storage_account:
             container = place.get("autoStorageContainerName")
             if container is not None:

@@ -1,35 +1,171 @@
-"""Pools that want more cores than the account has (ACC-6)."""
+"""Pools that together want more cores than the account has, when they are created or resized (ACC-6).
+
+The targets of an autoscale formula are not known, so that they count as 0, and Spot nodes that come by themselves later
+are not looked at.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
+from engine.scenario.core_use import Change, CoreUse, Limit, Pool, Shortage
 from engine.scenario.names import text_at
+from engine.specs.account import series_key
 from engine.specs.catalogue import vm_size
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from engine.base.terms import Plain
+    from engine.scenario.conditions import Asked
     from engine.scenario.document import DocumentPlace
     from engine.specs.account import Quotas
 
-# Kinds of nodes: the word, a pool's target, and the account's quota.
-_TARGETS = (
-    ("dedicated", "targetDedicatedNodes", "dedicatedCores"),
-    ("Spot", "targetLowPriorityNodes", "lowPriorityCores"),
+_REACHED = "CoreQuotaReached"  # ends the code of every such resize error (ERR-R)
+_SERIES = "dedicatedCoresPerVMSeries"
+_MAX_COMMUNICATING = 80  # nodes that every pool with inter-node communication may have (ACC-5)
+# What may leave a pool without nodes, and what takes single ones from it, at least for a time.
+_EMPTYING = ("deletePool", "stopPoolResize", "enablePoolAutoScale", "disablePoolAutoScale")
+_TAKING = ("removeNodes", "deallocateNode", "evictNode")
+
+
+class _Kind(NamedTuple):
+    """A kind of nodes: its word, the names of a pool's target, and of the account's quota."""
+
+    word: str
+    targets: tuple[str, ...]
+    quota: str
+
+
+_KINDS = (
+    _Kind("dedicated", ("targetDedicatedNodes", "targetDedicated"), "dedicatedCores"),
+    _Kind("Spot", ("targetLowPriorityNodes",), "lowPriorityCores"),
 )
 
 
-def visit_targets(place: DocumentPlace, account: Quotas | None) -> None:
-    """Warn of a pool that wants more cores than the account has for all pools together (ACC-6)."""
-    size = vm_size(text_at(place.plain, "vmSize") or "")
-    if account is None or size is None:
-        return
-    quotas = account.dedicated_cores, account.low_priority_cores
-    for (kind, target, name), quota in zip(_TARGETS, quotas, strict=True):
-        written = place.get(target)
-        cores = written.plain * size.cores if written is not None and isinstance(written.plain, int) else 0
-        if written is not None and cores > quota:
-            written.warn(
-                f"these nodes have {cores:,} cores, but the account's quota of {kind} cores is {quota:,}: no"
-                f" more than {quota // size.cores:,} of them come (ACC-6). Write account: {{quotas: {{{name}:"
-                f" {cores}}}}}"
-            )
+class CoreQuotas:
+    """The pools of one document, and the core quotas that they share."""
+
+    def __init__(self, quotas: Quotas, *, has_subnets: bool) -> None:
+        """Create it; with ``has_subnets`` a subnet may have too few addresses for a pool."""
+        self._has_subnets = has_subnets
+        self._quotas: list[Plain] = [quotas.wire()]
+        self._created: list[tuple[DocumentPlace, str]] = []
+        self._commands: list[tuple[str, DocumentPlace, int | None]] = []
+        self._scarce: set[str] = set()  # sizes of which the region may have too few
+
+    def create(self, place: DocumentPlace, at_ms: int | None, owner_id: str = "") -> None:
+        """Take a pool that is created, or the auto pool of a job or job schedule; ``at_ms`` is None if unknown."""
+        self._created.append((place, owner_id))
+        self._commands.append(("createPool", place, at_ms))
+
+    def command(self, name: str, place: DocumentPlace, at_ms: int | None) -> None:
+        """Take a command that may change the nodes of a pool, or what there is for pools."""
+        if name == "quota":
+            self._quotas.append(place.plain)
+        elif name == "capacity":
+            self._scarce.add((text_at(place.plain, "vmSize") or "").lower())
+        elif name == "resizePool" or name in _EMPTYING or name in _TAKING:
+            self._commands.append((name, place, at_ms))
+
+    def finish(self, expected: Collection[str], varied: Collection[str]) -> None:
+        """Report the pools that stay small.
+
+        Args:
+            expected: The ids, in lower case, of pools of which the scenario expects that a quota keeps them small.
+            varied: The quotas that its study varies.
+        """
+        for kind in _KINDS:
+            limits = tuple(self._limits(kind, varied))
+            changes = list(self._changes(kind))
+            unlimited = CoreUse([limit._replace(cores=inf) for limit in limits])
+            unlimited.play(changes)
+            limited = CoreUse(limits)
+            limited.play(changes)
+            for shortage in limited.shortages:
+                if shortage.change.pool.key not in expected:
+                    _warn(shortage, limits[shortage.limit], unlimited.peaks[shortage.limit])
+
+    def _limits(self, kind: _Kind, varied: Collection[str]) -> Iterator[Limit]:
+        """Yield the quotas; if the scenario changes one, it means to reach it until then, so the largest counts."""
+        settings = [setting for setting in self._quotas if isinstance(setting, dict)]
+        if kind.quota not in varied:
+            cores = max(value for each in settings if isinstance(value := each.get(kind.quota), int))
+            yield Limit(f"{kind.word} cores", cores, f"{kind.quota}: %d")
+        if kind is not _KINDS[0] or _SERIES in varied:
+            return
+        by_series = [value for each in settings if isinstance(value := each.get(_SERIES), dict)]
+        for series in by_series[0] if _SERIES in settings[0] else ():
+            found = [value for each in by_series if isinstance(value := each.get(series), int)]
+            if len(found) == len(by_series):  # else there is a time without this quota
+                remedy = f"{_SERIES}: {{{series}: %d}}"
+                yield Limit(f"dedicated cores of {series}", max(found), remedy, series_key(series))
+
+    def _changes(self, kind: _Kind) -> Iterator[Change]:
+        """Yield the changes of the nodes of one kind, in the order of the file."""
+        pools: dict[str, Pool] = {}
+        by_body = {id(place.tree): pool for place, owner_id in self._created if (pool := self._pool(place, owner_id))}
+        for pool in by_body.values():
+            pools.setdefault(pool.key, pool)
+        for name, place, at_ms in self._commands:
+            created = by_body.get(id(place.tree))
+            pool = pools.get((text_at(place.plain, "poolId") or "").casefold()) if created is None else created
+            if pool is None:
+                continue
+            written = next((found for target in kind.targets if (found := place.get(target)) is not None), None)
+            nodes = written.plain if written is not None and isinstance(written.plain, int) else None
+            if name in _TAKING:
+                listed = place.get("nodeList")
+                yield Change(pool, at_ms, None, fewer_by=1 if listed is None else sum(1 for _ in listed.entries()))
+            elif name == "resizePool":
+                yield Change(pool, at_ms, nodes, place=written)
+            else:
+                yield Change(pool, at_ms, nodes or 0, place=written)
+            if created is not None:
+                pools[pool.key] = pool
+                if not text_at(place.plain, "id"):  # an auto pool goes with its job
+                    yield Change(pool, None)
+
+    def _pool(self, place: DocumentPlace, owner_id: str) -> Pool | None:
+        pool_id, size = text_at(place.plain, "id"), vm_size(text_at(place.plain, "vmSize") or "")
+        if size is None or not isinstance(place.plain, dict):
+            return None
+        certain = inf
+        if place.plain.get("enableInterNodeCommunication"):
+            certain = _MAX_COMMUNICATING
+        network = place.plain.get("networkConfiguration")
+        has_few_addresses = isinstance(network, dict) and (
+            self._has_subnets or network.get("publicIPAddressConfiguration") is not None
+        )
+        if has_few_addresses or size.name in self._scarce:
+            certain = 0
+        if pool_id is None:
+            return Pool(f"auto pool {place.path}", f"the auto pool of {owner_id}", size, certain)
+        return Pool(pool_id.casefold(), f"pool {pool_id}", size, certain)
+
+
+def _warn(shortage: Shortage, limit: Limit, peak: int) -> None:
+    """Warn where the nodes are asked for, with the quota that would be enough at every time."""
+    change, others = shortage.change, shortage.others
+    assert change.place is not None
+    beside = " and ".join(f"{cores:,} of {name}" for name, cores in others.items())
+    if len(others) > 2:
+        beside = f"{sum(others.values()):,} of {len(others):,} other pools"
+    beside = f" beside {beside}" if others else ""
+    some = f"no more than {shortage.most:,} of them come" if shortage.most else "none of them comes"
+    change.place.warn(
+        f"these nodes have {shortage.asked * change.pool.size.cores:,} cores{beside}, but the account's quota of"
+        f" {limit.what} is {limit.cores:,}: {some} (ACC-6). Write account: {{quotas: {{{limit.remedy % peak}}}}}"
+    )
+
+
+def pools_at_quota(asked: Asked) -> set[str]:
+    """Return the ids, in lower case, of the pools of which a condition asks whether a core quota keeps them small."""
+    found = set()
+    for place, subject in asked:
+        codes = place.plain.get("resizeErrors") if isinstance(place.plain, dict) else None
+        listed = codes if isinstance(codes, list) else [codes]
+        if subject.pool_id is not None and any(isinstance(code, str) and code.endswith(_REACHED) for code in listed):
+            found.add(subject.pool_id.casefold())
+    return found

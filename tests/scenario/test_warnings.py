@@ -74,38 +74,7 @@ def test_the_size_of_an_auto_pool_is_looked_at_too():
     assert [path for _, _, path in places(job(poolInfo=info))] == ["jobs[0].poolInfo.autoPoolSpecification.pool.vmSize"]
 
 
-# --- cores and slots
-
-
-def test_acc_6_a_pool_that_wants_more_cores_than_the_account_has():
-    text = """\
-scenario: s
-pools:
-  - {id: a, vmSize: standard_d4s_v3, targetDedicatedNodes: 10000, targetLowPriorityNodes: 25}
-  - {id: b, vmSize: standard_d4s_v3, targetLowPriorityNodes: 26}
-"""
-    first, second = warnings(text)
-    assert (first.line, first.path) == (3, "pools[0].targetDedicatedNodes")
-    assert first.message == (
-        "these nodes have 40,000 cores, but the account's quota of dedicated cores is 100: no more than 25 of them "
-        "come (ACC-6). Write account: {quotas: {dedicatedCores: 40000}}"
-    )
-    assert second.path == "pools[1].targetLowPriorityNodes"
-    told = "account: {quotas: {dedicatedCores: 40000, lowPriorityCores: 104}}\n"
-    assert warnings(text + told) == []
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        "expect:\n  - {poolId: a, resizeErrors: [AccountCoreQuotaReached]}\n",
-        "timeline:\n  - {at: 1, quota: {dedicatedCores: 1000}}\n",
-    ],
-)
-def test_a_scenario_that_is_about_a_quota_may_reach_it(part):
-    pool = "pools:\n  - {id: a, vmSize: standard_d4s_v3, targetDedicatedNodes: 100}\n"
-    assert warnings("scenario: s\n" + pool + part) == []
-
+# --- slots
 
 SLOTS = """\
 scenario: s
