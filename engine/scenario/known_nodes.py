@@ -30,6 +30,7 @@ class KnownNodes:
     def __init__(self) -> None:
         self._pools: dict[str, PoolNodes] = {}
         self._jobs: dict[str, NodeOwner] = {}
+        self._moves: dict[str, list[NodeOwner]] = {}
 
     def add_pool(self, pool_id: str, nodes: PoolNodes) -> None:
         """Note the nodes of a pool. An update may give them more slots: the largest number counts."""
@@ -39,6 +40,16 @@ class KnownNodes:
     def add_job(self, job_id: str, owner: NodeOwner) -> None:
         """Note where the tasks of a job, or of the jobs of a job schedule, run."""
         self._jobs[job_id.casefold()] = owner
+
+    def move_job(self, job_id: str, pool_id: str) -> None:
+        """Note another pool to which a job is moved (JOB-14)."""
+        self._moves.setdefault(job_id.casefold(), []).append(NodeOwner(pool_id))
+
+    def most_slots(self, owner: NodeOwner) -> int | None:
+        """Return the most slots of a node on which a task may ever run; None if some pool is not known."""
+        moves = self._moves.get((owner.job_id or "").casefold(), ())
+        found = [nodes.slots for each in (owner, *moves) if (nodes := self.of(each)) is not None]
+        return max(found) if len(found) > len(moves) else None
 
     def of(self, owner: NodeOwner) -> PoolNodes | None:
         """Return the nodes of an owner; None if nothing that has been read yet tells of them."""

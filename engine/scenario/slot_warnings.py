@@ -33,10 +33,10 @@ class RequiredSlots:
         """Report the tasks that never run, now that all pools and jobs are known."""
         for alike, place in self._first.items():
             _, required, owner = alike
-            nodes = self._nodes.of(owner)
-            if nodes is not None and required > nodes.slots:
+            slots = self._nodes.most_slots(owner)
+            if slots is not None and required > slots:
                 more = f" ({self._counts[alike] - 1:,} more like it)" if self._counts[alike] > 1 else ""
                 place.warn(
-                    f"the task requires {required:,} slots and never runs, since a node of its pool has {nodes.slots:,}"
+                    f"the task requires {required:,} slots and never runs, since a node of its pool has {slots:,}"
                     f" (SCHED-10): give the pool taskSlotsPerNode: {required}{more}"
                 )

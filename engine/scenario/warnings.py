@@ -67,8 +67,8 @@ class WarningCollector:
         self, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool = False
     ) -> None:
         """Search the body that creates a job, and its tasks."""
-        owner = owner_in(place.plain)
         job_id = text_at(place.plain, "id")
+        owner = owner_in(place.plain)._replace(job_id=job_id)
         if not is_refused:
             self._auto_pool(place, at_ms, f"job {job_id}")
         if job_id is not None:
@@ -118,6 +118,9 @@ class WarningCollector:
             pool = place.get("poolId")
             if name == "updatePool" and owner.pool_id is not None:
                 self._nodes.add_pool(owner.pool_id, nodes_in(place.plain))
+            moved = text_at(place.plain, "poolInfo", "poolId")
+            if name == "updateJob" and owner.job_id and moved is not None and not is_refused:
+                self._nodes.move_job(owner.job_id, moved)
             if issubclass(model, OnPool) and pool is not None and not is_refused:
                 self._pool_ids.append(pool)
             if issubclass(model, AddTasks):

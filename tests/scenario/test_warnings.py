@@ -122,6 +122,11 @@ def test_a_pool_may_get_more_slots_later():
     assert [warning.line for warning in warnings(SLOTS + more)] == [17, 24]
 
 
+def test_a_job_may_be_moved_to_a_pool_with_more_slots():
+    move = "  - {at: 7, updateJob: {jobId: J, poolInfo: {poolId: later}}}\n"
+    assert [warning.line for warning in warnings(SLOTS + move)] == [17, 24]
+
+
 # --- command lines
 
 
