@@ -9,6 +9,8 @@ from textual import events, messages
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.geometry import Region
+from textual.screen import Screen
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from tests.tui.driving import drive
@@ -97,7 +99,7 @@ def test_a_frame_sends_a_message_to_the_screen_only(dashboard_at, monkeypatch):
             app.session.simulation.run_until(333_000)
             sent.clear()
             app.main_screen.update()
-            await pilot.pause(0.1)
+            await pilot.pause()
             show(app)
             assert {widget for widget, kind in sent if kind in (messages.Prompt, messages.Update)} == {app.main_screen}
 
@@ -123,7 +125,7 @@ def test_a_jump_is_drawn_once_without_a_layout_even_if_the_scrollbar_of_the_deta
         page = app.main_screen.list_page
         shown.clear()
         page.table.action_edge(last)
-        await pilot.pause(0.1)
+        await pilot.pause()
         bars.append(not page.query_one(PageView).vertical_scrollbar.is_blank)
         assert len([each for each in shown if each is not None]) == 1
 
@@ -131,9 +133,9 @@ def test_a_jump_is_drawn_once_without_a_layout_even_if_the_scrollbar_of_the_deta
         app = dashboard_at(330)
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press(TASKS)
-            app.main_screen.playback.look_ahead = lambda: None  # which updates the screen once it is done
-            app.main_screen.workers.cancel_group(app.main_screen, "ahead")
-            await pilot.pause(0.1)
+            while not app.session.ahead.is_complete:  # which updates the screen
+                await pilot.pause()
+            await pilot.pause()
             layouts.clear()
             for last in (1, 0, 1, 0):
                 await jump(app, pilot, last)
@@ -143,6 +145,19 @@ def test_a_jump_is_drawn_once_without_a_layout_even_if_the_scrollbar_of_the_deta
     asyncio.run(run())
     assert bars == [False, True, False, True]
     assert not layouts
+
+
+def test_no_scrollbar_asks_for_a_layout(dashboard_at, monkeypatch):
+    asked, on_layout = [], Screen._on_layout
+
+    async def note(screen, message):
+        asked.append(message.widget)
+        await on_layout(screen, message)
+
+    monkeypatch.setattr(Screen, "_on_layout", note)
+    drive(dashboard_at(330), TASKS, "end", "home", WATCH, lambda app: app.main_screen.refresh(layout=True))
+    assert any(isinstance(each, Table) for each in asked)
+    assert not any(isinstance(each, ScrollBar) for each in asked)
 
 
 def test_what_is_hidden_loses_the_focus_and_what_is_shown_with_it_looks_so():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.segment import Segment
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
@@ -9,6 +11,11 @@ from textual.widget import _RenderCache
 
 from tui.widgets.line_cache import LineCache
 from tui.widgets.routing import ask_screen
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from textual.geometry import Region
 
 
 class _Cells(ScrollBarRender):
@@ -60,6 +67,14 @@ class CellScrollBar(ScrollBar):
             lines.append(strip)
         self._render_cache = _RenderCache(self.size, lines)
         self._dirty_regions.clear()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:  # noqa: ARG002
+        """Draw the bar. It asks for no layout: the widget that it scrolls does so when it shows or hides the bar.
+
+        Textual's own asks for another layout after each one that gives it a size. A bar that is made in a layout does
+        not receive messages yet, and so would ask only when it is moved for the first time.
+        """
+        return super().refresh(*regions, repaint=repaint, recompose=recompose)
 
     def check_idle(self) -> None:
         """Bring about what was asked for."""
