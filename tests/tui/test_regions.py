@@ -56,6 +56,18 @@ def test_panes_follow_another_arrangement_of_the_same_panes_at_the_same_size(das
     assert found == wanted
 
 
+@pytest.mark.parametrize("view", ["1", "2", "8"])
+def test_a_pane_has_the_focus_again_when_the_terminal_was_too_small_for_any(dashboard_at, view):
+    focused = []
+
+    def note(app):
+        focused.append(app.focused)
+
+    after_all(dashboard_at(100, "spot-evictions"), view, note, (10, 3), (120, 40), note)
+    assert focused[0] is not None
+    assert focused[-1] is focused[0]
+
+
 def test_every_pane_is_drawn_for_its_new_size(dashboard_at):
     app, blank = dashboard_at(300, "every-way-to-end-a-job"), []
 

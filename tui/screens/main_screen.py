@@ -74,7 +74,13 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
         self.playback.pause()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self.update)
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Fill the panes for their new size. On a terminal that was too small none kept the focus."""
+        self.update()
+        if self.focused is None:
+            self._first_pane.focus()
 
     def on_descendant_focus(self) -> None:
         """Show the hints of the pane that has the focus now."""
