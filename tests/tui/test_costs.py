@@ -1,13 +1,11 @@
 """Money: one amount has one form everywhere, deleted pools count, and the cost by the end is known."""
 
-import re
-
 import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.run.observe import cost_usd
-from engine.specs.commands import DisableNodeScheduling, ReimageNode, ResizePool
+from engine.specs.commands import DisableJob, DisableNodeScheduling, ReimageNode, ResizePool
 from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.curves.charts import charts_of
 from tui.viewmodels.curves.curves import CurvesModel
@@ -158,19 +156,25 @@ def test_the_cost_by_the_end_is_not_told_before_it_is_known_nor_at_the_end(at_th
 
 
 def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour():
-    """Spot nodes are preempted, so that half of them costs no less than what is there."""
+    """Spot nodes are preempted, so that half of them costs no less than what is there; later they come back."""
     session = session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS)
     halved = ResizePool.model_validate(
         {"poolId": session.pool_id, "targetDedicatedNodes": 1, "targetLowPriorityNodes": 4}
     )
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([halved]), 100)]
     assert "cost an hour $0.30 no difference" in lines
-    (until,) = (each for each in lines if each.startswith(("cost in all", "cost by then")))
-    with_it, without = (float(each) for each in re.findall(r"\$(0\.\d{4})(?: \(|$)", until))
-    assert with_it - without == pytest.approx(0.0081)
+    assert "cost in all $0.88 (-$0.058) otherwise $0.94" in lines
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([paused]), 100)]
     assert sum(each.startswith(("cost an hour", "cost in all", "cost by then")) for each in lines) == 2
+
+
+def test_a_run_that_comes_to_rest_earlier_is_no_cheaper_for_that():
+    session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
+    disabled = DisableJob.model_validate({"jobId": "align", "disableTasks": "requeue"})
+    trial = Trials(session).of([disabled])
+    without, with_it = trial.cost_usd
+    assert without == with_it == pytest.approx(cost_usd(run_of("preparation-fails-on-one-node").world, trial.until_ms))
 
 
 def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_the_end):

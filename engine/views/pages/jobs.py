@@ -274,9 +274,9 @@ def _network(world: World, pool: Pool) -> NetworkRow | None:
     )
 
 
-def cost_of_run(simulation: Simulation) -> float:
-    """Return the cost of all nodes so far, in US dollars."""
-    return cost_usd(simulation.world, simulation.now_ms)
+def cost_of_run(simulation: Simulation, after_ms: int = 0) -> float:
+    """Return the cost of all nodes so far, in US dollars, or what it is after a time in which none comes or goes."""
+    return cost_usd(simulation.world, simulation.now_ms + after_ms)
 
 
 def usd_an_hour(simulation: Simulation) -> float:

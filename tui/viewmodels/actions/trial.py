@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.shortening import shortened
-from engine.base.units import SECOND_MS
+from engine.base.units import HOUR_MS, SECOND_MS
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
 from engine.views.pages.expectations import broken_rows, newly_broken
 from engine.views.pages.jobs import cost_of_run, usd_an_hour
@@ -51,8 +51,13 @@ class _Course(NamedTuple):
     short: dict[tuple[str, str], str]  # why resizes fell short, by pool and code
     cost_usd: float  # of the whole run up to then
     hourly_usd: float  # of the VMs that the pools have and await once the commands are given
+    last_hourly_usd: float  # of the nodes that are left at the end
     broken: tuple[ExpectationRow, ...]
     mistake: EngineError | None = None
+
+    def cost_usd_until(self, when_ms: int) -> float:
+        """Return the cost up to a moment at or after the end: nodes that are left cost no less once all is done."""
+        return self.cost_usd + self.last_hourly_usd * max(0, when_ms - self.until_ms) / HOUR_MS
 
 
 class TrialResult(NamedTuple):
@@ -139,7 +144,7 @@ class Trials:
                 if (pool_id, code) not in without.short
             ),
             given.mistake,
-            (without.cost_usd, given.cost_usd),
+            (without.cost_usd_until(until_ms), given.cost_usd_until(until_ms)),
             (without.hourly_usd, given.hourly_usd),
             # Without its end, the course without the commands does not say what is broken at the end anyway.
             newly_broken(without.broken, given.broken) if without.is_end or not given.is_end else (),
@@ -182,6 +187,7 @@ def _course(
             shortfalls_since(simulation, first),
             cost_of_run(simulation),
             hourly_usd,
+            cost_of_run(simulation, HOUR_MS) - cost_of_run(simulation),
             tuple(broken_rows(simulation)),
             mistake,
         )
