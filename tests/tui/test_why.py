@@ -239,3 +239,15 @@ def test_a_moment_that_the_run_does_not_reach_is_said_to_lie_after_its_end():
     session = Session(long)
     lines = [plain(each) for each in why_lines(session, answers_to(session, "task", 1, "tasks"), 200)]
     assert any("soonest n0 at 08:10:51, after the end of the run [SCHED-10]" in each for each in lines)
+
+
+@pytest.mark.parametrize("plays", [True, False])
+@pytest.mark.parametrize("key", ["escape", "w"])
+def test_time_that_goes_by_waits_while_an_answer_is_read_and_then_goes_on(dashboard_at, plays, key):
+    playing = []
+
+    def look(app):
+        playing.append(app.main_screen.playback.pacer.playing)
+
+    drive(dashboard_at(LATER_S), *(["space"] if plays else []), look, "w", look, key, look)
+    assert playing == [plays, False, plays]

@@ -22,12 +22,13 @@ class WhyActions(NamedTuple):
     """Callbacks of the dialog.
 
     ``seek`` goes to a moment in ms after the start, ``act`` offers actions, ``expect`` returns when the state is
-    expected to change, which takes a while to find out.
+    expected to change, which takes a while to find out, ``go_on`` lets time pass again if it did before.
     """
 
     seek: Callable[[int], None]
     act: Callable[[], None]
     expect: Callable[[], Expected | None]
+    go_on: Callable[[], None]
 
 
 class Why(Sheet):
@@ -60,6 +61,11 @@ class Why(Sheet):
         self._expected = self._actions.expect()
         if self._expected is not None:
             self.show_again()
+
+    async def action_dismiss(self, result: None = None) -> None:
+        """Close, and let time go on."""
+        self._actions.go_on()
+        await super().action_dismiss(result)
 
     def action_go(self) -> None:
         """Close, and go to the next event that can change the state, if there is one."""

@@ -65,7 +65,6 @@ class InformationKeys(TimeKeys):
         if isinstance(view, Timeline):
             subject, asked_as = view.asked or subject, view.asked_as
             when_ms = when_ms if view.moment_ms is None else view.moment_ms
-        self.playback.pause()
         answers = []
         if subject is not None:
             with self.session.at(when_ms):
@@ -73,6 +72,7 @@ class InformationKeys(TimeKeys):
         if subject is None or not answers:
             say(self, "There is nothing here to explain.")
             return
+        go_on = self.playback.interrupt()
 
         def act() -> None:
             """Go to the moment in question, and offer actions on the subject there."""
@@ -87,7 +87,7 @@ class InformationKeys(TimeKeys):
         def expect() -> Expected | None:
             return expected_of(self.session, *subject) if when_ms == self.session.now_ms else None
 
-        self.app.push_screen(Why(self.session, answers, when_ms, WhyActions(self.playback.seek, act, expect)))
+        self.app.push_screen(Why(self.session, answers, when_ms, WhyActions(self.playback.seek, act, expect, go_on)))
 
     @property
     def _points_at_nothing(self) -> bool:

@@ -132,6 +132,12 @@ class Playback:
         self.pacer.stop()
         self._is_searching = False
 
+    def interrupt(self) -> Callable[[], None]:
+        """Pause, and return a function that plays again if that was going on."""
+        is_playing = self.pacer.playing
+        self.pause()
+        return self.play if is_playing else lambda: None
+
     def step(self) -> None:
         """Let one event happen."""
         self.pause()
