@@ -56,6 +56,13 @@ from engine.specs.subnets import SimulateNetwork
 Model = TypeVar("Model", bound=Spec)
 
 KEYS = ("scenario", "description", "seed", *VARIED, "study")
+# What the body of something has that is no scenario by itself, and where it belongs.
+_BODIES = {
+    "vmSize": "the body of a pool: it belongs under 'pools:'",
+    "jobSpecification": "the body of a job schedule: it belongs under 'jobSchedules:'",
+    "poolInfo": "the body of a job: it belongs under 'jobs:'",
+    "commandLine": "the body of a task: it belongs under 'tasks:' of a job",
+}
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")
@@ -127,6 +134,12 @@ def _read(document: Document, source: ScenarioSource) -> Scenario | None:
 
 
 def _read_root(root: DocumentPlace, source: ScenarioSource, words: str) -> Scenario | None:
+    keys = root.tree.value
+    if isinstance(keys, dict) and keys.keys().isdisjoint(KEYS):
+        for key, body in _BODIES.items():
+            if key in keys:
+                root.report(f"this is {body} of a scenario, which begins with 'scenario: NAME'")
+                return None
     return _ScenarioReader(root, source, words).read() if check_keys(root, KEYS) else None
 
 

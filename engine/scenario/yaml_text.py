@@ -52,4 +52,6 @@ def syntax_message(error: yaml.MarkedYAMLError, position: Position, text: str) -
         message = "a tab: YAML is indented with spaces only"
     elif "mapping values are not allowed" in message:
         message += ": is the indentation right, or does text with ': ' need quotes?"
+    elif "expected <document start>" in message:
+        message = "the scenario has ended before this line: a file is one mapping, of YAML or of JSON"
     return shortened(message, MESSAGE_LIMIT)

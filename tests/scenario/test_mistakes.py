@@ -45,6 +45,12 @@ ONE_MISTAKE = [
     (HEAD + "seed: 1e999\n", 2, 7, "", "not a finite number"),
     (HEAD + f"seed: {'9' * 5000}\n", 2, 7, "", "5000 digits"),
     (HEAD + "account: " + "[" * 200 + "]" * 200 + "\n", 2, 109, "", "levels deep"),
+    ("{scenario: s}\nseed: 1\n", 2, 1, "", "has ended before this line"),
+    # something else
+    ("id: p\nvmSize: standard_d2s_v3\n", 1, 1, "", "the body of a pool: it belongs under 'pools:' of a scenario"),
+    ("id: j\npoolInfo: {poolId: p}\n", 1, 1, "", "the body of a job: it belongs under 'jobs:'"),
+    ("id: s\njobSpecification: {poolInfo: {poolId: p}}\n", 1, 1, "", "under 'jobSchedules:'"),
+    ("id: t\ncommandLine: x\n", 1, 1, "", "the body of a task: it belongs under 'tasks:' of a job"),
     # the run as a whole
     ("seed: 1\n", 1, 1, "scenario", "missing"),
     ("scenario: 5\n", 1, 11, "scenario", "must be text"),
