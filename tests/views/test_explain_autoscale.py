@@ -50,6 +50,16 @@ def test_as_80_a_target_that_stays_and_one_that_changes():
     )
 
 
+def test_as_77_tasks_that_wait_for_a_fraction_of_a_node_that_is_cut_off():
+    sim = scaled("wanted = 6 / 8; $TargetDedicatedNodes = wanted")
+    run_to(sim, minutes=2)
+    assert why_targets_says(sim)[6:9] == [
+        "✗ waiting tasks  6, but no nodes are wanted [AS-41]",
+        "Its variables: wanted = 0.75. [AS-68]",
+        "A fraction of a node that is wanted is cut off. [AS-77]",
+    ]
+
+
 def test_as_65_a_formula_that_fails_and_what_would_help():
     sim = scaled("$TargetDedicatedNodes = avg($PendingTasks.GetSample(TimeInterval_Hour))")
     run_to(sim, minutes=2)

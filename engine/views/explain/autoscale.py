@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.autoscale import NO_SAMPLES
+from engine.base.lazy import lazy_regex
 from engine.base.terms import PoolState
 from engine.base.units import format_duration
+from engine.rules.decisions.pool_metrics import task_counts
 from engine.views.explain.explanation import Check, Next, Note, answer, moment, some
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 
+_FRACTION = lazy_regex(r"\d+\.\d*[1-9]\d*")
 _SERVICE_ITEMS = 3  # of the results string; the user's variables follow (AS-68)
 
 
@@ -39,6 +42,9 @@ def why_targets(world: World, pool: Pool) -> Explanation | None:
         Check("samples", bool(pool.samples), _samples(world, pool, scaling), "AS-52"),
         Check("targets", run.error is None, _targets(scaling), "AS-80" if len(scaling.runs) > 1 else "AS-84"),
     ]
+    waiting = 0 if run.error is not None or run.target_dedicated or run.target_spot else task_counts(world, pool)[0]
+    if waiting:
+        checks.append(Check("waiting tasks", False, f"{waiting:,}, but no nodes are wanted", "AS-41"))
     return answer(world, question, checks, (), next_evaluation(pool), _notes(scaling, run))
 
 
@@ -77,6 +83,8 @@ def _notes(scaling: Scaling, run: AutoScaleRun) -> list[Note]:
     own = run.items[_SERVICE_ITEMS:]
     notes = [Note(f"Its variables: {', '.join(f'{name} = {text}' for name, text in own)}.", "AS-68")] if own else []
     if run.error is None:
+        if any(_FRACTION.fullmatch(text) for _, text in own):
+            notes.append(Note("A fraction of a node that is wanted is cut off.", "AS-77"))
         option = run.items[_SERVICE_ITEMS - 1][1]
         return [*notes, Note(f"Nodes leave with deallocation option {option}.", "AS-40")]
     if run.error.code == NO_SAMPLES:
