@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from engine import Simulation, load_scenario
 from engine.views.explain.questions import explain
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, run_to_end, simulation
+from tests.work import steps_of
 
 ENDS = {"onAllTasksComplete": "terminatejob"}
 
@@ -96,12 +95,11 @@ def test_before_the_end_and_without_a_task_that_ran_nothing_is_said():
     assert said_of(sim) == []
 
 
-def test_a_large_job_is_explained_at_once():
+def test_a_large_job_is_explained_without_a_step_for_each_task():
     swept = {"type": "parametricSweep", "parameterSets": [{"start": 1, "end": 20_000}]}
     factory = swept | {"repeatTask": {"id": "t{0}", "commandLine": "work", "simulate": {"duration": 60}}}
     pool = a_pool(nodes=20, taskSlotsPerNode=100, vmSize="standard_d64s_v3")
     sim = simulation(a_job(tasks=[], taskFactory=factory, **ENDS), pool=pool)
     run_to_end(sim)
-    began_s = time.process_time()
     assert said_of(sim)[-1].endswith("tasks of its own job (priority 0) took slots [SCHED-6]")
-    assert time.process_time() - began_s < 0.5
+    assert steps_of(lambda: said_of(sim)) < 10_000
