@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 from engine.rest.application import application
 from engine.rest.faults import ServiceFaults
@@ -107,7 +106,15 @@ def test_answers_are_late_by_what_is_drawn_for_them():
     assert ask(one, path="/jobs/none").delay_s >= 0.1
 
 
-def test_the_application_waits_while_it_serves_others():
+def test_the_application_waits_while_it_serves_others(monkeypatch):
+    waiting, all_wait = [], asyncio.Event()
+
+    async def sleep_together(seconds):
+        waiting.append(seconds)
+        if len(waiting) == 3:
+            all_wait.set()
+        await asyncio.wait_for(all_wait.wait(), 20)
+
     served = application(service(latency=0.2))
     path = {"path": "/pools", "raw_path": b"/pools", "query_string": QUERY.encode(), "headers": []}
     scope = {"type": "http", "method": "GET", "scheme": "http", "server": ("127.0.0.1", 80), "root_path": ""} | path
@@ -126,9 +133,9 @@ def test_the_application_waits_while_it_serves_others():
         await asyncio.gather(*(ask_once(found) for _ in range(3)))
         return found
 
-    began_s = time.perf_counter()
+    monkeypatch.setattr(asyncio, "sleep", sleep_together)
     assert asyncio.run(ask_thrice()).count(200) == 3
-    assert 0.2 <= time.perf_counter() - began_s < 0.6
+    assert waiting == [0.2] * 3
 
 
 def test_the_throttle_takes_no_memory_for_each_request():

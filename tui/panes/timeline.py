@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HELP = (
     "r chooses the rows: nodes, tasks, jobs, preparation tasks or release tasks. "
     "They belong to the pool and job in focus. "
-    "A column is a span of time: + and - change it. Until you zoom, the columns show the whole run. "
+    "A column is a span of time: + and - change it. Until you zoom or move the cursor, the columns show the whole run. "
     "o and O choose the order: number, first start, busy share or failures.\n"
     "A bar is a task, an attempt, or a phase of a job. "
     "The phases are preparation, tasks and release. Few rows have several lines, one for each slot. "
