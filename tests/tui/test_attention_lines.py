@@ -97,7 +97,8 @@ def test_the_problems_of_each_job_are_counted():
 
 
 def test_a_low_pane_leaves_out_remedies_first_then_effects():
-    sim = simulation(a_job(tasks=3), pool=a_pool(nodes=60), description="More cores than the quota allows.")
+    expected = {"at": "PT2M", "poolId": "p", "resizeErrors": ["AccountCoreQuotaReached"]}
+    sim = simulation(a_job(tasks=3), pool=a_pool(nodes=60), expect=[expected])
     run_to(sim, minutes=3)
     model, lines = listed(sim)
     assert [len(model.lines(100, rows)) for rows in (9, 3, 2, 1)] == [3, 3, 2, 1]
