@@ -88,6 +88,29 @@ def test_two_results_in_one_place_are_a_mistake(given, said, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "run own.yaml --events own.yaml",
+        "run own.yaml --tasks ./own.yaml",
+        "run own.yaml --trace linked.yaml",
+        "run linked.yaml --events own.yaml",
+        "run own.yaml --events same.yaml",
+        "import own.yaml -o own.yaml",
+        "serve own.yaml --save own.yaml",
+        "serve own.yaml --requests linked.yaml",
+    ],
+)
+def test_no_file_that_is_read_is_replaced(call, tmp_path, capsys):
+    own = tmp_path / "own.yaml"
+    own.write_text(f"scenario: {NAME}\n")
+    (tmp_path / "linked.yaml").symlink_to(own)
+    (tmp_path / "same.yaml").hardlink_to(own)
+    assert main(call.split()) == 2
+    assert "is read; give it a file of its own" in " ".join(capsys.readouterr().err.split())
+    assert own.read_text() == f"scenario: {NAME}\n"
+
+
 @pytest.mark.parametrize("option", ["--trace", "--tasks"])
 def test_what_cannot_be_written_is_said_before_the_run(option, tmp_path, capsys):
     assert main(["run", NAME, "--events", "e.jsonl", option, "nowhere/file"]) == 2

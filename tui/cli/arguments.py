@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import click
 from engine.base.shortening import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -29,6 +30,22 @@ def complete_scenario(_context: click.Context, _parameter: click.Parameter, inco
 
     names = [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
     return [*names, CompletionItem(incomplete, type="file")]
+
+
+def check_apart(read: Iterable[str], written: Mapping[str, str | None]) -> None:
+    """Check that nothing that is read would be replaced by what is written, under whatever name.
+
+    Args:
+        read: Names of files.
+        written: Names of files by the options that name them.
+
+    Raises:
+        click.UsageError: Something would.
+    """
+    kept = [name for name in read if os.path.isfile(name)]
+    for option, name in written.items():
+        if name is not None and os.path.isfile(name) and any(os.path.samefile(name, other) for other in kept):
+            raise click.UsageError(f"{option} would replace {name}, which is read; give it a file of its own.")
 
 
 def load(name: str, *, strict: bool = False, quiet: bool = False) -> Scenario:

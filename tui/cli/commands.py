@@ -24,6 +24,7 @@ import click
 from engine.base.shortening import with_short_words
 from tui.cli.arguments import (
     WRONG,
+    check_apart,
     complete_scenario,
     contents,
     load,
@@ -180,6 +181,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     output, quiet = given["output"], given["quiet"]
     wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["files"])
     wanted.check(output)
+    check_apart([scenario], wanted.named())
     loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet))
     if given["until"] is not None:
         loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from tui.cli.arguments import print_warnings, scenario_mistakes
+from tui.cli.arguments import check_apart, print_warnings, scenario_mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +79,7 @@ def import_history(files: tuple[str, ...], **given: Unpack[_Given]) -> int:
 
     if given["swf"] and given["wfformat"]:
         raise click.UsageError("--swf and --wfformat exclude each other.")
+    check_apart(files, {"--output": given["target"]})
     shape = PoolShape(given["nodes"], given["slots"])
     fitted = _fitting() if given["fit"] else None
     with lines_target(given["target"]) as target, scenario_mistakes():

@@ -32,13 +32,17 @@ class WantedFiles(NamedTuple):
     tasks: str | None
     files: str | None  # a directory
 
+    def named(self) -> dict[str, str]:
+        """Return the names of the files by the options that name them."""
+        return {f"--{field}": name for field, name in self._asdict().items() if name is not None}
+
     def check(self, output: str) -> None:
         """Check that no two results go to the same place, and that what writes them is installed.
 
         Raises:
             click.UsageError: Two do, or the extra ``arrow`` is needed and not installed.
         """
-        named = {f"--{field}": name for field, name in self._asdict().items() if name is not None}
+        named = self.named()
         places = {option: "stdout" if name == STDOUT else os.path.realpath(name) for option, name in named.items()}
         if output == "json":
             places["--output json"] = "stdout"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from tui.cli.arguments import complete_scenario, parse_key, parse_speed, parse_step, scenario_mistakes
+from tui.cli.arguments import check_apart, complete_scenario, parse_key, parse_speed, parse_step, scenario_mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +82,7 @@ def read_options(
     """
     if speed is not None and given["step"] is not None:
         raise click.UsageError("--speed and --step exclude each other.")
+    check_apart(filter(None, [scenario]), {"--save": given["save"], "--requests": given["requests"]})
     if given["key"] is not None and given["any_key"]:
         raise click.UsageError("--key and --any-key exclude each other.")
     try:
