@@ -1,7 +1,7 @@
 """Bodies in another form than the one that creates the thing: as a resource, or as the service returns them.
 
 They are put into that form before they are read. What only the service writes is left out, with one warning for each
-body; so are the lists that only the state document of a run adds (GEN-21).
+body; so are the lists of nodes and statuses that only the state document of a run adds (GEN-21).
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from engine.specs.task import TaskSpec
 
 _AUTO_POOL: Path = ("poolInfo", "autoPoolSpecification", "pool")
 _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes", "targetDedicated")
-_OUTPUT_TASKS = "tasks"  # in a job that the service has returned, only the state document of a run has them
 Change = Callable[[DocumentPlace], DocumentPlace]
 
 
@@ -109,9 +108,6 @@ def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -
     is_automatic = place.get("enableAutoScale")
     if is_automatic is not None and is_automatic.plain is True:  # the formula has set them
         left_out += filter(None, map(place.get, _TARGETS))
-    tasks = place.get(_OUTPUT_TASKS) if issubclass(model, JobSpec) else None
-    if tasks is not None and _are_returned(tasks):
-        left_out.append(tasks)
     _warn(place, left_out)
     dropped = {inner.path for inner in left_out}
     parts = Parts(place)
@@ -142,13 +138,6 @@ def _written_by_service(place: DocumentPlace, model: type[Spec]) -> Iterator[Doc
             inner = place.get(name)
             if inner is not None:
                 yield inner
-
-
-def _are_returned(tasks: DocumentPlace) -> bool:
-    """Return whether each of these tasks is a body that the service has returned."""
-    return isinstance(tasks.tree.value, list) and all(
-        any(True for _ in _written_by_service(task, TaskSpec)) for task in tasks.entries()
-    )
 
 
 def _warn(place: DocumentPlace, left_out: list[DocumentPlace]) -> None:

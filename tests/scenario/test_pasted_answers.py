@@ -118,10 +118,11 @@ def test_gen_21_there_is_one_warning_for_each_body():
     assert command.id == "l"
 
 
-def test_gen_21_tasks_that_a_returned_job_lists_are_left_out():
+def test_gen_21_tasks_that_a_returned_job_lists_stay_its_tasks():
     loaded = scenario(pools=[RETURNED_POOL], jobs=[{**RETURNED_JOB, "tasks": [RETURNED_TASK]}])
-    assert loaded.jobs[0].tasks == ()
-    assert loaded.warnings[-1].message.endswith("executionInfo, tasks")
+    (task,) = loaded.jobs[0].tasks
+    assert (task.id, task.command_line) == ("t", RETURNED_TASK["commandLine"])
+    assert [warning.path for warning in loaded.warnings] == ["pools[0]", "jobs[0]", "jobs[0].tasks[0]"]
 
 
 def test_gen_21_the_state_of_a_run_can_be_pasted():
@@ -135,7 +136,7 @@ def test_gen_21_the_state_of_a_run_can_be_pasted():
     before, after = first.pools[0].spec, again.pools[0].spec
     assert after.wire() == before.wire()
     assert again.jobs[0].spec.wire() == first.jobs[0].spec.wire()
-    assert again.jobs[0].tasks == ()
+    assert [(task.id, task.command_line) for task in again.jobs[0].tasks] == [("a", "x"), ("b", "y")]
 
 
 def test_gen_21_names_and_durations_as_the_command_line_of_azure_prints_them():

@@ -89,6 +89,7 @@ def test_gen_21_every_bundled_body_can_be_pasted_as_it_is_returned(name):
     again = scenario(account=state["account"], pools=state["pools"], jobs=state["jobs"])
     specs = {entry.spec.id: entry.spec for entry in own.jobs}
     assert again.jobs
-    for entry in again.jobs:
-        assert entry.tasks == ()
+    for entry, shown in zip(again.jobs, state["jobs"], strict=True):
+        lines = [(task["id"], task["commandLine"]) for task in shown["tasks"]]
+        assert [(task.id, task.command_line) for task in entry.tasks] == lines
         assert entry.spec.wire() == specs[entry.spec.id].wire()
