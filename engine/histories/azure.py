@@ -14,6 +14,7 @@ from engine.histories.history import History, Record
 from engine.histories.ids import batch_ids
 from engine.histories.imported import Imported, PoolShape
 from engine.histories.jobs import JobStory, created_ms, job_story
+from engine.histories.machines import SLOT_LIMIT
 from engine.histories.nodes import NodeLife, lives
 from engine.histories.occupancy import Occupancy
 from engine.histories.pools import Event, PoolStory, fitted, pool_story
@@ -72,6 +73,7 @@ class _Importer:
         bodies, automatic = self._pool_bodies()
         stories = {key: self._pool_story(body) for key, body in (bodies | automatic).items()}
         jobs = self._job_stories(bodies | automatic)
+        self._cap_slots(jobs, stories)
         document = self._document(
             [stories[key] for key in bodies], jobs, {key: stories[key] for key in automatic}, list(stories.values())
         )
@@ -172,6 +174,25 @@ class _Importer:
         )
         return sorted(found, key=lambda story: story.created_ms)
 
+    def _cap_slots(self, jobs: Sequence[JobStory], pools: Mapping[str, PoolStory]) -> None:
+        """Let no task require more slots than a node of its pool has: it would never run in a replay."""
+        records = {str(job.body["id"]): job for job in self._history.jobs}
+        for story in jobs:
+            job = records[story.job_id]
+            slots = int(pools[_pool_id(job).casefold()].body.get("taskSlotsPerNode") or 1)
+            tasks = [*story.body["tasks"]]
+            tasks += [task for event in story.events if event.command == "addTasks" for task in event.body["tasks"]]
+            tasks += [story.body["jobManagerTask"]] if "jobManagerTask" in story.body else []
+            wide = [task for task in tasks if int(task.get("requiredSlots") or 1) > slots]
+            for task in wide:
+                task["requiredSlots"] = slots
+            if wide:
+                self._doubt(
+                    [job],
+                    f"{some(len(wide), 'task')} of the job, such as {wide[0]['id']}, required more slots than a node "
+                    f"of the pool has. Here they run with all of its {some(slots, 'slot')}, even if they never ran",
+                )
+
     def _job_body(self, story: JobStory, automatic: Mapping[str, PoolStory]) -> dict[str, Any]:
         """Return an entry of ``jobs``: with a valid id, its pool, and when it is added."""
         body = dict(story.body)
@@ -242,7 +263,10 @@ class _Importer:
                 if not PLAIN.issuperset(task):
                     rest = {name: value for name, value in task.items() if name not in PLAIN}
                     samples.setdefault(str(rest), []).append(task)
-        trial = [dict(alike[0], id=f"sample-{number}") for number, alike in enumerate(samples.values(), start=1)]
+        trial = [
+            dict(alike[0], requiredSlots=1, id=f"sample-{number}")
+            for number, alike in enumerate(samples.values(), start=1)
+        ]
         jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
         jobs.append({"id": "samples", "poolInfo": dict(jobs[0]["poolInfo"]), "usesTaskDependencies": True})
         jobs[-1]["tasks"] = trial
@@ -298,12 +322,13 @@ def _pool_id(job: Record) -> str:
 
 
 def _most_at_once(nodes: Iterable[NodeLife]) -> int:
-    """Return the most processes that ran on a node at a time."""
+    """Return the most slots of a node that were in use at a time."""
     most = 1
     for life in nodes:
-        changes = sorted((moment, step) for start, end in life.work for moment, step in ((start, 1), (end, -1)))
+        spans = ((start, max(end, start + 1)) for start, end in life.work)  # one that has no end took its slots too
+        changes = sorted((moment, step) for start, end in spans for moment, step in ((start, 1), (end, -1)))
         running = 0
         for _, step in changes:
             running += step
             most = max(most, running)
-    return min(most, 256)
+    return min(most, SLOT_LIMIT)

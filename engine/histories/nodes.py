@@ -8,10 +8,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from engine.histories.checks import epoch_ms
+from engine.histories.machines import SLOT_LIMIT
 
 if TYPE_CHECKING:
     from engine.histories.history import History
@@ -30,8 +31,8 @@ class NodeLife:
     ``reboot_asked_ms`` that of the command for the reboot whose boot was at ``rebooted_ms``.
     ``is_ready_seen`` is true if the history tells ``ready_ms``, which else is the latest possible moment,
     or ``is_ready_concluded`` from what other nodes took.
-    ``state`` is its last one, since ``changed_ms``. ``work`` are the times of its processes, in order;
-    ``place`` is that of the first one among all that the history lists.
+    ``state`` is its last one, since ``changed_ms``. ``work`` are the times of its processes, in order,
+    once for each slot; ``place`` is that of the first one among all that the history lists.
     """
 
     node_id: str
@@ -112,15 +113,19 @@ def _order(pool: Mapping[str, NodeLife]) -> Callable[[tuple[str, NodeLife]], tup
 
 
 def _work(history: History) -> Iterator[tuple[str, str, int, int]]:
-    """Yield pool, node, start and end of each process of a job; one that has no end ends at its start."""
+    """Yield pool, node, start and end of each process of a job, once for each slot that it requires.
+
+    A process that has no end ends at its start.
+    """
     pools = {str(job.body["id"]): pool_of(job.body) for job in history.jobs}
     for job_id, tasks in history.tasks.items():
         for record in tasks:
             where, info = record.body.get("nodeInfo", {}), record.body.get("executionInfo", {})
             pool_id = where.get("poolId") or pools[job_id]
+            slots = min(int(record.body.get("requiredSlots") or 1), SLOT_LIMIT)
             for each in (info, *_subtasks(record.body)):
                 at = each.get("nodeInfo", where)
-                yield from _process(pool_id, at.get("nodeId"), each)
+                yield from chain.from_iterable(repeat(list(_process(pool_id, at.get("nodeId"), each)), slots))
     for job_id, instances in history.instances.items():
         for record in instances:
             for name in _INSTANCE_INFOS:

@@ -9,6 +9,8 @@ import pytest
 from engine.base.errors import ScenarioError
 from engine.histories.azure import imported
 from engine.histories.history import read_history
+from engine.histories.imported import PoolShape
+from engine.histories.writing import scenario_lines
 from engine.scenario.files import bundled
 from engine.scenario.load import load
 from tests.histories.dialects import DIALECTS, state_of, written
@@ -229,3 +231,31 @@ def test_nodes_that_rebooted_are_no_sample_of_how_long_nodes_take_to_start(tmp_p
     starting = {"lognormal": ["PT21.544S", 0.1052]}  # of the other three: 20 s, 20 s and 25 s
     assert found.document["simulate"] == {"nodes": {"allocation": "PT40S", "starting": starting, "ready": "PT1M"}}
     assert found.assumptions[-1].startswith("Assumed: 1 node rebooted")
+
+
+WIDE = """
+scenario: wide
+until: PT30M
+pools: [{id: shared, vmSize: standard_d8s_v3, targetDedicatedNodes: 1, taskSlotsPerNode: 4}]
+jobs:
+  - id: risk
+    poolInfo: {poolId: shared}
+    tasks:
+      - {id: a, commandLine: work, requiredSlots: 2}
+      - {id: b, commandLine: work, requiredSlots: 2}
+      - {id: never, commandLine: work, requiredSlots: 8}
+"""
+
+
+@pytest.mark.parametrize(
+    ("has_pool", "slots", "wanted"), [(True, None, [2, 2, 4]), (False, None, [2, 2, 4]), (True, 1, [1, 1, 1])]
+)
+def test_tasks_require_no_more_slots_than_a_node_has(tmp_path, has_pool, slots, wanted):
+    """An assumed pool has the slots that were in use at once; --slots may leave fewer."""
+    state = state_of(load("wide", text=WIDE))
+    written(state if has_pool else state | {"pools": []}, tmp_path, "rest")
+    made = imported(read_history([tmp_path]), PoolShape(None, slots))
+    assert made.document["pools"][0].get("taskSlotsPerNode", 1) == (slots or 4)
+    assert [task.get("requiredSlots", 1) for task in made.document["jobs"][0]["tasks"]] == wanted
+    assert any("required more slots than a node of the pool has" in each.message for each in made.warnings)
+    load("imported", text="\n".join(scenario_lines(made)) + "\n", strict=True)
