@@ -28,8 +28,8 @@ LABELS = {
     "waitSecondsP95": "waiting, p95",
     "runSecondsMedian": "running, median",
     "runSecondsP95": "running, p95",
-    "preparationSeconds": "preparing, all nodes",
-    "releaseSeconds": "releasing, all nodes",
+    "preparationSeconds": "preparing, last on each node",
+    "releaseSeconds": "releasing, last on each node",
 }
 """The names of measures for people."""
 
