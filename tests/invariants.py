@@ -15,6 +15,7 @@ from engine.base.terms import (
     JobScheduleState,
     JobState,
     NodeState,
+    PoolState,
     ReleaseAfter,
     SubtaskState,
     TaskResult,
@@ -26,6 +27,7 @@ from engine.rules.decisions.node_metrics import NODE_METRICS
 from engine.specs.storage import UrlParts, parts_of
 from engine.state.acting import ProcessKind
 from engine.state.instances import PrepFlag
+from engine.state.pools import ROW_MASK
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.log.reader import matching
 
@@ -59,6 +61,7 @@ def check(world: World) -> None:
         _chance(world)
     for pool in world.pools.present():
         _bound_jobs(world, pool)
+        _turns(world, pool)
         _slots(world, pool)
         _buckets(world, pool)
         _addresses(world, pool)
@@ -213,6 +216,9 @@ def _instances(world: World, job: Job) -> None:
         bit = 1 << nodes[node].position
         if job.pool == nodes[node].pool and bool(job.ineligible & bit) != bool(flags & PrepFlag.INELIGIBLE):
             raise _broken(world, "PREP-9", f"job {job.id} and node {node} differ on whether it is barred")
+        is_prepared = bool(flags & PrepFlag.VALID)
+        if job.pool == nodes[node].pool and prep.wait_for_success and bool(job.prepared & bit) != is_prepared:
+            raise _broken(world, "PREP-7", f"job {job.id} and node {node} differ on whether it is prepared")
 
 
 def _blobs(world: World) -> None:
@@ -280,6 +286,17 @@ def _bound_jobs(world: World, pool: Pool) -> None:
     bound = [job.row for job in world.jobs.present() if job.pool == pool.row]
     if known != bound:
         raise _broken(world, "JOB-26", f"jobs {known} are known to be bound to pool {pool.id}, really {bound}")
+
+
+def _turns(world: World, pool: Pool) -> None:
+    """Check that only active jobs take turns, each once, and only in an active pool (SCHED-7)."""
+    jobs = [world.jobs.rows[key & ROW_MASK] for key in pool.turns]
+    expected = [job for job in world.jobs_of(pool) if job.in_turn]
+    if sorted(job.row for job in jobs) != [job.row for job in expected]:
+        raise _broken(world, "SCHED-4", f"jobs {[job.id for job in jobs]} of pool {pool.id} take turns")
+    idle = [job.id for job in jobs if job.state is not JobState.ACTIVE or pool.state is not PoolState.ACTIVE]
+    if idle:
+        raise _broken(world, "SCHED-7", f"jobs {idle} of pool {pool.id} take turns and may not")
 
 
 def _slots(world: World, pool: Pool) -> None:
