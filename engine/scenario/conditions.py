@@ -270,9 +270,11 @@ def _are_known(place: DocumentPlace, subject: ConditionSubject, also: Iterable[s
     is_named = subject not in (ConditionSubject(SubjectKind.RUN), ConditionSubject(SubjectKind.JOB, job_id=OWN_JOB))
     parts = _PART_KEYS.get(subject.kind, ()) if is_named else _ANY_SUBJECT
     known = (*PROPERTIES[subject.kind], *_SUBJECT_KEYS[subject.kind], *also, *parts)
-    unknown = {name: inner for name, inner in place.items() if name not in known}
-    if not is_named:  # an id that is given would name the subject
-        unknown |= {name: inner for name, inner in place.items() if name in _ANY_SUBJECT}
+    unknown = {
+        name: inner
+        for name, inner in place.items()
+        if name not in known or (name in _ANY_SUBJECT and not is_named)  # an id that is given would name the subject
+    }
     owners = {name: [str(kind) for kind, readers in PROPERTIES.items() if name in readers] for name in unknown}
     is_meant = not any(nearest(name, known) in parts for name, kinds in owners.items() if not kinds)
     for name, inner in unknown.items():

@@ -136,10 +136,10 @@ def _read(document: Document, source: ScenarioSource) -> Scenario | None:
 def _read_root(root: DocumentPlace, source: ScenarioSource, words: str) -> Scenario | None:
     keys = root.tree.value
     if isinstance(keys, dict) and keys.keys().isdisjoint(KEYS):
-        for key, body in _BODIES.items():
-            if key in keys:
-                root.report(f"this is {body} of a scenario, which begins with 'scenario: NAME'")
-                return None
+        body = next((said for key, said in _BODIES.items() if key in keys), None)
+        if body is not None:
+            root.report(f"this is {body} of a scenario, which begins with 'scenario: NAME'")
+            return None
     return _ScenarioReader(root, source, words).read() if check_keys(root, KEYS) else None
 
 

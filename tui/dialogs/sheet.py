@@ -85,19 +85,18 @@ class Sheet(Modal[None]):
         """``lines`` returns the text for a number of cells; ``keys`` is the hint in the border."""
         super().__init__()
         self._title = title
-        self._lines = lines
+        self._text_view = SheetText(lines)
         self._keys = keys
         self._is_fitted = False
 
     def compose(self) -> ComposeResult:
         with Container(classes="sheet"):
-            yield SheetText(self._lines)
+            yield self._text_view
 
     def on_mount(self) -> None:
-        page = self.query_one(SheetText)
-        page.border_title = Content(self._title)
-        page.border_subtitle = self._keys
-        page.focus()
+        self._text_view.border_title = Content(self._title)
+        self._text_view.border_subtitle = self._keys
+        self._text_view.focus()
 
     def on_resize(self) -> None:
         """Make the sheet as high as its text."""
@@ -115,9 +114,8 @@ class Sheet(Modal[None]):
 
     def fit(self) -> None:
         """Make the text anew, and the sheet as high as it is, if the screen has room for that."""
-        text = self.query_one(SheetText)
-        text.update()
-        high = min(len(text.lines) + _BORDERS, self.size.height - _MARGIN)
+        self._text_view.update()
+        high = min(len(self._text_view.lines) + _BORDERS, self.size.height - _MARGIN)
         self.query_one(".sheet").styles.height = high
         self._tell_more(high - _BORDERS)
 
@@ -128,14 +126,13 @@ class Sheet(Modal[None]):
 
     def _tell_more(self, visible: int) -> None:
         """Say in the border how many lines follow below those that are visible."""
-        text = self.query_one(SheetText)
-        more = len(text.lines) - round(text.scroll_target_y) - visible
+        more = len(self._text_view.lines) - round(self._text_view.scroll_target_y) - visible
         below = f"{counted(more, 'line')} below: space  " if more > 0 else ""
-        set_subtitle(text, f"{below}{self._keys}")
+        set_subtitle(self._text_view, f"{below}{self._keys}")
 
     def on_sheet_text_moved(self) -> None:
         """Count again what follows."""
-        self._tell_more(self.query_one(SheetText).size.height)
+        self._tell_more(self._text_view.size.height)
 
     def show_again(self) -> None:
         """Make the text anew."""

@@ -1,4 +1,4 @@
-"""What is to be done once the screen has been drawn, which may be too late."""
+"""Calls that wait until the screen has been drawn, of widgets that may have been removed by then."""
 
 from __future__ import annotations
 

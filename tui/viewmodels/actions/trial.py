@@ -179,15 +179,16 @@ def _course(
         except Exception as error:  # the trial is undone in any case; the sheet shows the error
             mistake = EngineError(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
+        cost_usd = cost_of_run(simulation)
         course = _Course(
             simulation.now_ms,
             is_end,
             tally_since(simulation, first),
             leaving_since(simulation, first),
             shortfalls_since(simulation, first),
-            cost_of_run(simulation),
+            cost_usd,
             hourly_usd,
-            cost_of_run(simulation, HOUR_MS) - cost_of_run(simulation),
+            cost_of_run(simulation, HOUR_MS) - cost_usd,
             tuple(broken_rows(simulation)),
             mistake,
         )
