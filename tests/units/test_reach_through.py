@@ -3,17 +3,16 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 TUI = Path(__file__).parents[2] / "tui"
 # Attributes of a simulation, of its world and of its log that only the engine reads.
 HIDDEN = {"world", "journal", "checkpoints", "calendar", "shapes", "shape_of", "row_a", "row_b"}
 
 
-@pytest.mark.parametrize("path", sorted(TUI.rglob("*.py")), ids=lambda path: str(path.relative_to(TUI)))
-def test_no_module_of_the_screen_reads_the_world(path):
-    tree = ast.parse(path.read_text())
+def test_no_module_of_the_screen_reads_the_world():
     found = [
-        f"line {node.lineno}" for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in HIDDEN
+        f"{path.relative_to(TUI)}:{node.lineno}: {node.attr}"
+        for path in sorted(TUI.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in HIDDEN
     ]
-    assert not found
+    assert not found, "\n".join(found)
