@@ -124,6 +124,17 @@ def dashboard_at():
     return make
 
 
+def hide_tabs(pilot):
+    """Leave the row of views blank: it has the same height, and nothing else moves."""
+    pilot.app.main_screen.query_one("#header #tabs").visible = False
+
+
+@pytest.fixture
+def snap_compare(snap_compare):
+    """Take pictures without the row of views, so that a new view changes only the pictures of the row itself."""
+    return lambda app, **how: snap_compare(app, **{"run_before": hide_tabs} | how)
+
+
 @pytest.fixture
 def played_here(monkeypatch):
     """Studies are played by this process when they are begun."""

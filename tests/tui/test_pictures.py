@@ -8,10 +8,13 @@ import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.conftest import simulation_at
+from tests.tui.driving import drive
 from tui.app.dashboard import Dashboard
 from tui.settings.options import ANSI, CONTRAST
 from tui.settings.values import Settings
 from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.text.styled import Role
+from tui.widgets.lines import LinesView
 
 LATER_S = 330
 SIZES = [(120, 40), (80, 24)]
@@ -44,6 +47,31 @@ def scene(view):
 def test_views(snap_compare, tab, size, theme):
     app = Dashboard(scene(tab.name), plays=False, settings=Settings({"theme": theme}))
     assert snap_compare(app, press=[tab.key], terminal_size=size)
+
+
+def show_only_the_header(pilot):
+    """Hide everything but the header, whose last line is the row of views."""
+    for pane in pilot.app.main_screen.children:
+        pane.visible = pane.id == "header"
+
+
+@pytest.mark.parametrize("theme", [*THEMES, CONTRAST, ANSI])
+@pytest.mark.parametrize("size", [*SIZES, (60, 16)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_tabs(snap_compare, dashboard_at, size, theme):
+    app = dashboard_at(LATER_S, theme=theme)
+    assert snap_compare(app, press=["6"], terminal_size=size, run_before=show_only_the_header)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_tab_of_the_view_that_is_shown_is_highlighted(dashboard_at, size):
+    highlighted = []
+
+    def note(app):
+        (line,) = app.screen.query_one("#header #tabs", LinesView).lines
+        highlighted.append([span.text.strip() for span in line if span.role is Role.STRONG])
+
+    drive(dashboard_at(LATER_S), *(step for tab in TABS for step in (tab.key, note)), size=size)
+    assert highlighted == [[tab.title if size == SIZES[0] else tab.short] for tab in TABS]
 
 
 def test_high_contrast(snap_compare, dashboard_at):
