@@ -26,7 +26,7 @@ LISTS = frozenset({"value", "pools", "nodes", "formerNodes", "jobs", "tasks", "j
 """Lists of objects in an object: an answer's, and those of the state document of a run."""
 
 _LONG_INSIDE = frozenset({"pools", "jobs"})  # lists whose objects hold long lists themselves
-_PIECE = 1 << 20
+PIECE = 1 << 20
 _LARGEST = 64 << 20  # characters of one object
 _MOST_NAMES = 10_000  # in one object
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -112,7 +112,7 @@ class _Text:
         """Add at least as much as there is left of the piece, and drop what has been read."""
         done, self.piece = self.piece[: self.at], self.piece[self.at :]
         self._start, self.at = _moved(self._start, done), 0
-        content = self._held + self._stream.read(max(_PIECE, len(self.piece)))
+        content = self._held + self._stream.read(max(PIECE, len(self.piece)))
         self._held = b""
         try:
             more = self._decoder.decode(content, final=not content)

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
 _KEY_S = 0.05  # nearly all key presses are handled and drawn within this time
-_SLICE_S = 0.004  # of requests, between two pauses
+SLICE_S = 0.004  # of requests, between two pauses
 # Rounds of the event loop in a pause. A key passes from task to task in each until it is known that one was pressed.
-_ROUNDS = 8
-_ROUND_S = 0.0  # no sleep: a millisecond after each slice would be a tenth of the speed
+ROUNDS = 8
+ROUND_S = 0.0  # no sleep: a millisecond after each slice would be a tenth of the speed
 DRAWING_S = 0.001  # a pause in which a frame is drawn as a whole
 
 
@@ -41,8 +41,8 @@ class Yielder:
         Keys in quick succession do not stop the work.
         """
         if seconds is None:
-            for _ in range(_ROUNDS):
-                await self._sleep(_ROUND_S)
+            for _ in range(ROUNDS):
+                await self._sleep(ROUND_S)
         else:
             await self._sleep(seconds)
         remaining_s = self._until_s - self._wall_s()
@@ -67,7 +67,7 @@ class Turns:
     async def turn(self) -> AsyncIterator[None]:
         """Wait for the turn of the work in the ``async with`` block."""
         async with self._one_by_one:
-            if self._spent_s >= _SLICE_S:
+            if self._spent_s >= SLICE_S:
                 await self._pause()
                 self._spent_s = 0.0
             began_s = self._wall_s()

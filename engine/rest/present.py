@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from engine.run.journal import Input
 
-_SLICE_S = 0.005
-_ENTRIES_BETWEEN_CLOCK_READS = 48
+SLICE_S = 0.005
+ENTRIES_BETWEEN_CLOCK_READS = 48
 
 
 def not_found(error: BatchError, simulation: Simulation) -> BatchError:
@@ -135,8 +135,8 @@ class Present:
         return other.now_ms >= self._other_comes_to_ms
 
     def _work(self, other: Simulation, until_ms: int) -> None:
-        stop_s = self._wall_s() + _SLICE_S
-        while other.advance(until_ms, _ENTRIES_BETWEEN_CLOCK_READS) and self._wall_s() < stop_s:
+        stop_s = self._wall_s() + SLICE_S
+        while other.advance(until_ms, ENTRIES_BETWEEN_CLOCK_READS) and self._wall_s() < stop_s:
             pass
 
     def _leave(self) -> None:

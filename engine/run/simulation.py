@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LONGEST_RUN_MS = 7 * DAY_MS
 
 # Calendar entries between two checks for a checkpoint.
-_SLICE = 2048
+SLICE = 2048
 
 
 class Undone(NamedTuple):
@@ -104,10 +104,10 @@ class Simulation:
 
     def run_until(self, until_ms: int) -> None:
         """Process everything up to and including ``until_ms``, at most to the end of the run."""
-        while self.advance(until_ms, _SLICE):
+        while self.advance(until_ms, SLICE):
             pass
 
-    def advance(self, until_ms: int, max_events: int = _SLICE) -> bool:
+    def advance(self, until_ms: int, max_events: int = SLICE) -> bool:
         """Process at most ``max_events`` calendar entries; return whether more are due up to ``until_ms``."""
         until_ms = min(until_ms, self.end_ms)
         calendar = self.world.calendar

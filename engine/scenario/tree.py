@@ -29,7 +29,7 @@ DEPTH_LIMIT = 100
 
 _COLLECTION_TAGS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 _NO_KEYS: dict[str, Position] = {}  # of all values that are not mappings
@@ -335,7 +335,7 @@ def _built(
 ) -> Tree | None:
     builder = _Builder(report, {} if runs is None else runs)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=LOADER):
             builder.feed(event)
     except ReadingStopped:
         return None

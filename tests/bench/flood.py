@@ -63,9 +63,12 @@ class CountingHost(DashboardHost):
 
     answered = 0
 
-    def _report(self, *answered) -> None:
-        self.answered += 1
-        super()._report(*answered)
+    def attach(self, newest_ms, speed, on_request, pause) -> None:
+        def count(request) -> None:
+            self.answered += 1
+            on_request(request)
+
+        super().attach(newest_ms, speed, count, pause)
 
 
 @contextmanager

@@ -92,7 +92,7 @@ async def pages(stage: Stage) -> None:
 
     def repaint() -> None:
         stage.simulation.step()
-        table._shown.clear()
+        table.refresh()
         stage.screen.update()
 
     moves: Sequence[tuple[str, Callable[[], object]]] = (

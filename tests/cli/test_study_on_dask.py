@@ -123,7 +123,7 @@ def test_an_address_without_a_cluster_is_wrong_input(night, monkeypatch, capsys)
     from tui.workers import dask
 
     monkeypatch.chdir(night[0])
-    monkeypatch.setattr(dask, "_PATIENCE_S", 1)
+    monkeypatch.setattr(dask, "PATIENCE_S", 1)
     assert main(["study", "night.yaml", "--dask", "tcp://127.0.0.1:9"]) == 2
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
     assert main(["study", "night.yaml", "--dask", "nonsense://"]) == 2

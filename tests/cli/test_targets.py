@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.saving.targets import FileLines, StreamLines, TargetError, TreeTarget, _GuardedFile, lines_target, while_read
+from tui.saving.targets import FileLines, GuardedFile, StreamLines, TargetError, TreeTarget, lines_target, while_read
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="devices, modes and links of POSIX")
 
@@ -95,7 +95,7 @@ def test_a_reader_that_leaves_ends_the_writing_and_nothing_else():
 def test_nothing_more_is_made_once_the_reader_of_standard_output_has_left():
     reading, writing = os.pipe()
     os.close(reading)
-    stream = io.BufferedWriter(_GuardedFile(writing, is_result=True))
+    stream = io.BufferedWriter(GuardedFile(writing, is_result=True))
     made = []
     stream.writelines(while_read(stream, (made.append(number) or b"x" * 100_000 for number in range(9))))
     os.close(writing)

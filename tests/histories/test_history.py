@@ -173,5 +173,5 @@ def test_pieces_of_a_file_end_anywhere(tmp_path, monkeypatch, state):
     text = json.dumps(state, indent=1, ensure_ascii=False)
     whole = _read(tmp_path, text)
     for size in (1, 7, 1000):
-        monkeypatch.setattr(reading, "_PIECE", size)
+        monkeypatch.setattr(reading, "PIECE", size)
         assert _read(tmp_path, text) == whole

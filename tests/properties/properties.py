@@ -48,7 +48,7 @@ class Property(NamedTuple):
         with (
             mock.patch.object(checkpoints, "FIRST_DISTANCE", 60),
             mock.patch.object(past, "MOST_SINCE_BASE", 150),
-            mock.patch.object(playing, "_SLICE", 100),
+            mock.patch.object(playing, "SLICE", 100),
         ):
             self.holds(case)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
+from itertools import count
 
 from engine.rest.application import application
 from engine.rest.faults import ServiceFaults
@@ -139,7 +141,14 @@ def test_the_application_waits_while_it_serves_others(monkeypatch):
 
 
 def test_the_throttle_takes_no_memory_for_each_request():
-    faults = ServiceFaults(SimulateService(throttle=5), 0, lambda: 0.0)
+    clock_s = count()
+    faults = ServiceFaults(SimulateService(throttle=5), 0, lambda: next(clock_s))
     for number in range(5):
         faults.check(f"operation {number}")
-    assert len(faults._numbers) == 5
+    tracemalloc.start()
+    try:
+        for number in range(5000):
+            faults.check(f"operation {number % 5}")
+        assert tracemalloc.get_traced_memory()[0] < 2000
+    finally:
+        tracemalloc.stop()

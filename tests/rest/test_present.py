@@ -158,8 +158,8 @@ def test_a_session_that_is_saved_in_the_past_has_everything_that_clients_did(scr
 
 
 def test_while_the_present_is_being_prepared_clients_are_told_to_come_again(screen, monkeypatch):
-    monkeypatch.setattr("engine.rest.present._SLICE_S", -1.0)
-    monkeypatch.setattr("engine.rest.present._ENTRIES_BETWEEN_CLOCK_READS", 1)
+    monkeypatch.setattr("engine.rest.present.SLICE_S", -1.0)
+    monkeypatch.setattr("engine.rest.present.ENTRIES_BETWEEN_CLOCK_READS", 1)
     screen.go(MINUTE_MS)
     statuses = []
     while not statuses or statuses[-1] != 201:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 from dataclasses import replace
 
@@ -138,7 +139,7 @@ def signed(request: Request, text: str | None = None) -> Request:
     key = authentication.DEFAULT_KEY
     value = authentication.signature(request, "localbatch", key)
     if text is not None:
-        value = base64.b64encode(authentication._digest(base64.b64decode(key), text)).decode()
+        value = base64.b64encode(hmac.digest(base64.b64decode(key), text.encode(), "sha256")).decode()
     return replace(request, headers={**request.headers, "authorization": f"SharedKey localbatch:{value}"})
 
 

@@ -153,10 +153,10 @@ def test_any_yaml_like_text(text):
 @given(st.lists(broken | words | st.sampled_from(["1", "1.5", "null", "a: b", "\n- "]), max_size=30).map("".join))
 def test_the_parser_in_python_reads_the_same(text):
     read = []
-    for loader in (tree._LOADER, yaml.SafeLoader):
+    for loader in (tree.LOADER, yaml.SafeLoader):
         problems: list[str] = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tree, "_LOADER", loader)
+            patch.setattr(tree, "LOADER", loader)
             root = tree.parse(text, lambda message, _, found=problems: found.append(message))
         read.append((bool(problems), root.plain if root is not None else None))
     if not read[0][0] and not read[1][0]:

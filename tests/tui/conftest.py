@@ -75,8 +75,8 @@ def _settles_without_sleeping(monkeypatch):
 @pytest.fixture(autouse=True)
 def _pauses_are_timers(monkeypatch):
     """Where time goes by there is always a timer, so that ``settle`` does not take it for work that is to be done."""
-    monkeypatch.setattr(yielding, "_ROUNDS", 1)
-    monkeypatch.setattr(yielding, "_ROUND_S", 0.001)
+    monkeypatch.setattr(yielding, "ROUNDS", 1)
+    monkeypatch.setattr(yielding, "ROUND_S", 0.001)
 
 
 _PARSED = {}  # the rules of a style sheet, by its text and its variables

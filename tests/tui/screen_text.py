@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 
 
+def strips_of(app):
+    """The lines on the screen, with the styles of their segments."""
+    return app.screen._compositor.render_strips()
+
+
 def text_of(app):
     """The lines on the screen, without blanks at their ends."""
-    strips = app.screen._compositor.render_strips()
-    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+    return ["".join(segment.text for segment in strip).rstrip() for strip in strips_of(app)]
 
 
 def after(app, *keys, size=(120, 40)):

@@ -11,6 +11,7 @@ from engine.specs.commands import COMMANDS
 from engine.views.pages.jobs import pool_ids
 from tests.tui.acting import action, choose
 from tests.tui.screen_text import contains
+from tui.dialogs import form_trial
 from tui.viewmodels.actions.consequences import effect_lines
 from tui.viewmodels.actions.menu import actions_for, script_of
 from tui.viewmodels.actions.trial import Trials, heading, refusal_lines, trial_lines, whose
@@ -266,8 +267,8 @@ def test_equal_refusals_are_told_once_with_a_count(session_at):
 def test_a_trial_that_stops_early_says_how_far_it_looked(session_at, monkeypatch):
     session = session_at(LATER_S)
     assert heading(session, tried(session, action(session, "terminateJob", RISK))).endswith("the end of the run")
-    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (20,))
-    monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 8)
+    monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (20,))
+    monkeypatch.setattr("tui.viewmodels.actions.trial.SLICE", 8)
     reboot = tried(session, action(session, "rebootNode", NODES[0]))
     assert heading(session, reboot) == "Simulated the next 1:47 of the run, until 08:07:17; farther was not looked at"
     priority = action(session, "updateJob", RISK).commands(answers={"priority": "10"})
@@ -277,8 +278,8 @@ def test_a_trial_that_stops_early_says_how_far_it_looked(session_at, monkeypatch
 
 def test_a_trial_shows_what_is_near_at_once_and_then_looks_farther(session_at, monkeypatch):
     session = session_at(LATER_S)
-    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (10, 40, 5_000, 80_000))
-    monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 8)
+    monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (10, 40, 5_000, 80_000))
+    monkeypatch.setattr("tui.viewmodels.actions.trial.SLICE", 8)
     commands = action(session, "rebootNode", NODES[0]).commands()
     before = len(session.simulation.log)
     results = []
@@ -292,18 +293,19 @@ def test_a_trial_shows_what_is_near_at_once_and_then_looks_farther(session_at, m
 
 def test_a_longer_trial_that_has_no_time_replaces_nothing(session_at, monkeypatch):
     session = session_at(LATER_S)
-    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (40, 20))
-    monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 8)
+    monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (40, 20))
+    monkeypatch.setattr("tui.viewmodels.actions.trial.SLICE", 8)
     commands = action(session, "rebootNode", NODES[0]).commands()
     assert len([each for each in Trials(session).steps(commands) if each is not None]) == 1
-    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (40,))
+    monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (40,))
     near_ms = Trials(session).of(commands).until_ms
-    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (40, 20))
+    monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (40, 20))
     assert Trials(session).of(commands).until_ms == near_ms
 
 
 def test_a_form_that_is_closed_while_a_trial_goes_on_gets_no_more_results(dashboard_at, monkeypatch):
-    app = dashboard_at(LATER_S)
+    app, begun, begin = dashboard_at(LATER_S), [], form_trial.start_work
+    monkeypatch.setattr(form_trial, "start_work", lambda form, work, *of: begun.append(work) or begin(form, work, *of))
 
     async def no_pause():
         """Give no time in which the form is removed to the end."""
@@ -313,12 +315,11 @@ def test_a_form_that_is_closed_while_a_trial_goes_on_gets_no_more_results(dashbo
             await pilot.press("A", *choose(app.session, "updateJob", RISK))
             await pilot.pause()
             form = app.screen
-            trial = form._trial  # as its worker, in the midst of the removal
             monkeypatch.setattr(app.yielder, "pause", no_pause)
             await form.query_one("#consequences").remove()
             removal = app.pop_screen()
             assert form.is_attached
-            await trial._try_out()
+            await begun[-1]()  # as its worker, in the midst of the removal
             await removal
 
     asyncio.run(run())
@@ -326,8 +327,8 @@ def test_a_form_that_is_closed_while_a_trial_goes_on_gets_no_more_results(dashbo
 
 def test_commands_that_do_much_at_once_are_tried_as_far_as_others(session_at, monkeypatch):
     session = session_at(LATER_S)
-    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", (10,))
-    monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 4)
+    monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (10,))
+    monkeypatch.setattr("tui.viewmodels.actions.trial.SLICE", 4)
     reboots = tried(session, action(session, "rebootNode", *NODES[:5]))
     assert len(reboots.refused) == 0
     assert reboots.until_ms > session.now_ms + 1000

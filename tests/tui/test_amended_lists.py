@@ -36,7 +36,7 @@ CHOICES = [
 
 @pytest.fixture(autouse=True)
 def _few_rows_are_amended(monkeypatch):
-    monkeypatch.setattr(amending, "_LEAST_SHARE", 0)
+    monkeypatch.setattr(amending, "LEAST_SHARE", 0)
 
 
 def model_of(session, choice):
@@ -160,8 +160,8 @@ def test_added_deleted_and_reactivated_tasks_are_put_in_their_places(reads):
 @pytest.mark.parametrize("at_once", [0, 2, 10_000])
 def test_a_filter_of_events_judges_only_new_ones(monkeypatch, at_once):
     monkeypatch.setattr(EventsModel, "at_once", at_once)
-    monkeypatch.setattr(event_list, "_MOST_NEW", at_once)
-    monkeypatch.setattr(event_filter, "_PIECE", 3)
+    monkeypatch.setattr(event_list, "MOST_NEW", at_once)
+    monkeypatch.setattr(event_filter, "PIECE", 3)
     simulation = Simulation(load_scenario("nodes-fail-and-recover"))
     session, judged = Session(simulation), []
     keep = EventFilter.keep

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from contextlib import ExitStack
 
 import pytest
@@ -16,6 +17,7 @@ from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
 from tui.cli.hosting import DashboardHost
 from tui.cli.serving import Options
+from tui.saving.targets import FileLines
 from tui.settings.values import Settings, Source
 from tui.viewmodels.frame.requests import ClientRequest, client_name, note_of_writes
 
@@ -42,6 +44,9 @@ OPTIONS = Options(
 A_JOB = {"id": "risk", "poolInfo": {"poolId": "p"}}
 
 
+ADDRESS = re.compile(r"Clients reach this run at \S+:(\d+)\.")
+
+
 @pytest.fixture
 def served(tmp_path):
     """A dashboard that stands still, and its clients' requests as steps for ``drive``."""
@@ -63,7 +68,7 @@ def ask(method, path, body=None, wanted=200, agent="tester/1.0 python"):
     """A step that waits for the answer to a request, on the event loop of the dashboard."""
 
     async def step(app):
-        port = int(app._host.url.rpartition(":")[2])
+        port = next(int(found[1]) for text in messages_of(app) if (found := ADDRESS.match(text)))
         content = b"" if body is None else json.dumps(body).encode()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         head = f"{method} {path}?api-version=2025-06-01 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUser-Agent: {agent}\r\n"
@@ -134,12 +139,13 @@ def test_a_branch_says_that_it_undoes_what_clients_did_later(served):
     assert contains(messages_of(app), "Branched: time goes on from here. 1 later command is undone.")
 
 
-def test_a_session_saved_from_the_dashboard_replays_to_the_same_log(served):
+def test_a_session_saved_from_the_dashboard_replays_to_the_same_log(served, tmp_path):
     app = served()
     drive(app, ask("POST", "/jobs", A_JOB, 201))
     simulation = app.session.simulation
     simulation.run_until(900_000)
-    replay = Simulation(load_scenario("saved", text=app.recorder._text(simulation)))
+    app.recorder.save(FileLines(tmp_path / "saved.yaml"))
+    replay = Simulation(load_scenario(str(tmp_path / "saved.yaml")))
     replay.run_until(replay.end_ms)
     assert list(replay.json_lines()) == list(simulation.json_lines())
 
@@ -168,7 +174,7 @@ def test_between_requests_the_dashboard_gets_its_turn(served, monkeypatch):
             super().__init__(counted)
 
     monkeypatch.setattr("tui.cli.hosting.Turns", Counted)
-    monkeypatch.setattr("engine.pacing.yielding._SLICE_S", 0)
+    monkeypatch.setattr("engine.pacing.yielding.SLICE_S", 0)
     app = served()
     drive(app, lambda app: asyncio.gather(*(ask("GET", "/pools")(app) for _ in range(8))))
     assert pauses == [app.yielder.pause] * 8

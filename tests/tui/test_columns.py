@@ -26,6 +26,7 @@ from tui.viewmodels.study.names import short_head
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.glyphs import NODE
 from tui.viewmodels.text.styled import plain
+from tui.widgets.table import Table
 
 LATER_S = 330
 HOOK = ("Node", "State", "Result", "Start time", "End time", "Exit code")
@@ -361,13 +362,20 @@ def test_a_hint_counts_the_columns_that_have_no_room(dashboard_at):
 
 def test_a_long_list_is_sorted_once_the_order_is_chosen(dashboard_at, monkeypatch):
     monkeypatch.setattr("tui.widgets.table.AT_ONCE", 10)
-    monkeypatch.setattr("tui.widgets.table._CHOICE_S", 3600)  # however slow the machine is
-    seen = []
+    monkeypatch.setattr("tui.widgets.table.CHOICE_S", 3600)  # however slow the machine is
+    seen, waiting, set_timer = [], [], Table.set_timer
+
+    def keep_timer(table, seconds, then):
+        """Note what the list does when the choice is over."""
+        waiting.append(then)
+        return set_timer(table, seconds, then)
+
+    monkeypatch.setattr(Table, "set_timer", keep_timer)
 
     def note(app):
         table = app.screen.view.table
         seen.append((table.model.sort_column, [table.model.key(at) for at in range(5)]))
-        monkeypatch.setattr(table, "_choice", None)
+        waiting[-1]()
         table.update()
         seen.append((table.model.sort_column, [table.model.key(at) for at in range(5)]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib.util import find_spec, module_from_spec
 from itertools import product
 
 import pytest
@@ -22,6 +23,7 @@ from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Role, plain, width
+from tui.widgets.palette import has_grounds
 
 BLUE, GREY = Role.RUNNING, Role.QUIET
 
@@ -34,12 +36,16 @@ def text_of(model, cells, rows):
     return [plain(spans) for spans in model.lines(cells, rows)]
 
 
-def model_at(name, ms, **more):
+def session_of(name, ms, **more):
     simulation = Simulation(load_scenario(name))
     simulation.run_until(ms)
     session = Session(simulation, **more)
     session.update()
-    return CurvesModel(session)
+    return session
+
+
+def model_at(name, ms, **more):
+    return CurvesModel(session_of(name, ms, **more))
 
 
 def test_the_pool_under_the_cursor_of_the_list_is_the_one_whose_curves_are_shown():
@@ -92,8 +98,16 @@ def test_a_line_goes_up_and_down_in_steps():
     assert drawn([], 3, 5, 3, Style(ascii_only=True), line) == ["  +-+", "  | +", "--+  "]
 
 
-def test_kept_columns_are_those_of_the_same_height_and_look(monkeypatch):
-    def drawings():
+def fresh_module():
+    """Return the module as it is before anything was drawn."""
+    spec = find_spec(module.__name__)
+    fresh = module_from_spec(spec)
+    spec.loader.exec_module(fresh)
+    return fresh
+
+
+def test_kept_columns_are_those_of_the_same_height_and_look():
+    def drawings(plot):
         found = []
         for role, over, rows, style in product(
             (BLUE, GREY), (None, BLUE, Role.STRONG), (2, 5), (Style(), Style(has_grounds=False), Style(ascii_only=True))
@@ -104,13 +118,11 @@ def test_kept_columns_are_those_of_the_same_height_and_look(monkeypatch):
             found.append(plot([*layers[:1], layers[1]._replace(values=[0] * 4)], line, 10, 9, rows, style))
         return found
 
-    kept = drawings() and drawings()
-    module._columns.cache_clear()
-    module._row.cache_clear()
-    assert drawings() == kept
-    monkeypatch.setattr(module, "_KEPT_COLUMNS", 1)  # each is forgotten before the next one
-    module._columns.cache_clear()
-    assert drawings() == kept
+    kept = drawings(plot) and drawings(plot)
+    assert drawings(fresh_module().plot) == kept
+    forgetful = fresh_module()
+    forgetful.KEPT_COLUMNS = 1  # each is forgotten before the next one
+    assert drawings(forgetful.plot) == kept
 
 
 @pytest.mark.parametrize(
@@ -159,8 +171,9 @@ def test_the_scale_of_things_ends_at_one_at_least():
 
 
 def test_the_readings_are_the_numbers_of_now():
-    model = model_at("priorities-and-fairness", 360_000)
-    model._session.focus_job("overnight-a")
+    session = session_of("priorities-and-fairness", 360_000)
+    model = CurvesModel(session)
+    session.focus_job("overnight-a")
     text = "\n".join(text_of(model, 70, 30))
     assert "2 running" in text
     assert "─ 2 target" in text
@@ -225,8 +238,9 @@ def test_at_the_start_of_a_run_the_plots_say_why_they_are_empty():
 
 
 def test_tasks_that_prepare_are_told_apart_from_those_that_wait():
-    model = model_at("preparation-fails-on-one-node", 119_000)
-    progress = model._session.job(model._session.job_id).phases.tasks
+    session = session_of("preparation-fails-on-one-node", 119_000)
+    model = CurvesModel(session)
+    progress = session.job(session.job_id).phases.tasks
     assert progress.active > 0
     assert progress.preparing > 0
     text = "\n".join(text_of(model, 70, 30))
@@ -235,11 +249,12 @@ def test_tasks_that_prepare_are_told_apart_from_those_that_wait():
 
 
 def test_the_times_of_the_window_stand_below():
-    model = model_at("a-day-of-autoscaling", 7 * HOUR_MS)
-    clock = model._session.clock
-    model._session.series.read_all()
+    session = session_of("a-day-of-autoscaling", 7 * HOUR_MS)
+    model = CurvesModel(session)
+    clock = session.clock
+    session.series.read_all()
     assert text_of(model, 60, 30)[-1].split()[0] == clock(0)
-    model._session.window = Window.HOUR
+    session.window = Window.HOUR
     hour = text_of(model, 60, 30)[-1].split()
     assert hour[-1] == clock(7 * HOUR_MS)
     assert clock(6 * HOUR_MS - 400_000) <= hour[0] <= clock(6 * HOUR_MS)
@@ -260,11 +275,12 @@ def test_when_all_is_deleted_the_curves_of_the_run_stay():
 
 
 def test_a_drawing_of_a_large_screen_takes_a_few_steps_for_each_cell():
-    model = model_at("a-day-of-autoscaling", 12 * HOUR_MS)
+    session = session_of("a-day-of-autoscaling", 12 * HOUR_MS)
+    model = CurvesModel(session)
     costs = []
     for turn in range(3):
-        model._session.simulation.run_until(12 * HOUR_MS + turn * 60_000)
-        model._session.update()
+        session.simulation.run_until(12 * HOUR_MS + turn * 60_000)
+        session.update()
         costs.append(steps_of(lambda: model.lines(130, 40)))
     assert max(costs[1:]) < 6 * 130 * 40
 
@@ -286,7 +302,7 @@ def test_a_key_switches_between_the_last_hour_and_all(dashboard_at):
 
 
 def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.session.session._SERIES_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.session.session.SERIES_ENTRIES", 20)
     app = dashboard_at(330)
     seen = []
 
@@ -301,7 +317,7 @@ def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at,
             assert series.until_ms == app.session.now_ms
             whole = CurvesModel(app.session)
             pane = app.screen.query_one(Curves)
-            whole.has_grounds = pane._model.has_grounds
+            whole.has_grounds = has_grounds(app.theme)
             assert [plain(spans) for spans in pane.lines] == text_of(whole, pane.size.width, pane.size.height)
 
     asyncio.run(run())
@@ -310,7 +326,7 @@ def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at,
 
 
 def test_curves_behind_the_other_panes_say_up_to_when_they_are_drawn(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.session.session._SERIES_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.session.session.SERIES_ENTRIES", 20)
     app = dashboard_at(330)
     seen = []
 
@@ -332,7 +348,7 @@ def test_curves_behind_the_other_panes_say_up_to_when_they_are_drawn(dashboard_a
 
 
 def test_after_a_burst_the_pane_is_drawn_only_by_what_reads_it(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.session.session._SERIES_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.session.session.SERIES_ENTRIES", 20)
     app = dashboard_at(330)
 
     async def run():

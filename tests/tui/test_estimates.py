@@ -161,7 +161,7 @@ def test_retries_to_come_and_the_longest_tasks_of_the_last_round_are_expected(wi
 
 
 def test_the_estimate_of_a_large_job_stands_until_a_little_more_has_happened(with_retries, monkeypatch):
-    monkeypatch.setattr("engine.views.estimates.forecast._MANY", 10)
+    monkeypatch.setattr("engine.views.estimates.forecast.MANY", 10)
     sim, began_ms, end_ms = with_retries
     made, ends = [], set()
     monkeypatch.setattr(

@@ -213,7 +213,7 @@ def test_a_run_without_failures_says_so_when_only_failures_are_shown(session_at)
 
 def test_a_filter_of_a_long_log_finds_events_from_both_ends_and_says_how_far_it_has_come(session_at, monkeypatch):
     monkeypatch.setattr(EventsModel, "at_once", 5)
-    monkeypatch.setattr(event_filter, "_PIECE", 7)
+    monkeypatch.setattr(event_filter, "PIECE", 7)
     session = session_at(LATER_S)
     model = model_at(session, filter_text="kind:node")
     total, seen = session.events.count, []

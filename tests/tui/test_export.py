@@ -58,7 +58,7 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
 
 
 def test_a_list_that_is_too_long_is_written_by_a_command_that_is_named(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.screens.list_keys._MOST_EXPORTED", 5)
+    monkeypatch.setattr("tui.screens.list_keys.MOST_EXPORTED", 5)
     said = []
     drive(dashboard_at(LATER_S), "5", "e", "3", "e", lambda app: said.extend(notes(app)))
     too_many = "40 rows are too many to write at once; / filters them"

@@ -158,7 +158,7 @@ def test_the_files_of_more_than_a_hundred_nodes_are_searched():
 
 
 def test_what_a_long_search_leaves_out_is_said(monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.frame.search._BUDGET_S", -1.0)
+    monkeypatch.setattr("tui.viewmodels.frame.search.BUDGET_S", -1.0)
     search = Search(with_nodes(3), "stdout")
     while search.advance(1):
         pass

@@ -38,41 +38,40 @@ def test_a_list_that_was_never_shown_is_complete_at_once(dashboard_at):
 def test_a_chart_is_drawn_again_only_when_it_has_changed(session_at, monkeypatch):
     drawn = []
     plot = curves.plot
-    curves._plotted.cache_clear()
     monkeypatch.setattr(curves, "plot", lambda *of: drawn.append(of) or plot(*of))
     session = session_at(330.01)
     model = curves.CurvesModel(session)
-    first = model.lines(70, 20)
+    cells = 71, 19  # no other test draws this size, so that nothing of it is kept
+    first = model.lines(*cells)
     count = len(drawn)
     session.simulation.run_until(session.now_ms + 1)
     session.update()
-    assert model.lines(70, 20)[1:-1] == first[1:-1]
+    assert model.lines(*cells)[1:-1] == first[1:-1]
     assert len(drawn) == count > 0
     session.simulation.run_until(session.now_ms + 60_000)
     session.update()
-    model.lines(70, 20)
+    model.lines(*cells)
     assert len(drawn) > count
 
 
 def test_rows_that_have_moved_are_not_laid_out_again(dashboard_at, monkeypatch):
-    app, laid_out, shown = dashboard_at(330), [], []
-    row = TableRows._row
-    monkeypatch.setattr(TableRows, "_row", lambda self, key, *of: laid_out.append(key) or row(self, key, *of))
+    app, laid_out, shown = dashboard_at(330), {}, []
+    lay_out = TableRows.laid_out
+    monkeypatch.setattr(TableRows, "laid_out", lambda *of: laid_out.update(rows := lay_out(*of)) or rows)
 
     async def run():
         async with app.run_test(size=(120, 60)) as pilot:
             for key in ("5", "o", "O"):
-                laid_out.clear()
                 await pilot.press(key)
                 await pilot.pause()
                 table = app.screen.list_page.table
-                shown.append(([table.model.key(at) for at in range(table.row_count)], list(laid_out)))
+                shown.append(([table.model.key(at) for at in range(table.row_count)], dict(laid_out)))
 
     asyncio.run(run())
-    (keys, made), _, (turned, made_again) = shown
+    (keys, made), _, (turned, moved) = shown
     assert turned != keys
     assert set(made) == set(turned) == set(keys)
-    assert not made_again
+    assert all(moved[key] is row for key, row in made.items())
 
 
 class FirstFrame(Terminal):
@@ -87,7 +86,7 @@ class FirstFrame(Terminal):
 
 @pytest.mark.parametrize("at_ms", [0, 330_000])
 def test_the_first_frame_is_complete(at_ms, monkeypatch):
-    monkeypatch.setattr(playback, "_AHEAD_SLICE_S", 10)  # what is ahead is known in the first frame
+    monkeypatch.setattr(playback, "AHEAD_SLICE_S", 10)  # what is ahead is known in the first frame
     app = Dashboard(Simulation(load_scenario("job-prep-release-sample")), at_ms=at_ms, plays=False)
     app.driver_class = FirstFrame
     frame, settled = [], []

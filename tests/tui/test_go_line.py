@@ -90,7 +90,7 @@ def test_the_beginning_of_one_command_stands_for_it(session_at, text, command):
 
 
 def test_an_id_is_not_taken_for_the_beginning_of_a_command(session_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.frame.go_line._COMMANDS", ("risky",))
+    monkeypatch.setattr("tui.viewmodels.frame.go_line.COMMANDS", ("risky",))
     assert written_out(session_at(LATER_S), "risk") == "risk"
 
 

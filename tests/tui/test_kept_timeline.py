@@ -29,27 +29,27 @@ class _Timeline:
     """Timelines of all kinds of rows: with a line each, fitted to the run or zoomed in, and with room for bars."""
 
     def __init__(self, simulation: Simulation, newest_ms: int = 0) -> None:
-        self._session = Session(simulation)
-        self._session.newest_ms = newest_ms
-        self._models = []
+        self.session = Session(simulation)
+        self.session.newest_ms = newest_ms
+        self.models = []
         for room, zoom in ((_A_LINE_EACH, {}), (_A_LINE_EACH, {"zoom": 5}), (_SEVERAL_LINES, {})):
             for kind in _KINDS:
-                model = TimelineModel(self._session)
+                model = TimelineModel(self.session)
                 model.recall({"rows": kind, **zoom})
-                self._models.append((model, room))
+                self.models.append((model, room))
 
     def is_up_to_date(self) -> bool:
         """Return whether new models draw the same."""
-        mine, other = self.drawn(), _Timeline(self._session.simulation, self._session.newest_ms)
-        other._session.glyphs.ascii_only = self._session.glyphs.ascii_only
-        for (model, _), (new, _) in zip(self._models, other._models, strict=True):
+        mine, other = self.drawn(), _Timeline(self.session.simulation, self.session.newest_ms)
+        other.session.glyphs.ascii_only = self.session.glyphs.ascii_only
+        for (model, _), (new, _) in zip(self.models, other.models, strict=True):
             new.columns, new.cursor_ms = model.columns, model.cursor_ms  # they depend on what was shown before
         return mine == other.drawn()
 
     def drawn(self) -> list[object]:
-        self._session.update()
+        self.session.update()
         found: list[object] = []
-        for model, room in self._models:
+        for model, room in self.models:
             model.update(_CELLS, room)
             while model.go_on(model.keys):
                 pass
@@ -62,8 +62,8 @@ class _Timeline:
 
     def choose(self, *, ascii_only: bool, columns: int) -> None:
         """Choose the characters, and move the cursor by columns."""
-        self._session.glyphs.ascii_only = ascii_only
-        for model, _ in self._models if columns else ():
+        self.session.glyphs.ascii_only = ascii_only
+        for model, _ in self.models if columns else ():
             model.move(columns)
 
 
@@ -120,5 +120,5 @@ def test_an_estimate_that_changes_on_other_nodes_shows_on_those_in_view():
     kept, estimates = _Timeline(simulation), set()
     while simulation.advance(simulation.end_ms, 1):
         assert kept.is_up_to_date(), simulation.now_ms
-        estimates.add(kept._session.forecast().end_ms)
+        estimates.add(kept.session.forecast().end_ms)
     assert len(estimates) > 10

@@ -11,7 +11,7 @@ from textual.actions import parse
 
 from engine import Simulation, load_scenario
 from tests.tui.driving import drive
-from tests.tui.screen_text import after, contains, messages_of, text_of
+from tests.tui.screen_text import after, contains, messages_of, strips_of, text_of
 from tui.app.commands import palette_entries
 from tui.viewmodels.frame.tabs import TABS
 from tui.widgets.table import Table
@@ -221,7 +221,7 @@ def test_without_colour_nothing_on_the_screen_has_one(dashboard_at):
     colours = set()
 
     def look(app):
-        for strip in app.screen._compositor.render_strips():
+        for strip in strips_of(app):
             for segment in strip:
                 if segment.style is not None:
                     colours.update(each.name for each in (segment.style.color, segment.style.bgcolor) if each)

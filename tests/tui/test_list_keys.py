@@ -8,9 +8,7 @@ import gc
 import pytest
 
 from tests.tui.driving import drive
-from tests.tui.screen_text import contains, text_of
-from tui.panes.list_page import ListPage
-from tui.viewmodels.lists.jobs import JobsModel
+from tests.tui.screen_text import contains, strips_of, text_of
 from tui.viewmodels.lists.tasks import TasksModel
 
 LATER_S = 330
@@ -36,12 +34,12 @@ def test_rows_that_are_kept_look_as_new_ones(dashboard_at, setting, other, usual
     seen = []
 
     def look(app):
-        lines = app.screen._compositor.render_strips()
-        table = app.screen.view.table
-        table._rows._kept, table._shown = {}, {}
-        table._styles_cache.clear()
-        table._draw_changes()
-        seen.append((lines, app.screen._compositor.render_strips()))
+        lines = strips_of(app)
+        table, row = app.screen.view.table, app.screen.view.table.cursor_row
+        table.show_model(table.model)
+        table.update()
+        table.move_to(row)
+        seen.append((lines, strips_of(app)))
 
     def later(app):
         app.session.simulation.advance(app.session.simulation.end_ms, 9)
@@ -171,7 +169,7 @@ def test_n_goes_from_one_failed_row_to_the_next_and_round(dashboard_at):
 
     def look(app):
         table = app.main_screen.view.table
-        seen.append((table._at, app.main_screen.view.model.is_failed(table.key)))
+        seen.append((table.cursor_row, app.main_screen.view.model.is_failed(table.key)))
 
     drive(app, "9", "home", "n", look, "n", look, "N", look, "N", look)
     failures = app.session.events.failures()
@@ -206,13 +204,18 @@ def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
     assert seen == ["failure", "failure"]
 
 
-@pytest.mark.parametrize(("model", "by_itself"), [(TasksModel, True), (JobsModel, False)])
+@pytest.mark.parametrize(("key", "by_itself"), [("5", True), ("4", False)])
 def test_a_page_leaves_its_update_to_the_screen_where_the_cursor_chooses_the_focus(
-    session_at, monkeypatch, model, by_itself
+    dashboard_at, monkeypatch, key, by_itself
 ):
-    page, updated = ListPage(model(session_at(LATER_S)), id="page"), []
-    page.model.update()
-    monkeypatch.setattr(page, "_update_summary", lambda: updated.append("summary"))
-    monkeypatch.setattr(page, "_update_row", lambda: updated.append("row"))
-    page.show_row()
+    updated = []
+
+    def show_row(app):
+        page = app.screen.list_page
+        with monkeypatch.context() as patched:
+            patched.setattr(page.model, "summary", lambda: updated.append("summary") or ())
+            patched.setattr(page.model, "footer", lambda: updated.append("row") or ())
+            page.show_row()
+
+    drive(dashboard_at(LATER_S), key, show_row)
     assert updated == (["summary", "row"] if by_itself else [])

@@ -96,7 +96,8 @@ def test_gen_10_a_refusal_is_shown_with_property_and_reason():
     sim = simulation(pool=a_pool(nodes=1))
     long = "x" * 200_000
     assert refusal(sim, "createPool", **a_pool("p2") | {"vmSize": long}) == "InvalidPropertyValue"
-    model = EventsModel(Session(sim))
+    session = Session(sim)
+    model = EventsModel(session)
     model.update()
     event = model.count - 1
     quoted = "'" + "x" * 38 + "..." + "x" * 37 + "'"
@@ -111,7 +112,7 @@ def test_gen_10_a_refusal_is_shown_with_property_and_reason():
     (line,) = refusal_lines([(refused.command, refused.error)])
     assert line.endswith(f"is invalid. vmSize {quoted} is not a known VM size")
     assert len(line) < 300
-    assert what(model._page.row(event)).startswith("InvalidPropertyValue: vmSize")
+    assert what(session.events.row(event)).startswith("InvalidPropertyValue: vmSize")
 
 
 def test_pool_28_a_release_is_a_fault_of_cloud_service_pools():

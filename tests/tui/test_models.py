@@ -155,7 +155,6 @@ def test_before_the_start_every_list_says_why_it_is_empty(session_at, model):
     session = session_at(0)
     session.simulation.seek(0)
     empty = model(session)
-    empty._rows = ()
     assert all(sentence.strip() for sentence in empty.empty())
 
 
@@ -353,8 +352,8 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
     at_once.filter_text, at_once.sort_column, at_once.is_descending = filter_text, sort, is_descending
     at_once.update()
     monkeypatch.setattr(TasksModel, "at_once", 14)
-    monkeypatch.setattr("tui.viewmodels.lists.rows._PIECES", 2)
-    monkeypatch.setattr("tui.viewmodels.lists.sorting._SAMPLES", 4)
+    monkeypatch.setattr("tui.viewmodels.lists.rows.PIECES", 2)
+    monkeypatch.setattr("tui.viewmodels.lists.sorting.SAMPLES", 4)
     pieces = TasksModel(session)
     pieces.filter_text, pieces.sort_column, pieces.is_descending = filter_text, sort, is_descending
     pieces.update()

@@ -78,7 +78,7 @@ def test_going_to_another_moment_tells_nothing(session_at):
 
 
 def test_while_time_goes_by_it_is_said_on_the_screen_but_not_too_often(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.screens.playback._BETWEEN_NOTICES_S", 0.02)
+    monkeypatch.setattr("tui.screens.playback.BETWEEN_NOTICES_S", 0.02)
     app = dashboard_at(100)
     moments = []
 

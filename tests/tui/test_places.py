@@ -142,7 +142,7 @@ def test_waiting_and_running_times_are_those_of_the_command(session_at):
 
 
 def test_times_of_very_many_tasks_are_left_out_with_a_note(session_at, monkeypatch):
-    monkeypatch.setattr(compare, "_LONG_LOG", 10)
+    monkeypatch.setattr(compare, "LONG_LOG", 10)
     session = session_at(LATER_S)
     session.simulation.seek(200_000)
     session.update()

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.pacing.pacer import Pacer
+from engine import Simulation
 from tests.tui.driving import arrived
 from tests.tui.screen_text import text_of
 from tui.panes.view import View
@@ -23,8 +23,8 @@ async def resized(app, height):
 @pytest.mark.parametrize("view", "1356789")
 def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at, monkeypatch, view):
     app = dashboard_at(330)
-    run_slice, is_long = Pacer._seek_slice, True
-    monkeypatch.setattr(Pacer, "_seek_slice", lambda pacer, *given: not is_long and run_slice(pacer, *given))
+    advance, is_long = Simulation.advance, True
+    monkeypatch.setattr(Simulation, "advance", lambda run, *given: is_long or advance(run, *given))
 
     async def run():
         nonlocal is_long

@@ -9,7 +9,7 @@ import pytest
 
 from engine import Simulation
 from tests.tui.driving import drive
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import contains, messages_of, strips_of, text_of
 from tui.app import start as tui_app
 from tui.settings.file import SettingsFile
 from tui.settings.options import OPTIONS
@@ -188,17 +188,17 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
     (tmp_path / "settings.toml").write_text('theme = "light"\nspeed = 600\nnonsense = 1\n', encoding="utf-8")
     shown = {}
 
-    def run(app):
-        shown["theme"], shown["notes"] = app.theme, app._notes
+    def use(app):
+        shown["theme"], shown["messages"] = app.theme, messages_of(app)
         shown["speed"] = app.main_screen.playback.pacer.speed
         app.choose("theme", "high-contrast")
         app.main_screen.playback.choose_speed(None)  # for this run
 
-    monkeypatch.setattr(tui_app.Dashboard, "run", run)
+    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app: drive(app, use))
     simulation = session_at(LATER_S).simulation
     assert tui_app.show_dashboard(simulation, speed=None, plays=False, theme=None, ascii_only=False) == 0
     assert (shown["theme"], shown["speed"]) == ("light", 600)
-    assert shown["notes"] == [f"{tmp_path / 'settings.toml'}:\nnonsense is not known"]
+    assert f"{tmp_path / 'settings.toml'}:\nnonsense is not known" in shown["messages"]
     settings, _ = SettingsFile(tmp_path / "settings.toml").read(VIEW_NAMES)
     assert (settings.value("theme"), settings.value("speed")) == ("high-contrast", 600)
     tui_app.show_dashboard(simulation, speed=30, plays=False, theme="dark", ascii_only=False)
@@ -211,7 +211,7 @@ def test_every_theme_draws_views_and_sheets_in_its_colours(dashboard_at, theme):
 
     def look(app):
         seen.append(text_of(app))
-        styles = {segment.style for strip in app.screen._compositor.render_strips() for segment in strip} - {None}
+        styles = {segment.style for strip in strips_of(app) for segment in strip} - {None}
         kinds.update(colour.type.name for style in styles for colour in (style.color, style.bgcolor) if colour)
 
     drive(dashboard_at(LATER_S, theme=theme), look, "question_mark", look, "escape", "a", look, "escape", "s", look)
@@ -242,23 +242,30 @@ def test_the_environment_is_asked(tmp_path, monkeypatch, session_at, variable, v
     assert not (tmp_path / "settings.toml").exists()
 
 
-def test_a_locale_that_python_itself_has_set_says_nothing_of_the_terminal(monkeypatch):
-    settings = Settings()
-    monkeypatch.setenv("LANG", "C")
-    monkeypatch.setenv("LC_CTYPE", "de_DE.UTF-8")
-    tui_app._use_environment(settings)
-    assert settings.value("glyphs") == "auto"
-    monkeypatch.setenv("LC_CTYPE", "C.UTF-8")  # as PEP 538 does where LANG is C
-    tui_app._use_environment(settings)
-    assert settings.value("glyphs") == "ascii"
+@pytest.fixture
+def glyphs_in(tmp_path, monkeypatch, session_at):
+    """Return the choice of symbols with which the dashboard begins in an environment."""
+    monkeypatch.setattr(platformdirs, "user_config_dir", lambda *_, **__: str(tmp_path))
+    seen = []
+    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app: seen.append(app.settings.value("glyphs")))
+
+    def begin(**variables):
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        tui_app.show_dashboard(session_at(0).simulation, speed=None, plays=False, theme=None, ascii_only=False)
+        return seen[-1]
+
+    return begin
 
 
-def test_symbols_that_were_chosen_are_kept_in_any_locale(monkeypatch):
-    settings = Settings()
-    settings.use("glyphs", "unicode", Source.FILE)
-    monkeypatch.setenv("LC_ALL", "C")
-    tui_app._use_environment(settings)
-    assert settings.value("glyphs") == "unicode"
+def test_a_locale_that_python_itself_has_set_says_nothing_of_the_terminal(glyphs_in):
+    assert glyphs_in(LANG="C", LC_CTYPE="de_DE.UTF-8") == "auto"
+    assert glyphs_in(LC_CTYPE="C.UTF-8") == "ascii"  # as PEP 538 does where LANG is C
+
+
+def test_symbols_that_were_chosen_are_kept_in_any_locale(tmp_path, glyphs_in):
+    (tmp_path / "settings.toml").write_text('glyphs = "unicode"\n', encoding="utf-8")
+    assert glyphs_in(LC_ALL="C") == "unicode"
 
 
 def test_the_cursor_returns_to_its_row_wherever_it_is_now(dashboard_at):
@@ -268,7 +275,7 @@ def test_the_cursor_returns_to_its_row_wherever_it_is_now(dashboard_at):
 
     def look(app):
         view = app.main_screen.view
-        seen.append((view.model.identity_of(view.table.key), view.table._at > 1000))
+        seen.append((view.model.identity_of(view.table.key), view.table.cursor_row > 1000))
 
     drive(app, "5", look, "home", look, lambda app: app.main_screen.update(), look)
     assert seen[0] == ("frame-0007", True)

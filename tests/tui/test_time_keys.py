@@ -8,8 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from engine.pacing.pacer import Pacer
 from tests.tui.driving import drive
 from tests.tui.screen_text import messages_of, text_of
+from tui.screens.main_screen import MainScreen
 
 LATER_S = 330
 
@@ -143,18 +145,46 @@ def test_the_way_to_another_moment_is_stopped_without_leaving(dashboard_at, key)
     assert app.return_code is None or app.return_code == 0
 
 
+class Frames:
+    """The frames of a dashboard that plays, on a clock that goes on by what each update of the panes takes."""
+
+    def __init__(self, monkeypatch, took_s):
+        self.now_s, self.updates = 100.0, 0
+        self._draw = []
+        update = MainScreen.update
+
+        def update_for(screen):
+            update(screen)
+            self.now_s += took_s
+            self.updates += 1
+
+        def pacer_of(simulation, on_frame, *of):
+            self._draw.append(on_frame)
+            return Pacer(simulation, on_frame, *of)
+
+        monkeypatch.setattr(MainScreen, "update", update_for)
+        monkeypatch.setattr("tui.screens.playback.Pacer", pacer_of)
+        monkeypatch.setattr("tui.screens.playback.time", SimpleNamespace(perf_counter=lambda: self.now_s))
+
+    def draw(self, after_s):
+        """Draw a frame after so many seconds; return whether the panes were updated."""
+        self.now_s += after_s
+        before = self.updates
+        self._draw[0]()
+        return self.updates > before
+
+
 def test_while_the_panes_wait_for_their_next_update_so_does_the_clock(dashboard_at, monkeypatch):
-    app, seen = dashboard_at(330), []
+    frames, seen = Frames(monkeypatch, took_s=1), []
+    app = dashboard_at(330)
 
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
-            playback = app.screen.playback
-            monkeypatch.setattr(playback.pacer, "playing", True)
-            for wait_s, seconds in ((0, 331), (60, 360), (0, 370)):
-                playback._next_update_s = time.perf_counter() + wait_s
+            monkeypatch.setattr(app.screen.playback.pacer, "playing", True)
+            for after_s, seconds in ((60, 331), (0, 360), (60, 370)):
                 app.session.simulation.run_until(seconds * 1000)
-                playback._on_frame()
+                frames.draw(after_s)
                 await pilot.pause()
                 seen.append(text_of(app)[0])
 
@@ -164,21 +194,14 @@ def test_while_the_panes_wait_for_their_next_update_so_does_the_clock(dashboard_
 
 @pytest.mark.parametrize(("took_s", "rests_s"), [(0.01, 0.19), (0.2, 0.5)])
 def test_the_panes_rest_as_long_as_they_took_many_times_but_not_for_long(dashboard_at, monkeypatch, took_s, rests_s):
-    app, seen = dashboard_at(330), []
+    frames, seen = Frames(monkeypatch, took_s), []
+    app = dashboard_at(330)
 
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
-            playback, clock_s = app.screen.playback, [100.0]
-            monkeypatch.setattr(playback.pacer, "playing", True)
-            monkeypatch.setattr(playback, "_notify_of_news", lambda: None)
-            monkeypatch.setattr(playback, "_update", lambda: clock_s.append(clock_s[-1] + took_s))
-            with monkeypatch.context() as patched:
-                patched.setattr("tui.screens.playback.time", SimpleNamespace(perf_counter=lambda: clock_s[-1]))
-                playback._next_update_s = 0
-                playback._on_frame()
-            seen.append(playback._next_update_s - clock_s[-1])
-            playback._next_update_s = 0
+            monkeypatch.setattr(app.screen.playback.pacer, "playing", True)
+            seen.extend(frames.draw(after_s) for after_s in (60, rests_s - 0.001, 0.002))
 
     asyncio.run(run())
-    assert seen == [pytest.approx(rests_s)]
+    assert seen == [True, False, True]

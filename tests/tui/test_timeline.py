@@ -195,8 +195,8 @@ def test_rows_of_tasks_jobs_and_hook_tasks_have_orders_of_their_own(session_at):
 
 
 def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.timeline.timeline._PIECE", 4)
-    monkeypatch.setattr("tui.viewmodels.timeline.timeline._AT_ONCE", 3)
+    monkeypatch.setattr("tui.viewmodels.timeline.timeline.PIECE", 4)
+    monkeypatch.setattr("tui.viewmodels.timeline.timeline.AT_ONCE", 3)
     session = session_at(LATER_S, ascii_only=True)
     model = model_of(session)
     model.order.next_sort()
@@ -225,7 +225,7 @@ def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session
 
 
 def test_the_cursor_says_how_far_its_row_is_read_and_states_nothing_of_later_moments(session_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.timeline.timeline._PIECE", 1)
+    monkeypatch.setattr("tui.viewmodels.timeline.timeline.PIECE", 1)
     model = model_of(session_at(LATER_S))
     told = []
     while model.go_on(model.keys):
@@ -239,7 +239,7 @@ def test_the_cursor_says_how_far_its_row_is_read_and_states_nothing_of_later_mom
 
 
 def test_what_lasts_at_an_earlier_moment_may_have_ended_in_what_is_not_read(session_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.timeline.timeline._PIECE", 1)
+    monkeypatch.setattr("tui.viewmodels.timeline.timeline.PIECE", 1)
     model = model_of(session_at(LATER_S))
     model.cursor_ms = 65_000
     said = ""

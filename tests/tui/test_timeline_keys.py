@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from textual import events
 
@@ -86,9 +87,9 @@ def test_the_mouse_selects_a_cell_and_goes_to_its_moment(dashboard_at):
             await pilot.press("8")
             five_seconds(app)
             await pilot.pause()
-            grid = app.screen.query_one("#lanes")
-            third = grid._top + 2 * grid.model.height.lines
-            await pilot.click("#lanes", offset=(2 + LABEL_CELLS + 20, 1 + third), times=2)
+            left = app.screen.query_one("#lanes").region.x
+            third = next(at for at, text in enumerate(text_of(app)) if re.match(r"[┃│] *n2\b", text))
+            await pilot.click(offset=(left + 2 + LABEL_CELLS + 20, third), times=2)
             await pilot.pause()
             subjects.append(app.screen.focused.subject)
 

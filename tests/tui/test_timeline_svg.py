@@ -112,7 +112,7 @@ def test_e_draws_all_rows_in_a_file_and_never_over_one(dashboard_at, tmp_path, m
 
 def test_a_picture_is_left_off_when_time_goes_on(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.screens.writing._SLICE_S", 0)
+    monkeypatch.setattr("tui.screens.writing.SLICE_S", 0)
 
     def draw(app):
         TimelineDrawing(app.screen.view.grid, app.screen.playback).start("timeline.svg")
@@ -125,6 +125,6 @@ def test_a_picture_is_left_off_when_time_goes_on(dashboard_at, tmp_path, monkeyp
 
 def test_too_many_rows_for_a_picture(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.screens.drawing._MOST_ROWS", 5)
+    monkeypatch.setattr("tui.screens.drawing.MOST_ROWS", 5)
     said = drive_and_draw(dashboard_at(LATER_S), "8", "e")
     assert said == ["6 rows are too many for a picture; ! leaves those that have failed."]

@@ -153,7 +153,8 @@ def test_an_error_of_the_engine_ends_playing_ahead_and_nothing_else(monkeypatch)
     def breaks(*_, **__):
         raise RuntimeError("two and two are five")
 
-    monkeypatch.setattr(ahead._future.world.calendar, "advance", breaks)
-    assert not ahead.advance(64)
+    with monkeypatch.context() as broken:
+        broken.setattr(type(sim.world.calendar), "advance", breaks)
+        assert not ahead.advance(64)
     assert ahead.is_given_up
     to_the_end(sim)

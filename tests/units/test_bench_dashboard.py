@@ -17,7 +17,7 @@ from tests.bench.results import Form, Sheet
 )
 def test_a_case_of_a_short_run_ends_with_its_rows(monkeypatch, case, first):
     written = []
-    monkeypatch.setattr("tests.bench.results._write", written.append)
+    monkeypatch.setattr("tests.bench.results.write", written.append)
     measure(Sheet(Form.LINES), Namespace(nodes=20, tasks=2000, keys=1, rounds=1, cases=[case]), None)
     what, values = json.loads(written[0])
     assert what.startswith(first)

@@ -115,7 +115,7 @@ def test_after_a_branch_no_checkpoint_relies_on_the_discarded_future():
     with (
         mock.patch.object(checkpoints, "FIRST_DISTANCE", 20),
         mock.patch.object(past, "MOST_SINCE_BASE", 40),
-        mock.patch.object(playing, "_SLICE", 5),
+        mock.patch.object(playing, "SLICE", 5),
     ):
         sim = b.simulation(b.a_job(tasks=200), pool=b.a_pool(nodes=3))
         b.run(sim, minutes=40)

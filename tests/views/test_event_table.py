@@ -28,7 +28,7 @@ def test_a_table_holds_what_the_lines_hold(name):
 
 @pytest.mark.parametrize("together", [1, 7, 64])
 def test_tasks_that_were_added_together_may_lie_in_several_batches(together, monkeypatch):
-    monkeypatch.setattr(event_table, "_TOGETHER", together)
+    monkeypatch.setattr(event_table, "TOGETHER", together)
     sim = played(load_scenario("nodes-for-a-deadline"))
     assert max(batch.num_rows for batch in event_table.event_batches(sim)) == together
     check_table(sim, ".arrow")

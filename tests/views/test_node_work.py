@@ -62,11 +62,11 @@ def test_reading_the_last_output_writes_no_files_of_plain_tasks():
     job = a_job(tasks=[]) | {"taskFactory": tasks}
     sim = simulation(job)
     run_to(sim, seconds=READY_S + 100)
-    packed = {node: list(kept) for node, kept in sim.world.disks._packed.items()}
+    packed = sim.world.disks.copy().packed
     assert packed
     found = last_output(sim, node_row(sim), 3)
     assert found.lines == ("done",)
-    assert {node: list(kept) for node, kept in sim.world.disks._packed.items()} == packed
+    assert sim.world.disks.copy().packed == packed
 
 
 def test_a_node_that_has_left_its_pool_has_no_output():

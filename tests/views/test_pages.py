@@ -48,9 +48,9 @@ def look_at(simulation, kept):
 
 @pytest.mark.parametrize("name", bundled())
 def test_kept_pages_say_the_same_as_new_ones(name, monkeypatch):
-    monkeypatch.setattr(task_order, "_FIRST_ENTRIES", 4)  # so that short runs are read in several steps
-    monkeypatch.setattr(task_order, "_MOST_ENTRIES", 64)
-    monkeypatch.setattr(task_order, "_CHUNK", 8)
+    monkeypatch.setattr(task_order, "FIRST_ENTRIES", 4)  # so that short runs are read in several steps
+    monkeypatch.setattr(task_order, "MOST_ENTRIES", 64)
+    monkeypatch.setattr(task_order, "CHUNK", 8)
     simulation = Simulation(load_scenario(name))
     end_ms = min(simulation.end_ms, 40_000_000)
     kept = {}

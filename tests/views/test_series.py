@@ -13,6 +13,8 @@ from engine.base.terms import InstanceState, JobState
 from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.run.observe import cost_usd, pool_cost_usd
 from engine.views.series import series as module
+from engine.views.series.buckets import Buckets
+from engine.views.series.changes import ChangeCounter
 from engine.views.series.series import RunSeries, Window
 from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation, some_tasks
 from tests.recount import Recount, check_series
@@ -119,14 +121,21 @@ def test_a_wide_column_has_the_mean_of_its_buckets_and_the_most_nodes_that_prepa
             assert max(fine_job.preparing_nodes[buckets]) == wide_job.preparing_nodes[number]
 
 
-def test_the_buckets_are_never_more_than_a_fixed_number():
+def test_the_buckets_are_never_more_than_a_fixed_number(monkeypatch):
+    made = []
+
+    def buckets(log, counter, every_ms, most):
+        made.append((Buckets(log, counter, every_ms, most), most))
+        return made[-1][0]
+
+    monkeypatch.setattr(module, "Buckets", buckets)
     sim = Simulation(load_scenario("a-day-of-autoscaling"))
     series = RunSeries(sim)
     while sim.now_ms < sim.end_ms and sim.now_ms < 30 * HOUR_MS:
         sim.run_until(sim.now_ms + 40 * 60_000)
         series.of_pool(None, Window.HOUR, 100)
-        assert len(series._all._changes) <= module._MOST_BUCKETS
-        assert len(series._hour._changes) <= module._MOST_HOUR_BUCKETS
+        assert all(each.stop - each.first <= most for each, most in made)
+    assert {most for _, most in made} == {module.MOST_BUCKETS, module.MOST_HOUR_BUCKETS}
 
 
 def test_the_last_hour_is_right_after_a_seek_far_back():
@@ -211,14 +220,18 @@ def catch_up(sim, series):
     raise AssertionError("never catches up")
 
 
-def test_a_burst_is_read_in_slices_and_the_rest_at_once_when_it_is_asked_for():
+def test_a_burst_is_read_in_slices_and_the_rest_at_once_when_it_is_asked_for(monkeypatch):
     sim = finished("a-day-of-autoscaling")
+    counted, count = [], ChangeCounter.count
+    monkeypatch.setattr(
+        ChangeCounter, "count", lambda counter, begin, end: counted.append(end) or count(counter, begin, end)
+    )
     series = RunSeries(sim, 100)
-    whole = RunSeries(sim)
-    assert whole.until_ms == sim.now_ms
     assert series.until_ms < sim.now_ms
     assert series.is_behind
-    assert series._all._reached <= 100
+    assert 0 < max(counted) <= 100
+    whole = RunSeries(sim)
+    assert whole.until_ms == sim.now_ms
     series.read_all()
     assert series.until_ms == sim.now_ms
     for window in Window:

@@ -11,6 +11,8 @@ from engine.views.results import task_lines as module
 from engine.views.results.task_lines import encode, task_lines, whole_bodies
 from tests.builders import a_job, a_pool, do, run_to, run_to_end, simulation
 
+HOLE = "\0id\0"  # stands for the id in a line that is filled in for many tasks
+
 
 def written(sim):
     """The number of all tasks, whose lines are checked, and of those that were encoded by themselves."""
@@ -23,7 +25,7 @@ def written(sim):
             found = list(task_lines(sim.world, job, transitions))
         assert found == wanted
         count += len(found)
-    return count, len({body["id"] for body in encoded if "creationTime" in body} - {module._ID})
+    return count, len({body["id"] for body in encoded if "creationTime" in body} - {HOLE})
 
 
 @pytest.mark.parametrize("name", bundled())
@@ -66,7 +68,7 @@ CONTAINERS = machine(
     [
         ({"commandLine": 'say "100 % {0}" %(id)s \\u0000 \0line\0 é'}, WINDOWS, 1),
         ({"displayName": "100 % of %(id)s"}, {}, 1),
-        ({"displayName": module._ID}, {}, 40),  # as a hole: nothing is filled into it
+        ({"displayName": HOLE}, {}, 40),  # as a hole: nothing is filled into it
         ({"displayName": "shown {0}"}, {}, 40),  # not only the names differ
         ({"simulate": {"duration": 0}}, {}, 1),
         ({"simulate": {"exitCode": 1}}, {}, 40),
@@ -80,8 +82,8 @@ def test_whatever_a_sweep_says_its_lines_are_its_bodies(task, pool, by_themselve
 
 
 def test_names_are_made_for_the_tasks_that_are_left(monkeypatch):
-    monkeypatch.setattr(module, "_TOGETHER", 7)
-    monkeypatch.setattr(module, "_MOST_NODES", 1)
+    monkeypatch.setattr(module, "TOGETHER", 7)
+    monkeypatch.setattr(module, "MOST_NODES", 1)
     sim = played()
     for task_id in ("t-1", "t-7", "t-8", "t-40"):
         do(sim, "deleteTask", jobId="j", taskId=task_id)

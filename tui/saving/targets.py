@@ -216,11 +216,11 @@ def _guarded(stream: TextIO | None, original: TextIO | None, *, is_result: bool)
             stream.reconfigure(errors=errors)
         return stream
     stream.flush()
-    buffer = io.BufferedWriter(_GuardedFile(stream.fileno(), is_result=is_result))
+    buffer = io.BufferedWriter(GuardedFile(stream.fileno(), is_result=is_result))
     return io.TextIOWrapper(buffer, encoding=stream.encoding, errors=errors, line_buffering=not is_result)
 
 
-class _GuardedFile(io.FileIO):
+class GuardedFile(io.FileIO):
     """A file descriptor that accepts and drops everything after its first failed write."""
 
     def __init__(self, descriptor: int, *, is_result: bool) -> None:
@@ -243,7 +243,7 @@ class _GuardedFile(io.FileIO):
 def while_read(stream: BinaryIO, pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield ``pieces``, but no more once the reader of standard output has closed its end."""
     file = getattr(stream, "raw", None)
-    return takewhile(lambda _: not file.is_lost, pieces) if isinstance(file, _GuardedFile) else iter(pieces)
+    return takewhile(lambda _: not file.is_lost, pieces) if isinstance(file, GuardedFile) else iter(pieces)
 
 
 def lines_target(name: str) -> LinesTarget:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.timeline.svg import Paint
     from tui.widgets.timeline import TimelineGrid
 
-_MOST_ROWS = 20_000
+MOST_ROWS = 20_000
 _PROGRESS_S = 0.1
 
 
@@ -30,7 +30,7 @@ class TimelineDrawing:
     @property
     def is_too_large(self) -> bool:
         """True if there are more rows than a picture can hold."""
-        return self.rows > _MOST_ROWS
+        return self.rows > MOST_ROWS
 
     def start(self, name: str) -> None:
         """Draw into a file, in a worker. Raises TargetError if it cannot be created."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import Kind
 
-_MOST_EXPORTED = 100_000
+MOST_EXPORTED = 100_000
 _OPTIONS = {"tasks": "--tasks", "events": "--events"}  # of the command that writes a whole list, by its page
 # Rows of these lists have a detail page; other events are shown in their list.
 _KINDS: dict[str, Kind] = {"tasks": "task", "nodes": "node", "jobs": "job", "pools": "pool"}
@@ -215,7 +215,7 @@ class ListKeys(SearchKeys):
             self._export_rdp_file(int(subject.key))
         elif page is None:
             self.ask_report()
-        elif page.model.count > _MOST_EXPORTED:
+        elif page.model.count > MOST_EXPORTED:
             option = _OPTIONS.get(str(page.id))
             whole = f", and `batchdeck run {option} FILE` writes all" if option else ""
             say(self, f"{page.model.count:,} rows are too many to write at once; / filters them{whole}.", "warning")

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _IDLE_SHARE = 19
 _LONGEST_REST_S = 0.5  # a clock that stands still longer looks as if nothing went on
 _QUIET_S = 10  # wall seconds without an event that are worth a notification
-_BETWEEN_NOTICES_S = 1.0
+BETWEEN_NOTICES_S = 1.0
 _SEARCH_SLICE_S = 0.02
 _EVENTS_BETWEEN_CLOCK_READS = 32
-_AHEAD_SLICE_S = 0.004
+AHEAD_SLICE_S = 0.004
 _AHEAD_WAIT_S = 0.1
 _AHEAD_PATIENCE_S = 3.0  # before estimates stand in for simulated ends
 
@@ -187,7 +187,7 @@ class Playback:
             return
         if not self._screen.is_current:
             return  # they are told when the dialog is closed
-        self._next_notice_s = time.perf_counter() + _BETWEEN_NOTICES_S
+        self._next_notice_s = time.perf_counter() + BETWEEN_NOTICES_S
         self._session.update()
         notice = self._notices.take(self.pacer.speed, self._view_name())
         if notice is not None:
@@ -337,7 +337,7 @@ class Playback:
 
     async def _look_ahead(self, patience: Timer) -> None:
         try:
-            while self._look_ahead_for(_AHEAD_SLICE_S):
+            while self._look_ahead_for(AHEAD_SLICE_S):
                 await self.pacer.yielder.pause(DRAWING_S)
                 while self.pacer.is_seeking or self._is_searching or (self.pacer.playing and self.pacer.speed is None):
                     await self.pacer.yielder.pause(_AHEAD_WAIT_S)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tui.screens.playback import Playback
 
-_SLICE_S = 0.005
+SLICE_S = 0.005
 
 
 def write_in_slices(
@@ -63,7 +63,7 @@ def write_in_slices(
 
 async def _write_lines(target: NewLines, portions: Iterable[Sequence[str]], playback: Playback, moment: object) -> bool:
     """Write all lines; return False if simulated time has left the moment before the end."""
-    stop_s = time.perf_counter() + _SLICE_S
+    stop_s = time.perf_counter() + SLICE_S
     for lines in portions:
         target.write(lines)
         if time.perf_counter() < stop_s:
@@ -71,5 +71,5 @@ async def _write_lines(target: NewLines, portions: Iterable[Sequence[str]], play
         await playback.pacer.yielder.pause()
         if playback.moment != moment:
             return False
-        stop_s = time.perf_counter() + _SLICE_S
+        stop_s = time.perf_counter() + SLICE_S
     return True

@@ -35,7 +35,7 @@ _HEADER_LINES = 1
 _HEADER = -1  # the row number of the header
 _PROGRESS_S = 0.1
 _SLICE_S = 0.004  # of filtering and sorting
-_CHOICE_S = 0.3
+CHOICE_S = 0.3
 _FRAME = 2  # cells
 
 
@@ -408,7 +408,7 @@ class Table(ResizeFilter, RowsView):
             self._choice.stop()
             self._choice = None
         if self.model.count > AT_ONCE:
-            self._choice = self.set_timer(_CHOICE_S, self._has_chosen)
+            self._choice = self.set_timer(CHOICE_S, self._has_chosen)
         self._sorted_for()
 
     def _has_chosen(self) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from engine.studies.plan import Run, Study
 
-_PATIENCE_S = 10
+PATIENCE_S = 10
 _COUNTED_S = 1.0  # between two questions to the scheduler
 _LOGGERS = ("distributed", "distributed.client")  # those that Dask gives a level of their own
 # What the client raises when the scheduler does not answer any more; once it has closed itself, its scheduler is None.
@@ -54,7 +54,7 @@ class DaskWorkers:
         for name in _LOGGERS:  # a cluster that goes is said in one sentence, not in tracebacks of the client
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
-            self._client = Client(address, timeout=_PATIENCE_S, set_as_default=False)
+            self._client = Client(address, timeout=PATIENCE_S, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise ClusterUnreachable(f"no Dask scheduler answers at {address}: {error}") from None
         try:
@@ -114,7 +114,7 @@ class DaskWorkers:
             self._executor.shutdown(wait=False)
             self._client.unregister_worker_plugin(self._name)
         with suppress(*_GONE):
-            self._client.close(timeout=_PATIENCE_S)
+            self._client.close(timeout=PATIENCE_S)
 
 
 # -- on a worker -------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LARGEST_PAGE = 1000
 
-_MOST_LOOKED_AT = 2_000  # resources that one request compares with a filter: an empty page with a link is legal
+MOST_LOOKED_AT = 2_000  # resources that one request compares with a filter: an empty page with a link is legal
 
 Key = TypeVar("Key", bound=int | str)
 
@@ -51,7 +51,7 @@ def page(
     stats = stats if wants_stats(call) else None
     rest = iter(items(_continued(call, first)))
     last: Key | None = None
-    for key, body in islice(rest, _MOST_LOOKED_AT if holds is not None else size):
+    for key, body in islice(rest, MOST_LOOKED_AT if holds is not None else size):
         last = key
         if holds is None or holds(body):
             found.append(chosen(body if stats is None else {**body, "stats": stats(key)}))

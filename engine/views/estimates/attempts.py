@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from engine.world.world import World
 
-_MOST_SEEN = 2048  # tasks whose attempts are looked at
-_MOST_BLOCKS = 256  # of tasks that were added together
+MOST_SEEN = 2048  # tasks whose attempts are looked at
+MOST_BLOCKS = 256  # of tasks that were added together
 _MOST_SLOTS = 256  # that are played; more stand for each other
 _MOST_RETRIES = 16  # of one task, that are expected
 _LEAST_RETRIES = 0.7  # on average: then at least one is more likely than none
@@ -51,8 +51,8 @@ def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
     quarters of those that run: a single long task is not expected to be followed by others like it.
     """
     tasks, now_ms = world.tasks, world.now_ms
-    begun = [_begun(tasks.state, rows) for rows in ranges[:: _step(len(ranges), _MOST_BLOCKS)]]
-    step = _step(sum(map(len, begun)), _MOST_SEEN)
+    begun = [_begun(tasks.state, rows) for rows in ranges[:: _step(len(ranges), MOST_BLOCKS)]]
+    step = _step(sum(map(len, begun)), MOST_SEEN)
     ended_ms: list[int] = []
     running: list[tuple[int, int]] = []  # start and planned end
     retries = most_retries = 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _RUNS = equals(RUNNING)
 _SPARSE = 16  # rows for each running task: then looking at all takes longer than a list of those that run
-_MANY = 64  # running tasks, which are not looked at in each frame
+MANY = 64  # running tasks, which are not looked at in each frame
 _MUCH_MORE = 16  # the part of what was done, or of four times what is left, after which another estimate is made
 _UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so the end is unknown
 
@@ -139,7 +139,7 @@ class Forecaster:
             return None
         if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
             return None if waiting else _last_planned_ms(self._simulation.world, self._tasks.running())
-        if running <= _MANY:
+        if running <= MANY:
             return self._last_end_ms(job)
         # An estimate of a large job stands, and costs nothing, until a little of what was done or is left has happened.
         known, count = (self._simulation.jumps, job.row, job.total), 2 * done + running

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engine.state.task_records import TaskBlock
     from engine.world.world import World
 
-_TOGETHER = 1 << 17  # events
+TOGETHER = 1 << 17  # events
 
 _TIME = pa.timestamp("ms", tz="UTC")
 _CODED = pa.dictionary(pa.int32(), pa.string())  # each text is stored once, events have its number
@@ -134,8 +134,8 @@ def event_batches(simulation: Simulation) -> Iterator[pa.RecordBatch]:
     """Yield all events, a hundred thousand or so at a time. A text has the same number in all batches."""
     log = simulation.log
     table = _EventTable(simulation.world, log)
-    for first in range(1, log.count + 1, _TOGETHER):
-        yield table.batch(first, min(first + _TOGETHER, log.count + 1))
+    for first in range(1, log.count + 1, TOGETHER):
+        yield table.batch(first, min(first + TOGETHER, log.count + 1))
 
 
 class _EventTable:
@@ -144,7 +144,7 @@ class _EventTable:
     def __init__(self, world: World, log: EventLog) -> None:
         self._log = log
         self._blobs = world.blobs
-        self._counted = pa.array(range(min(_TOGETHER, log.count)), pa.int64())
+        self._counted = pa.array(range(min(TOGETHER, log.count)), pa.int64())
         self._start_ms = int(log.start.timestamp()) * SECOND_MS
         self._shapes = _by_shape(log.shapes)
         self._subjects = pa.array([int(shape.subject) for shape in log.shapes], pa.int32())
@@ -240,8 +240,8 @@ def _coded(texts: Iterable[str]) -> pa.DictionaryArray:
 def _task_ids(blocks: Iterable[TaskBlock]) -> Iterator[list[str]]:
     """Yield the ids of all tasks in the order of their rows, a hundred thousand or so at a time."""
     for block in blocks:
-        for first in range(0, block.source.count, _TOGETHER):
-            yield block.source.task_ids(range(first, min(first + _TOGETHER, block.source.count)))
+        for first in range(0, block.source.count, TOGETHER):
+            yield block.source.task_ids(range(first, min(first + TOGETHER, block.source.count)))
 
 
 def _nulls(count: int, column: pa.Array) -> pa.Array:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engine.state.task_records import TaskBlock
     from engine.state.tasks import TaskTable
 
-_PAGE_BYTES = 2  # tasks whose numbers differ in the lowest two bytes only are a page
-_PAGE = 1 << 8 * _PAGE_BYTES
+PAGE_BYTES = 2  # tasks whose numbers differ in the lowest two bytes only are a page
+PAGE = 1 << 8 * PAGE_BYTES
 _MOST_PAGES = 255
 _MOST_BLOCKS = 3  # of a page; of more it is quicker to look up each task
 _FROM_ONE = bytes(range(1, 256)) + b"\0"  # 0 is for entries that are not counted
@@ -38,10 +38,10 @@ def count_by_job(
     flags = kinds_of(list(map(is_wanted, log.shapes)), log.shape_of[start:stop])
     rows = log.row_a[start:stop]
     jobs: Counter[int] = Counter()
-    if tasks.length <= _PAGE * _MOST_PAGES:
+    if tasks.length <= PAGE * _MOST_PAGES:
         pages = _pages(rows, flags)
         mixed = bytearray(256)
-        for number in range(1, -(-tasks.length // _PAGE) + 1):
+        for number in range(1, -(-tasks.length // PAGE) + 1):
             blocks = _blocks_of_page(tasks, number)
             if len(blocks) > _MOST_BLOCKS:
                 mixed[number] = True
@@ -58,17 +58,17 @@ def count_by_job(
 
 def block_of_all(tasks: TaskTable, rows: array[int], flags: bytes) -> TaskBlock | None:
     """Return the block of all tasks in ``rows`` at whose places ``flags`` has one, if one block has all their pages."""
-    if 1 not in flags or tasks.length > _PAGE * _MOST_PAGES:
+    if 1 not in flags or tasks.length > PAGE * _MOST_PAGES:
         return None
     numbers = tally(_pages(rows, flags).translate(None, b"\0"))
-    block = tasks.block_of((min(numbers) - 1) * _PAGE)
-    return block if block is tasks.block_of(min(max(numbers) * _PAGE, tasks.length) - 1) else None
+    block = tasks.block_of((min(numbers) - 1) * PAGE)
+    return block if block is tasks.block_of(min(max(numbers) * PAGE, tasks.length) - 1) else None
 
 
 def _blocks_of_page(tasks: TaskTable, number: int) -> list[TaskBlock]:
     """Return the blocks of the tasks of a page; of many only some."""
     found: list[TaskBlock] = []
-    first, stop = (number - 1) * _PAGE, min(number * _PAGE, tasks.length)
+    first, stop = (number - 1) * PAGE, min(number * PAGE, tasks.length)
     while first < stop and len(found) <= _MOST_BLOCKS:
         found.append(tasks.block_of(first))
         first = found[-1].rows.stop
@@ -88,7 +88,7 @@ def _counts_in_page(rows: array[int], pages: bytes, number: int, blocks: Sequenc
 def _count_from(rows: array[int], flags: bytes, first: int) -> int:
     """Count the tasks of one page at places where ``flags`` has one whose rows are not below ``first``."""
     above, equal = 0, int.from_bytes(flags)
-    for low_bytes in reversed(range(_PAGE_BYTES)):
+    for low_bytes in reversed(range(PAGE_BYTES)):
         digit, seen = first >> 8 * low_bytes & 255, bytes_above(rows, low_bytes)
         above |= equal & int.from_bytes(seen.translate(bytes(value > digit for value in range(256))))
         equal &= int.from_bytes(seen.translate(equals(digit)))
@@ -97,4 +97,4 @@ def _count_from(rows: array[int], flags: bytes, first: int) -> int:
 
 def _pages(rows: array[int], flags: bytes) -> bytes:
     """Return the number of the page of each task, from 1 on; 0 where ``flags`` has none."""
-    return where_set(bytes_above(rows, _PAGE_BYTES).translate(_FROM_ONE), flags)
+    return where_set(bytes_above(rows, PAGE_BYTES).translate(_FROM_ONE), flags)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from engine import Simulation
 
 # Entries of the log that are read for the tasks that started last. With more it is cheaper to read all tasks.
-_FIRST_ENTRIES, _MOST_ENTRIES = 256, 65_536
-_CHUNK = 2048  # tasks that are counted together
+FIRST_ENTRIES, MOST_ENTRIES = 256, 65_536
+CHUNK = 2048  # tasks that are counted together
 _START = attrgetter("start")
 
 _PRESENT = bytes(state != GONE for state in range(256))
@@ -38,13 +38,13 @@ class RunningTasks(LazyRows):
         super().__init__(count)
         self._simulation = simulation
         self._ranges = ranges
-        self._entries = _FIRST_ENTRIES // 2  # of the log, from its end, that were read
+        self._entries = FIRST_ENTRIES // 2  # of the log, from its end, that were read
         self._newest: Sequence[int] = ()  # the tasks that started in them
 
     def _at(self, at: int) -> int:
-        while at >= len(self._newest) and self._entries <= _MOST_ENTRIES:
+        while at >= len(self._newest) and self._entries <= MOST_ENTRIES:
             self._entries *= 2
-            self._newest = self._started_in_last(self._entries) if self._entries <= _MOST_ENTRIES else self._all()
+            self._newest = self._started_in_last(self._entries) if self._entries <= MOST_ENTRIES else self._all()
         return self._newest[min(at, len(self._newest) - 1)] if self._newest else self._ranges[0].start
 
     def __iter__(self) -> Iterator[int]:
@@ -60,7 +60,7 @@ class RunningTasks(LazyRows):
         if task not in self._newest and tasks.state[task] == RUNNING:
             log, started_ms = self._simulation.log, tasks.started[task]
             entries = len(log) - log.index_at(started_ms - 1)
-            self._newest = self._started_in_last(entries) if entries <= _MOST_ENTRIES else self._all()
+            self._newest = self._started_in_last(entries) if entries <= MOST_ENTRIES else self._all()
             self._entries = max(self._entries, entries)
         return self._newest.index(task)
 
@@ -140,7 +140,7 @@ class TasksInOrder(LazyRows):
     def _before(self) -> list[int]:
         """The number of tasks that follow before each chunk; the last item is that of all."""
         flags = self._flags
-        return [0, *accumulate(flags.count(1, at, at + _CHUNK) for at in range(0, len(flags), _CHUNK))]
+        return [0, *accumulate(flags.count(1, at, at + CHUNK) for at in range(0, len(flags), CHUNK))]
 
     def _place(self, task: int) -> int:
         """Return the place of a task among all tasks of the ranges.
@@ -169,8 +169,8 @@ class TasksInOrder(LazyRows):
             return self._ranges[0].start
         chunk = bisect_right(before, at) - 1
         if self._places[0] != chunk:
-            begin = chunk * _CHUNK
-            flags = self._flags[begin : begin + _CHUNK]
+            begin = chunk * CHUNK
+            flags = self._flags[begin : begin + CHUNK]
             self._places = chunk, list(compress(range(begin, begin + len(flags)), flags))
         return self._task(self._places[1][at - before[chunk]])
 
@@ -191,5 +191,5 @@ class TasksInOrder(LazyRows):
         place = self._place(task)
         if not self._flags[place]:
             raise ValueError(task)
-        chunk = place // _CHUNK
-        return before + self._before[chunk] + self._flags.count(1, chunk * _CHUNK, place)
+        chunk = place // CHUNK
+        return before + self._before[chunk] + self._flags.count(1, chunk * CHUNK, place)

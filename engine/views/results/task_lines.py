@@ -25,8 +25,8 @@ Body = dict[str, Any]
 
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
-_TOGETHER = 1000  # tasks of which the names are made together
-_MOST_NODES = 4096  # texts that are kept
+TOGETHER = 1000  # tasks of which the names are made together
+MOST_NODES = 4096  # texts that are kept
 # A hole is text that no body has; where one has it nevertheless, its line is not used for others.
 _ID, _LINE, _STARTED, _ENDED, _NODE = (f"\0{name}\0" for name in ("id", "line", "started", "ended", "node"))
 _ID_IN_TEXT = _quoted(_ID)[1:-1]
@@ -69,8 +69,8 @@ class _Writer:
         """Yield the lines of a block's tasks."""
         tasks, sweep, begin = self._world.tasks, block.sweep, block.rows.start
         forms: dict[int, str | None] = {}  # by profile
-        for first in range(begin, block.rows.stop, _TOGETHER):
-            rows = [row for row in block.rows[first - begin : first - begin + _TOGETHER] if tasks.state[row] != GONE]
+        for first in range(begin, block.rows.stop, TOGETHER):
+            rows = [row for row in block.rows[first - begin : first - begin + TOGETHER] if tasks.state[row] != GONE]
             if sweep is None:
                 yield from (encode(self.whole(block, task)) for task in rows)
                 continue
@@ -117,7 +117,7 @@ class _Writer:
         """Return ``nodeInfo`` with a hole for the id of the task."""
         text = self._nodes.get(node)
         if text is None:
-            if len(self._nodes) >= _MOST_NODES:
+            if len(self._nodes) >= MOST_NODES:
                 self._nodes.clear()
             text = self._nodes[node] = encode(self._bodies.node_info(_ID, node))
         return text

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
 
 _FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
-_MOST_BUCKETS = 1024
+MOST_BUCKETS = 1024
 _HOUR_BUCKETS = 900  # of the last hour
-_MOST_HOUR_BUCKETS = 2048  # kept, so that the window can move
+MOST_HOUR_BUCKETS = 2048  # kept, so that the window can move
 _EVERYTHING = 1 << 62
 _NO_MOMENT = (-1, -1, -1)
 
@@ -83,7 +83,7 @@ class RunSeries:
         self._at_most = _EVERYTHING if at_most is None else at_most
         self._cuts = Cuts(simulation.log)
         self._counter = ChangeCounter(simulation)
-        self._all = Buckets(simulation.log, self._counter, _FIRST_BUCKET_MS, _MOST_BUCKETS)
+        self._all = Buckets(simulation.log, self._counter, _FIRST_BUCKET_MS, MOST_BUCKETS)
         self._hour = self._new_hour()
         self._levels = RareLevels(simulation)
         self._moment = _NO_MOMENT
@@ -99,7 +99,7 @@ class RunSeries:
         return self._at_most if len(self._simulation.log) > 2 * self._at_most else _EVERYTHING
 
     def _new_hour(self) -> Buckets:
-        return Buckets(self._simulation.log, self._counter, HOUR_MS // _HOUR_BUCKETS, _MOST_HOUR_BUCKETS)
+        return Buckets(self._simulation.log, self._counter, HOUR_MS // _HOUR_BUCKETS, MOST_HOUR_BUCKETS)
 
     # -- reading -------------------------------------------------------------------------------------------------
 

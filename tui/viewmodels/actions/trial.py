@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 # The length of a trial in log entries: at first in a moment, and then, if that is not to the end of the run, farther.
 # Each runs at most three times. A quarter of a second altogether is enough for the first.
-_MOST_ENTRIES = (5_000, 80_000)
+MOST_ENTRIES = (5_000, 80_000)
 _MOST_S = 0.4  # wall time of one course, where single instants take long
-_SLICE = 256
+SLICE = 256
 _LABEL_CELLS, _LEAST_LABEL = 36, 12
 _MOST_TOLD = 3
 _LEAST_DIFFERENCE = 1e-5  # of two costs, in US dollars
@@ -102,7 +102,7 @@ class Trials:
         A later result goes farther. It replaces the one before.
         """
         until_ms = -1
-        for most_entries in _MOST_ENTRIES:
+        for most_entries in MOST_ENTRIES:
             result = yield from self._parts(commands, most_entries)
             if result.until_ms > until_ms:  # while the machine is busy, time may end a longer trial earlier
                 yield result
@@ -164,14 +164,14 @@ def _course(
             if commands:
                 errors = simulation.submit_all(commands)
             stop_s = time.perf_counter() + _MOST_S
-            while simulation.advance(simulation.now_ms, _SLICE) and time.perf_counter() < stop_s:
+            while simulation.advance(simulation.now_ms, SLICE) and time.perf_counter() < stop_s:
                 pass  # nodes are requested at the end of this instant
             hourly_usd = usd_an_hour(simulation)
             # What the commands do at once, however much it is, leaves the time after it as long.
             stop_s = time.perf_counter() + _MOST_S
             most = None if most_entries is None else len(log) + most_entries
             while (most is None or (len(log) < most and time.perf_counter() < stop_s)) and simulation.advance(
-                until_ms, _SLICE
+                until_ms, SLICE
             ):
                 pass
             if simulation.finished:

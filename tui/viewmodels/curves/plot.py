@@ -23,7 +23,7 @@ _STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 _COLOURS = tuple(product(Role, (None, *Role)))  # of a cell: the roles of its text and of its ground
 _CODES = {colours: chr(number) for number, colours in enumerate(_COLOURS)}
 _ALIKE = lazy_regex(r"(?s:(.)\1*)")  # characters that are equal
-_KEPT_COLUMNS, _KEPT_ROWS = 4096, 1024
+KEPT_COLUMNS, _KEPT_ROWS = 4096, 1024
 _NO_LINE = -1  # in place of a row
 _Key = tuple[tuple[int, ...], int, int]  # of a column
 
@@ -132,7 +132,7 @@ class _Columns(dict[_Key, str]):
         self._draw = _blocks if has_blocks else _textures
 
     def __missing__(self, key: _Key) -> str:
-        if len(self) >= _KEPT_COLUMNS:
+        if len(self) >= KEPT_COLUMNS:
             self.clear()
         ends, before, here = key
         cells = [self._draw(ends, low, self._roles, self._style) for low in self._lows]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_LABEL = 40
 _WHOLE_FROM = 90  # cells; narrower screens are low, too
-_LONG_LOG = 150_000  # entries, which take a tenth of a second
+LONG_LOG = 150_000  # entries, which take a tenth of a second
 _LEAST_DIFFERENCE = 0.005  # half of what two decimals show
 _LEAST_COST = 1e-5  # of two costs, in US dollars
 _MOST_BROKEN = 5  # expectations that are told
@@ -159,7 +159,7 @@ def _facts(run: Recording, until_ms: int) -> tuple[Tally, NodeUse]:
 
 def _has_long_log(*runs: Recording) -> bool:
     """Return whether times of single tasks would take too long to read while somebody waits for the table."""
-    return max(len(run.columns.when) for run in runs) > _LONG_LOG
+    return max(len(run.columns.when) for run in runs) > LONG_LOG
 
 
 def _times(run: Recording, until_ms: int) -> dict[str, float | None]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Texts = Callable[[EventRow], Sequence[str]]
 
-_PIECE = 2000  # entries that are judged together, in less than a millisecond if their ids are known
+PIECE = 2000  # entries that are judged together, in less than a millisecond if their ids are known
 _OTHERS = bytes((1, 0)) + bytes(254)
 _TIME, _WHAT_HAPPENED = 0, 2  # the numbers of these columns
 
@@ -188,11 +188,11 @@ class SearchFromEnds:
     def go_on(self) -> bool:
         """Search some entries. Return True if there are more."""
         if self._is_at_end:
-            start = max(self._begin, self._end - _PIECE)
+            start = max(self._begin, self._end - PIECE)
             self.early.last.extend(reversed(self._keep(self._entries[start : self._end])))
             self._end = start
         else:
-            stop = min(self._begin + _PIECE, self._end)
+            stop = min(self._begin + PIECE, self._end)
             self.early.first.extend(self._keep(self._entries[self._begin : stop]))
             self._begin = stop
         self._is_at_end = not self._is_at_end

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-_MOST_NEW = 10_000  # entries that a filter judges at once
+MOST_NEW = 10_000  # entries that a filter judges at once
 
 _KINDS = {
     "PoolStateChanged": "pool",
@@ -139,7 +139,7 @@ class EventsModel(RowsModel):
 
         def amend(shown: Sequence[int]) -> Sequence[int] | None:
             new = rows[self._searched[1] :]
-            if len(new) > _MOST_NEW or has_moved_on:
+            if len(new) > MOST_NEW or has_moved_on:
                 return None
             self._searched = wanted, len(rows)
             found = judge.keep(new)

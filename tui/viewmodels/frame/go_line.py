@@ -69,7 +69,7 @@ GO_WORDS = (
     "report",
     "study",
 )
-_COMMANDS = (*VIEWS, *GO_WORDS, *PAGES)
+COMMANDS = (*VIEWS, *GO_WORDS, *PAGES)
 _OFFERED = {
     "time": ["end", "failure", "+5m", "-5m"],
     "report": ["report.html", "report.md"],
@@ -110,7 +110,7 @@ def written_out(session: Session, text: str) -> str:
     A line that is a command or an id already is returned as it is.
     """
     whole, (verb, blank, rest) = text.lower(), text.partition(" ")
-    if whole in _COMMANDS or verb in GO_WORDS or not whole:
+    if whole in COMMANDS or verb in GO_WORDS or not whole:
         return text
     found = find(session, text)
     if found is not None and found.model.identity_of(found.key).lower() == whole:
@@ -124,7 +124,7 @@ def written_out(session: Session, text: str) -> str:
 
 def _begun_by(text: str) -> list[str]:
     """Return the commands that begin with a text, a view by one of its names only."""
-    return list(dict.fromkeys(VIEWS.get(each, each) for each in _COMMANDS if each.startswith(text)))
+    return list(dict.fromkeys(VIEWS.get(each, each) for each in COMMANDS if each.startswith(text)))
 
 
 def not_found(session: Session, text: str, palette_key: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 MOST_HITS = 8  # shown of each group; all are counted
-_BUDGET_S = 8.0  # of work for the files, and for the events; what is left is not searched, and that is said
+BUDGET_S = 8.0  # of work for the files, and for the events; what is left is not searched, and that is said
 _LONGEST_LOG = 300_000  # entries; of longer ones the files of every node take too long
 _BATCH = 2_000
 _EVENT_BATCH = 100
@@ -165,7 +165,7 @@ class Search:
             group.note = "not searched in a run of this size; f shows those of a row"
             return
         nodes = [(page, node) for page in self._node_pages() for node in page.nodes()]
-        stop_s = self._worked_s + _BUDGET_S
+        stop_s = self._worked_s + BUDGET_S
         for number, (page, node) in enumerate(nodes):
             if self._worked_s > stop_s:
                 group.note = f"of the first {number:,} nodes; those of {len(nodes) - number:,} were not searched"
@@ -182,7 +182,7 @@ class Search:
     def _events(self) -> Iterator[None]:
         events = self._session.events
         group = self._group("Events", "events")
-        stop_s, count = self._worked_s + _BUDGET_S, events.count
+        stop_s, count = self._worked_s + BUDGET_S, events.count
         for numbers in _in_pieces(range(count - 1, -1, -1), _EVENT_BATCH):
             if self._worked_s > stop_s:
                 searched = count - 1 - numbers[0]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     PlaceOf = Callable[[int], tuple[Any, ...]]  # by which rows are in order
 
-_LEAST_SHARE = 4  # with more than a quarter of all rows the list is read anew
+LEAST_SHARE = 4  # with more than a quarter of all rows the list is read anew
 _MOST_SHOWN = 500_000  # rows that are copied, in some 25 ms
 # Places that are computed, in some 30 ms: those of a list's own order take less time than values of a column.
 MOST_PLACES, MOST_PLACES_BY_VALUE = 100_000, 10_000
@@ -28,7 +28,7 @@ class ChangedRows(NamedTuple):
 
     def are_few(self, total: int) -> bool:
         """Return whether it is worth while to judge only these rows of so many."""
-        return len(self.there) * _LEAST_SHARE <= total
+        return len(self.there) * LEAST_SHARE <= total
 
 
 class _Falling(NamedTuple):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import Kind
 
 AT_ONCE = 10_000  # rows that are looked at in a few milliseconds if many are judged together
-_PIECES = 10  # in which as many rows are looked at as otherwise at once
+PIECES = 10  # in which as many rows are looked at as otherwise at once
 _MOST_SEARCHED = 1000
 _MOST_COMPARED = 40  # rows that are compared to find columns with the same text
 
@@ -151,7 +151,7 @@ class RowsModel(ColumnsModel, ABC):
 
         def start() -> SlicedSort:
             self.begin_reading()
-            return SlicedSort(rows, keep, values, is_descending=is_descending, piece=max(1, self.at_once // _PIECES))
+            return SlicedSort(rows, keep, values, is_descending=is_descending, piece=max(1, self.at_once // PIECES))
 
         def amend(shown: Sequence[int]) -> Sequence[int] | None:
             changed = self.changed_rows(self._columns_in_use())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     SortValues = Callable[[Sequence[int]], Iterable[Any]]
 
 _PIECE = 1000  # rows that are looked at together, for less than a millisecond if many are judged together
-_SAMPLES = 200  # sampled values that divide the rows into parts
+SAMPLES = 200  # sampled values that divide the rows into parts
 _IDLE_SHARE = 19  # while time goes by, a twentieth of it is filtering and sorting at most
 
 
@@ -95,7 +95,7 @@ class SlicedSort:
         self, rows: Sequence[int], values: SortValues
     ) -> Generator[float, None, list[tuple[list[int], list[Any]]]]:
         """Return rows and values in parts of rising values. A value can cost as much as drawing a row."""
-        bounds = sorted(set(values(rows[:: len(rows) // _SAMPLES + 1])))
+        bounds = sorted(set(values(rows[:: len(rows) // SAMPLES + 1])))
         parts: list[tuple[list[int], list[Any]]] = [([], []) for _ in range(len(bounds) + 1)]
         for first in range(0, len(rows), self._piece):
             piece = rows[first : first + self._piece]

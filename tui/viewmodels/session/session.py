@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 _MOST_HISTORIES = 4
-_SERIES_ENTRIES = 24_576  # read in a few milliseconds; a busy frame has fewer, even with the cost of its buckets
+SERIES_ENTRIES = 24_576  # read in a few milliseconds; a busy frame has fewer, even with the cost of its buckets
 _SOON_MS = 30_000  # what is due so soon is waited for
 HistoryT = TypeVar("HistoryT")
 FoundT = TypeVar("FoundT")
@@ -81,7 +81,7 @@ class Session:
         self.glyphs = GlyphSet(ascii_only=ascii_only)
         self.time_format = "clock"  # or "elapsed", "relative"; "utc" in files, with date and milliseconds
         self.events = EventPage(simulation)
-        self.series = RunSeries(simulation, _SERIES_ENTRIES)
+        self.series = RunSeries(simulation, SERIES_ENTRIES)
         self.window = Window.ALL  # that curves show
         self.attention = Attention(simulation)
         self._progress = JobsProgress(simulation)

@@ -45,9 +45,9 @@ _KINDS: tuple[type[TimelineRows], ...] = (NodeRows, TaskRows, JobRows, Preparati
 _SEEN_SHARE = 0.75  # share of the columns before the present moment when it comes into view
 _LEAST_CONTEXT = 3  # lines
 _MOST_LABELS = 500  # rows whose names decide on the width of the labels
-_PIECE = 10_000  # log entries that are read in one go
+PIECE = 10_000  # log entries that are read in one go
 
-_AT_ONCE = 2000  # rows that are sorted in one go
+AT_ONCE = 2000  # rows that are sorted in one go
 
 
 class RowOrder(ShownRows):
@@ -77,7 +77,7 @@ class RowOrder(ShownRows):
         moment = session.simulation.log.count, session.now_ms, rows.lanes.progress, rows.lanes.version
         values = None if value is None else partial(map, value)
         start = partial(SlicedSort, found, None, values, is_descending=self.is_turned)
-        self.sort_rows(wanted, (self.sort, self.is_turned), moment, start, _AT_ONCE)
+        self.sort_rows(wanted, (self.sort, self.is_turned), moment, start, AT_ONCE)
 
     def title(self, arrow: str) -> str:
         """Return the order in words."""
@@ -115,7 +115,7 @@ class TimelineModel:
             cells: The cells beside a label of ``LABEL_CELLS``; a wider label takes some of them.
             lines: The lines for the rows.
         """
-        self.lanes.update(_PIECE)
+        self.lanes.update(PIECE)
         self.order.update(only_failed=self.only_failed)
         self.height = height_of(len(self.keys), lines, self.rows.tracks_wanted())
         self.label_cells = self._label_cells(cells + LABEL_CELLS)
@@ -154,7 +154,7 @@ class TimelineModel:
 
     def go_on(self, seen: Sequence[int]) -> bool:
         """Read and sort for a few milliseconds. Return True if there is more to do for these rows."""
-        self.lanes.update(_PIECE)
+        self.lanes.update(PIECE)
         self.order.go_on()
         return self.is_behind(seen)
 
