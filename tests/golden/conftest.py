@@ -53,5 +53,5 @@ def pytest_addoption(parser):
 
 @pytest.fixture
 def rewrites(request):
-    """Whether golden logs and messages are to be written; the option is unknown where a run begins outside this directory."""
+    """Whether logs and messages are to be written; the option is unknown where a run begins outside this directory."""
     return request.config.getoption("--rewrite-golden", default=False)
