@@ -1,4 +1,4 @@
-"""The bundled scenarios, each replayed once for all tests here, and the option that rewrites the golden logs."""
+"""The bundled scenarios, each replayed once for all tests here, and the option that rewrites logs and messages."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--rewrite-golden", action="store_true", help="write the golden logs anew; read the difference")
+    parser.addoption("--rewrite-golden", action="store_true", help="write logs and messages anew; read the difference")
 
 
 @pytest.fixture
 def rewrites(request):
-    """Whether the golden logs are to be written; the option is unknown where a run begins outside this directory."""
+    """Whether logs and messages are to be written; the option is unknown where a run begins outside this directory."""
     return request.config.getoption("--rewrite-golden", default=False)

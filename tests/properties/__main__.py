@@ -2,6 +2,9 @@
 
 A case that breaks one is shrunk and printed as YAML, one document for each promise; ``--replay FILE`` plays such a file
 again. Exit status: 0 every promise was kept, 1 one was broken, 2 the call is wrong.
+
+``--compare tests/golden/random_runs.txt`` plays the runs that ``--record`` has written down and tells whose log differs
+(exit status 1). A record holds for one version of Hypothesis, which draws the runs.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.properties import recorded
 from tests.properties.properties import PROPERTIES, Property
 from tests.properties.runs import as_yaml, from_document
 from tests.properties.search import search
@@ -26,8 +30,13 @@ def main() -> int:
     options = _options()
     if options.replay is not None:
         return _replay(options.replay)
+    seeds = range(options.first, options.first + options.runs)
+    if options.record is not None:
+        return _record(options.record, seeds)
+    if options.compare is not None:
+        return _compare(options.compare)
     chosen = [PROPERTIES[name] for name in options.property or PROPERTIES]
-    broken = [_search(promise, range(options.first, options.first + options.runs)) for promise in chosen]
+    broken = [_search(promise, seeds) for promise in chosen]
     return int(any(broken))
 
 
@@ -37,6 +46,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="seed of the first run [0]")
     parser.add_argument("--property", action="append", choices=PROPERTIES, help="only this one; can be repeated")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="play the cases in a file that was printed before")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the digests of the logs of the runs")
+    parser.add_argument("--compare", type=Path, metavar="FILE", help="compare all logs with the recorded digests")
     return parser.parse_args()
 
 
@@ -70,6 +81,26 @@ def _replay(path: Path) -> int:
         else:
             _tell(PROPERTIES[name], "kept")
     return status
+
+
+def _record(path: Path, seeds: range) -> int:
+    started = time.monotonic()
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(recorded.written(map(recorded.digests_of, seeds)))
+    print(f"{len(seeds):,} runs recorded, {time.monotonic() - started:.0f} s", file=sys.stderr)
+    return 0
+
+
+def _compare(path: Path) -> int:
+    started = time.monotonic()
+    lines = list(recorded.read(path.read_text(encoding="utf-8")))
+    differences = 0
+    for line in lines:
+        if (difference := line.difference(recorded.digests_of(line.seed))) is not None:
+            print(difference, flush=True)
+            differences += 1
+    print(f"{differences:,} of {len(lines):,} runs differ, {time.monotonic() - started:.0f} s", file=sys.stderr)
+    return int(differences > 0)
 
 
 def _tell(promise: Property, what: str) -> None:
