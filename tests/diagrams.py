@@ -1,4 +1,4 @@
-"""Put the lifecycles and the table of reactions into engine/README.md: ``python -m tests.diagrams``.
+"""Put lifecycles and reactions into engine/README.md, symbols into tui/README.md: ``python -m tests.diagrams``.
 
 A lifecycle of a few states is a Mermaid diagram, which GitHub draws. The sixteen states of a node have too many moves
 for a picture and are a table.
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from engine.base import lifecycles
 from engine.rules.reactions import REACTIONS
+from tui.viewmodels.text import glyphs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from engine.base.lifecycles import Moves
     from engine.base.terms import State
+    from tui.viewmodels.text.glyphs import Glyph
 
 ENGINE = Path(__file__).parents[1] / "engine"
 README = ENGINE / "README.md"
@@ -168,22 +170,53 @@ def reactions() -> str:
     return "\n".join([*rows, ""])
 
 
-SECTIONS = {"lifecycles": all_lifecycles, "reactions": reactions}
+SYMBOLS: dict[str, Iterable[Glyph]] = {
+    "nodes": glyphs.NODE.values(),
+    "preparation tasks": (*glyphs.PREPARATION.values(), glyphs.INELIGIBLE, glyphs.STOPPED),
+    "release tasks": glyphs.RELEASE.values(),
+    "tasks": glyphs.TASK_GLYPHS,
+    "jobs": glyphs.JOB.values(),
+    "job schedules": glyphs.JOB_SCHEDULE.values(),
+    "pools": glyphs.POOL_GLYPHS,
+    "expectations": glyphs.EXPECTATION.values(),
+    "variants of a study": glyphs.VARIANT_GLYPHS,
+}
+
+
+def symbols() -> str:
+    """Return the symbols of all states as Markdown, for between the marks in tui/README.md."""
+    rows = ["| symbol | letter | texture | meaning |", "|---|---|---|---|"]
+    for kind, states in SYMBOLS.items():
+        rows.append(f"| | | | **{kind}** |")
+        rows += [f"| `{each.symbol}` | `{each.letter}` | {_texture(each)} | {each.name} |" for each in states]
+    return "\n".join([*rows, ""])
+
+
+def _texture(glyph: Glyph) -> str:
+    return " ".join(f"`{each}`" for each in glyph.texture)
+
+
+SECTIONS: dict[str, tuple[Path, Callable[[], str]]] = {
+    "lifecycles": (README, all_lifecycles),
+    "reactions": (README, reactions),
+    "symbols": (ENGINE.parent / "tui" / "README.md", symbols),
+}
 
 
 def split(name: str) -> tuple[str, str, str]:
-    """Return the README before, between and after the marks of a section."""
-    before, _, rest = README.read_text(encoding="utf-8").partition(f"<!-- {name}: begin -->\n")
+    """Return the page of a section before, between and after its marks."""
+    page, _ = SECTIONS[name]
+    before, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name}: begin -->\n")
     between, _, after = rest.partition(f"<!-- {name}: end -->")
     return before, between, after
 
 
 def main() -> None:
-    """Write the sections into the README."""
-    for name, section in SECTIONS.items():
+    """Write the sections into their pages."""
+    for name, (page, section) in SECTIONS.items():
         before, _, after = split(name)
         text = f"{before}<!-- {name}: begin -->\n{section()}<!-- {name}: end -->{after}"
-        README.write_text(text, encoding="utf-8")
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
