@@ -1,4 +1,4 @@
-"""The tour of the README: each key shows what the README says that you see."""
+"""Each key of the tour in the README shows what the README says, and the dashboard's page names keys that exist."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from engine.specs.distributions import parse_time
 from tests.tui.driving import drive, look
 from tests.tui.screen_text import contains
 from tui.app.dashboard import Dashboard
+from tui.settings.keymap import Keymap
+from tui.viewmodels.frame.go_line import GO_WORDS, PAGES
 
 README = Path(__file__).parents[2] / "README.md"
+PAGE = README.parent / "tui" / "README.md"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])
@@ -34,3 +37,13 @@ def test_each_key_of_the_tour_shows_what_the_readme_says(size):
     for (key, said), screen in zip(rows, seen, strict=True):
         for phrase in re.findall(r"`([^`]+)`", said):
             assert contains(screen, phrase), f"after {key}: {phrase}\n" + "\n".join(screen)
+
+
+def test_the_page_of_the_dashboard_names_keys_and_words_that_exist():
+    keys = {key for _, shown, _ in Keymap().listed() for key in shown.split()}
+    cells = re.findall(r"^\| (`.+?) \|", PAGE.read_text(encoding="utf-8").partition("## Settings")[0], re.MULTILINE)
+    named = {span for cell in cells for span in re.findall(r"`([^`]+)`", cell)}
+    words = {span for span in named if span.startswith(":") and span != ":"}
+    assert len(named) > 50
+    assert named - words - keys == set()
+    assert {word[1:] for word in words} - {*GO_WORDS, *PAGES} == set()
