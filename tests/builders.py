@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine import BatchError, Scenario, Simulation, load_scenario
-from engine.base.units import SECOND_MS
-from engine.events.calendar import DueKind
+from engine.base.calendar import DueKind
+from engine.base.values import SECOND_MS
 from engine.rules import preparation
 from engine.rules.tasks import attempts
 from engine.specs.commands import COMMANDS
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.state.instances import InstanceView
-    from engine.state.node_records import Node
-    from engine.world.world import World
+    from engine.state.nodes import Node
+    from engine.world import World
 
 ALLOCATION_S, STARTING_S, BOOT_S, REBOOT_S, REIMAGE_S, REMOVAL_S = 10, 10, 30, 60, 120, 20
 NOTICE_S = 30  # TIME-12

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from engine.base import lifecycles
 from engine.rules.reactions import REACTIONS
-from tui.viewmodels.text import glyphs
+from tui.viewmodels import glyphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from engine.base.lifecycles import Moves
     from engine.base.terms import State
-    from tui.viewmodels.text.glyphs import Glyph
+    from tui.viewmodels.glyphs import Glyph
 
 ENGINE = Path(__file__).parents[1] / "engine"
 README = ENGINE / "README.md"

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine import Simulation
-from engine.base.units import format_utc
-from engine.views.exports.event_table import SCHEMA, file_pieces
+from engine.base.values import format_utc
+from engine.views.tables import SCHEMA, file_pieces
 
 OBJECTS = {"body", "error", "failureInfo", "resizeErrors", "values"}
 NULLABLE = {"from", "to", "error"}  # in the lines

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
+from engine.base.calendar import DueKind
 from engine.base.errors import BrokenInvariant
 from engine.base.paths import APPLICATIONS
 from engine.base.terms import (
@@ -20,11 +21,10 @@ from engine.base.terms import (
     SubtaskState,
     TaskResult,
 )
-from engine.events.calendar import DueKind
-from engine.rules import job_schedules, os_upgrades
-from engine.rules.decisions import network, placement
-from engine.rules.decisions.node_metrics import NODE_METRICS
-from engine.specs.storage import UrlParts, parts_of
+from engine.rules import job_schedules, pools
+from engine.rules.decisions import capacity, verdicts
+from engine.rules.decisions.metrics import NODE_METRICS
+from engine.specs.account import UrlParts, parts_of
 from engine.state.acting import ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.pools import ROW_MASK
@@ -32,11 +32,10 @@ from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.log.reader import matching
 
 if TYPE_CHECKING:
-    from engine.events.log import Shape
-    from engine.state.job_schedules import JobSchedule
-    from engine.state.jobs import Job
+    from engine.base.log import Shape
+    from engine.state.jobs import Job, JobSchedule
     from engine.state.pools import Pool
-    from engine.world.world import World
+    from engine.world import World
 
 
 # The state of subtasks by the state of their task; for any other state they are completed.
@@ -345,10 +344,10 @@ def _buckets(world: World, pool: Pool) -> None:
 
 def _addresses(world: World, pool: Pool) -> None:
     """Check that a subnet has enough addresses (NET-3), and that an upgrade waits for a node (POOL-22)."""
-    free = network.free_addresses(world, pool)
+    free = capacity.free_addresses(world, pool)
     if free is not None and free < 0:
         raise _broken(world, "NET-3", f"the subnet of pool {pool.id} has {free} addresses left")
-    if pool.upgrade and not any(os_upgrades.is_being_upgraded(world, node) for node in pool.upgrade[0]):
+    if pool.upgrade and not any(pools.is_being_upgraded(world, node) for node in pool.upgrade[0]):
         raise _broken(world, "POOL-22", f"the upgrade of pool {pool.id} waits for no node: {pool.upgrade}")
 
 
@@ -381,7 +380,7 @@ def _no_task_waits_beside_room(world: World, pool: Pool) -> None:
             raise _broken(world, "SCHED-4", f"job {job.id} has ready tasks and takes no turns")
         for _, queue in job.queues_in_order():
             task = queue.head()
-            nodes = placement.choose_nodes(world, pool, job, task, world.tasks.profile_of(task))
+            nodes = verdicts.choose_nodes(world, pool, job, task, world.tasks.profile_of(task))
             if nodes:
                 raise _broken(world, "SCHED-7", f"task {world.tasks.task_id(task)} waits while {nodes} have room")
 

@@ -6,12 +6,12 @@ import math
 from collections import Counter
 from functools import cache, partial
 
-from engine.base.node_states import UNBILLED
+from engine.base.lifecycles import UNBILLED
+from engine.base.log import LogSubject
 from engine.base.terms import InstanceState, NodeState, TaskResult, TaskState
-from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.events.log import LogSubject
-from engine.views.series.changes import Measure, kind_of_node
-from engine.views.series.series import RunSeries, Window
+from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.views.log.changes import Measure, kind_of_node
+from engine.views.log.series import RunSeries, Window
 
 PREPARATION = "JobPreparationTaskStateChanged"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from engine.autoscale.errors import SYNTAX, TOO_LONG, FormulaError
+from engine.autoscale.values import SYNTAX, TOO_LONG, FormulaError
 from engine.base.errors import Position
-from engine.base.shortening import quoted
+from engine.base.values import quoted
 
 # Chains of operators are flat, so that only brackets and calls nest. Methods belong to names, not to values (AS-33);
 # therefore a bare name is an `operand` and no `value`, or its dot would be ambiguous.

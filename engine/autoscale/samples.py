@@ -7,13 +7,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from engine.autoscale.errors import EvaluationError, TooFewSamples
-from engine.autoscale.inputs import Inputs, SampleSeries
-from engine.autoscale.names import METRICS
 from engine.autoscale.values import (
+    METRICS,
     TICKS_PER_MS,
+    EvaluationError,
+    Inputs,
     Interval,
+    SampleSeries,
     Timestamp,
+    TooFewSamples,
     Value,
     Vector,
     expect_none,

@@ -1,16 +1,73 @@
-"""The values of the language (AS-16 to AS-25) and their text in results (AS-69).
+"""The values that formulas work with: types, time strings, defined names, inputs and errors.
 
-A double is a ``float``, a doubleVec a ``tuple`` of them, a string a ``str``; there is no boolean (AS-17).
+A double is a ``float``, a doubleVec a ``tuple`` of them, a string a ``str``; there is no boolean (AS-16 to AS-25). The
+text of values in results follows AS-69, time strings and the members of a timestamp AS-20 and AS-63. An error lies in
+the text of a formula when it arrives, or in an evaluation (AS-72 to AS-75).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from typing import NamedTuple
 
-from engine.autoscale.errors import EvaluationError
+from engine.base.errors import Position
+from engine.base.values import lazy_regex, shortened
+
+SYNTAX = "AutoScalingFormulaSyntaxError"
+TOO_LONG = "AutoScalingFormulaTooLong"
+EVALUATION = "AutoScalingFormulaEvaluationError"
+NO_SAMPLES = "InsufficientSampleData"
+
+_MESSAGES = {
+    EVALUATION: "Autoscale evaluation failed due to formula evaluation error",
+    NO_SAMPLES: "Autoscale evaluation failed due to insufficient sample data",
+}
+
+
+class FormulaError(ValueError):
+    """A formula that is refused on arrival: the service's code, position and reason (AS-2, AS-5, AS-72)."""
+
+    def __init__(self, code: str, position: Position, reason: str) -> None:
+        """Create the refusal of a formula."""
+        super().__init__(f"{position}: {reason}")
+        self.code = code
+        self.position = position
+        self.reason = reason
+
+
+class RunError(NamedTuple):
+    """The reason why an evaluation failed, as in ``autoScaleRun.error`` (AS-67, AS-73, AS-74)."""
+
+    code: str
+    position: Position
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """The service's message."""
+        return _MESSAGES[self.code]
+
+    def wire(self) -> dict[str, object]:
+        """Return the error as the service writes it."""
+        values = [{"name": "Message", "value": f"{self.position}: {self.reason}"}]
+        return {"code": self.code, "message": self.message, "values": values}
+
+
+class EvaluationError(Exception):
+    """A failure of an evaluation, which adds the position (AS-65, AS-74)."""
+
+    code = EVALUATION
+
+
+class TooFewSamples(EvaluationError):
+    """Too few samples (AS-50). The position is the parenthesis of the call (AS-75)."""
+
+    code = NO_SAMPLES
+
 
 Vector = tuple[float, ...]
 
@@ -134,3 +191,181 @@ def _number_text(value: float) -> str:
 def whole_text(value: float) -> str:
     """Return the number rounded to a whole one, halves up (AS-73)."""
     return str(math.floor(value + 0.5)) if math.isfinite(value) else _number_text(value)
+
+
+class Dialect(NamedTuple):
+    """The decisions with the weakest evidence, each a single value."""
+
+    sunday: int = 0  # AS-20
+    timestamp_minus_interval: bool = False  # AS-27, last paragraph
+    oldest_first: bool = True  # AS-48
+    nothing: float = math.nan  # AS-58: avg, max, min, range, std and percentile of an empty list
+    whole_percentile: float = 100  # AS-61: the p that means the largest element
+    stop_applies: bool = True  # AS-62: whether what was assigned before stop() counts
+    least_target: int | None = 0  # AS-77: what a target below 0 becomes; None makes it an error
+
+
+STANDARD = Dialect()
+
+
+class SampleSeries(NamedTuple):
+    """The samples of one metric: times in ms, oldest first and none in the future, and values (AS-52)."""
+
+    times_ms: Sequence[int] = ()
+    values: Sequence[float] = ()
+
+
+def _no_chance() -> float:
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The inputs of one evaluation at ``now_ms`` milliseconds after ``start`` (UTC).
+
+    ``variables`` are current values by the service's names: the targets in force and the state of the pool (AS-36,
+    AS-46). ``samples`` are by metric name. ``chance`` returns the next number of ``rand()`` (AS-62).
+    ``may_have_spot`` is False for a pool that cannot have Spot nodes (POOL-27).
+    """
+
+    start: datetime
+    now_ms: int = 0
+    variables: Mapping[str, float] = field(default_factory=dict)
+    samples: Mapping[str, SampleSeries] = field(default_factory=dict)
+    chance: Callable[[], float] = _no_chance
+    dialect: Dialect = STANDARD
+    may_have_spot: bool = True
+
+    @property
+    def now(self) -> Timestamp:
+        """The time of the evaluation."""
+        return self.at(self.now_ms)
+
+    def at(self, when_ms: int) -> Timestamp:
+        """Return the time of a sample."""
+        return Timestamp.of(self.start, when_ms * TICKS_PER_MS)
+
+    def target(self, name: str) -> int:
+        """Return the pool's target in force, or 0 if unknown (AS-36)."""
+        return int(self.variables.get(name, 0))
+
+
+_W3C = lazy_regex(
+    r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:"
+    r"T(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d{1,7}))?)?"
+    r"(?P<zone>Z|[+-]\d\d:\d\d)?)?)?)?",
+    re.ASCII,
+)
+_RFC_1123 = lazy_regex(
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?"
+    r"(?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4}) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
+    r" (?P<zone>GMT|UTC|[+-]\d\d:?\d\d)",
+    re.ASCII,
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TICK_DIGITS = 7
+
+MEMBERS = ("year", "month", "day", "weekday", "hour", "minute", "second")
+
+
+def parse_time(text: str) -> Timestamp:
+    """Return the time of a W3C date-time or an RFC 1123 date (AS-63)."""
+    found = _W3C.fullmatch(text) or _RFC_1123.fullmatch(text)
+    if found is None:
+        raise EvaluationError(f'"{text}" is no time such as 2026-03-11T10:00:00Z or Wed, 11 Mar 2026 10:00:00 GMT')
+    parts = found.groupdict()
+    month = parts["month"] or "1"
+    try:
+        moment = datetime(
+            int(parts["year"]),
+            int(month) if month.isdigit() else _MONTHS.index(month) + 1,
+            int(parts["day"] or 1),
+            int(parts["hour"] or 0),
+            int(parts["minute"] or 0),
+            int(parts["second"] or 0),
+            tzinfo=_zone(parts["zone"] or "Z"),
+        ).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise EvaluationError(f'"{text}" names a time that does not exist') from None
+    return Timestamp.of(moment, int((parts.get("fraction") or "").ljust(_TICK_DIGITS, "0")))
+
+
+def _zone(text: str) -> timezone:
+    if text in {"Z", "GMT", "UTC"}:
+        return UTC
+    minutes = int(text[1:3]) * 60 + int(text[-2:])
+    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
+
+
+def member(moment: Timestamp, name: str, dialect: Dialect) -> float:
+    """Return a member of a timestamp; Monday is 1 (AS-20)."""
+    if name not in MEMBERS:
+        raise EvaluationError(f"Unknown member {shortened(name)}; a timestamp has {', '.join(MEMBERS)}")
+    if name != "weekday":
+        return float(getattr(moment.moment, name))
+    weekday = moment.moment.isoweekday()
+    return float(dialect.sunday if weekday == 7 else weekday)
+
+
+DEDICATED = "$TargetDedicatedNodes"
+LOW_PRIORITY = "$TargetLowPriorityNodes"
+OPTION = "$NodeDeallocationOption"
+
+# Targets by full name and by alias, with both in order of precedence (AS-35, AS-37).
+TARGETS = {
+    name: names for names in ((DEDICATED, "$TargetDedicated"), (LOW_PRIORITY, "$TargetLowPriority")) for name in names
+}
+
+# Names whose value is the name itself (AS-40).
+REQUEUE = "requeue"
+OPTIONS = (REQUEUE, "terminate", "taskcompletion", "retaineddata")
+
+# Metrics whose bare name is the current state of the pool (AS-46).
+LIVE = (
+    "$CurrentDedicatedNodes",
+    "$CurrentLowPriorityNodes",
+    "$PreemptedNodeCount",
+    "$UsableNodeCount",
+    "$TaskSlotsPerNode",
+)
+
+# Metrics by name, including the one alias (AS-41).
+METRICS = {name: name for name in LIVE} | {
+    "$CurrentDedicated": "$CurrentDedicatedNodes",
+    "$ActiveTasks": "$ActiveTasks",
+    "$RunningTasks": "$RunningTasks",
+    "$PendingTasks": "$PendingTasks",
+    "$SucceededTasks": "$SucceededTasks",
+    "$FailedTasks": "$FailedTasks",
+    "$CPUPercent": "$CPUPercent",
+    "$SampleNodeCount": "$SampleNodeCount",
+    "$WallClockSeconds": "$WallClockSeconds",
+    "$MemoryBytes": "$MemoryBytes",
+    "$DiskBytes": "$DiskBytes",
+    "$DiskReadBytes": "$DiskReadBytes",
+    "$DiskWriteBytes": "$DiskWriteBytes",
+    "$DiskReadOps": "$DiskReadOps",
+    "$DiskWriteOps": "$DiskWriteOps",
+    "$NetworkInBytes": "$NetworkInBytes",
+    "$NetworkOutBytes": "$NetworkOutBytes",
+}
+
+_SECOND = 10_000_000  # in ticks of 100 ns
+_DAY = 86_400 * _SECOND
+
+# Read-only names (AS-40, AS-43).
+CONSTANTS: dict[str, Value] = {
+    "TimeInterval_Zero": Interval(0),
+    "TimeInterval_100ns": Interval(1),
+    "TimeInterval_Microsecond": Interval(10),
+    "TimeInterval_Millisecond": Interval(10_000),
+    "TimeInterval_Second": Interval(_SECOND),
+    "TimeInterval_Minute": Interval(60 * _SECOND),
+    "TimeInterval_Hour": Interval(3600 * _SECOND),
+    "TimeInterval_Day": Interval(_DAY),
+    "TimeInterval_Week": Interval(7 * _DAY),
+    "TimeInterval_Year": Interval(365 * _DAY),
+}
+CONSTANTS |= dict(zip(OPTIONS, OPTIONS, strict=True))
+
+READ_ONLY = METRICS.keys() | CONSTANTS.keys()

@@ -1,1 +1,4 @@
-"""Foundations that depend on nothing else in the engine: terms, errors, units, paths, lifecycles."""
+"""Foundations that depend on nothing else in the engine: terms, errors, values, paths, lifecycles, calendar and log.
+
+Future events are in the calendar, past ones in the log.
+"""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.shortening import shortened
+from engine.base.values import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

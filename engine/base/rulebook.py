@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
-from engine.base.lazy import lazy_regex
+from engine.base.values import lazy_regex
 
 SOURCES = ("documented", "recorded", "decided")
 COLUMNS = ("Rule", "What it says", "Source", "Option", "Implemented in")

@@ -1,27 +1,154 @@
-"""A history of Azure Batch as a scenario: the same pools, jobs and tasks, which do what they really did."""
+"""A history of Azure Batch as a scenario: the same pools, jobs and tasks, which do what they really did.
+
+The account of the scenario has what pools, jobs and tasks ask for. What a scenario cannot have is taken out of the
+bodies, and named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from engine.base import gc_pause
+from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
-from engine.base.units import format_duration, format_utc
-from engine.histories.accounts import PLAIN, account_of
+from engine.base.values import format_duration, format_utc
+from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids
 from engine.histories.history import History, Record
-from engine.histories.ids import batch_ids
-from engine.histories.imported import Imported, PoolShape
-from engine.histories.jobs import JobStory, created_ms, job_story
-from engine.histories.machines import SLOT_LIMIT
-from engine.histories.nodes import NodeLife, lives
-from engine.histories.occupancy import Occupancy
-from engine.histories.pools import Event, PoolStory, fitted, pool_story
-from engine.histories.readiness import find_readiness
+from engine.histories.jobs import JobStory, Occupancy, created_ms, job_story
+from engine.histories.nodes import NodeLife, find_readiness, lives
+from engine.histories.pools import Event, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source
-from engine.histories.repair import acceptable
-from engine.views.explain.explanation import some
+from engine.scenario.load import load
+from engine.scenario.record import document_text
+from engine.scenario.tree import format_path
+from engine.specs.account import Quotas
+from engine.specs.catalogue import vm_size
+from engine.views.diagnosis.model import some
+
+PLAIN = frozenset({"id", "commandLine", "simulate", "dependsOn", "displayName", "requiredSlots"})
+"""The properties of a task that ask for nothing and may have any value."""
+
+
+def account_of(
+    pools: Sequence[PoolStory], jobs: Sequence[Mapping[str, Any]], stories: Sequence[JobStory]
+) -> dict[str, Any]:
+    """Return the account: quotas, applications and certificates that pools, jobs and tasks ask for."""
+    quotas = Quotas()
+    account: dict[str, Any] = {}
+    needed = {"dedicatedCores": 0, "lowPriorityCores": 0}
+    for pool in pools:
+        size = vm_size(str(pool.body.get("vmSize")))
+        cores = size.cores if size is not None else 2
+        needed["dedicatedCores"] += cores * max(
+            count(pool.nodes, dedicated=True), int(pool.body.get("targetDedicatedNodes") or 0)
+        )
+        needed["lowPriorityCores"] += cores * max(
+            count(pool.nodes, dedicated=False), int(pool.body.get("targetLowPriorityNodes") or 0)
+        )
+    needed |= {"pools": len(pools), "activeJobsAndSchedules": len(jobs)}
+    enough = {"dedicatedCores": quotas.dedicated_cores, "lowPriorityCores": quotas.low_priority_cores}
+    enough |= {"pools": quotas.pools, "activeJobsAndSchedules": quotas.active_jobs_and_schedules}
+    more = {name: count for name, count in needed.items() if count > enough[name]}
+    if more:
+        account["quotas"] = more
+    lists = [job["tasks"] for job in jobs]
+    lists += [event.body["tasks"] for story in stories for event in story.events if event.command == "addTasks"]
+    tasks = [task for listed in lists for task in listed if not PLAIN.issuperset(task)]
+    bodies = [{name: value for name, value in job.items() if name != "tasks"} for job in jobs]
+    everything = ([pool.body for pool in pools], bodies, tasks)
+    applications: dict[str, set[str]] = {}
+    for reference in _found("applicationPackageReferences", everything):
+        applications.setdefault(str(reference.get("applicationId")), set()).add(str(reference.get("version") or "1"))
+    if applications:
+        account["applications"] = [
+            {"id": name, "versions": sorted(versions), "defaultVersion": max(versions)}
+            for name, versions in sorted(applications.items())
+        ]
+    thumbprints = {str(reference.get("thumbprint")) for reference in _found("certificateReferences", everything)}
+    if thumbprints:
+        account["certificates"] = [{"thumbprint": thumbprint} for thumbprint in sorted(thumbprints)]
+    if any(True for _ in _found("autoStorageContainerName", everything)):
+        account["storageAccount"] = "history"
+    return account
+
+
+def _found(name: str, value: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the mappings in each list of this name, however deep; for any other value an empty one."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == name:
+                yield from (each for each in inner) if isinstance(inner, list) else ({},)
+            elif key != "simulate":
+                yield from _found(name, inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _found(name, inner)
+
+
+_PART = re.compile(r'\[(?P<index>\d+)\]|\["(?P<quoted>[^"]*)"\]|\.?(?P<name>[A-Za-z_$][\w$-]*)')
+_KEPT = frozenset({"id", "commandLine", "poolInfo", "vmSize", "pools", "jobs", "tasks", "simulate"})
+_ROUNDS = 40
+
+
+def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]]) -> list[str]:
+    """Take out of a document what ``check --strict`` does not accept, and return a sentence for each such thing.
+
+    A required property is replaced by the first of its stand-ins that is accepted.
+
+    Raises:
+        ScenarioError: Something that is needed cannot be accepted.
+    """
+    sentences: list[str] = []
+    for _ in range(_ROUNDS):
+        problems = _problems(document)
+        if not problems:
+            return sentences
+        taken = {path for problem in problems if (path := _take_out(document, _steps(problem.path), stand_ins))}
+        if not taken:
+            raise ScenarioError(problems)
+        sentences += [f"A scenario cannot have it, so it is {words}." for words in sorted(taken)]
+    raise ScenarioError(_problems(document))
+
+
+def _problems(document: dict[str, Any]) -> list[Problem]:
+    try:
+        load("the imported scenario", text=document_text(document), strict=True)
+    except ScenarioError as error:
+        return error.problems
+    return []
+
+
+def _steps(path: str) -> tuple[str | int, ...]:
+    found = (match for match in _PART.finditer(path))
+    return tuple(int(match["index"]) if match["index"] else match["quoted"] or match["name"] for match in found)
+
+
+def _take_out(
+    document: dict[str, Any], steps: tuple[str | int, ...], stand_ins: Mapping[str, Sequence[str]]
+) -> str | None:
+    """Take out the value at a path, or the nearest one around it that is not needed; return what was done."""
+    for length in range(len(steps), 2, -1):
+        *way, last = steps[:length]
+        place: Any = document
+        for part in way:
+            known = isinstance(place, dict) and part in place
+            listed = isinstance(place, list) and isinstance(part, int) and part < len(place)
+            place = place[part] if known or listed else None
+        if not isinstance(place, dict) or last not in place:
+            continue
+        others = stand_ins.get(str(last), ())
+        others = others[others.index(place[last]) + 1 :] if place[last] in others else others
+        if others:
+            place[last] = others[0]
+            return f"replaced by {others[0]}: {format_path(steps[:length])}"
+        if last in _KEPT:
+            continue
+        del place[last]
+        return f"left out: {format_path(steps[:length])}"
+    return None
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VM_SIZE = "standard_d2s_v3"
@@ -46,7 +173,7 @@ def imported(history: History, shape: PoolShape | None = None) -> Imported:
         )
         raise ScenarioError([first.problem(f"{what}: a scenario begins with the first job")])
     jobs = sorted(history.jobs, key=lambda job: begins[str(job.body["id"])] or 0)
-    with gc_pause.paused():
+    with runtime.gc_paused():
         return _Importer(history._replace(jobs=tuple(jobs)), shape or PoolShape(), min(known)).imported()
 
 

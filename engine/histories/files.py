@@ -1,18 +1,34 @@
-"""Reading the files of an import, plain or packed with gzip, with what is wrong at its place."""
+"""The files of an import: what it reads, the scenario that it writes, and what all imports have in common.
+
+Files are read plain or packed with gzip, with mistakes at their places, and a log or workflow is recognized by its
+content. The result of every import is the document of a scenario with the assumptions that it needed. It has ids that
+Batch allows, made of names that it does not allow (GEN-1), and for a log or workflow a pool whose nodes are there from
+the start. It is written in lines, so that long lists need no memory.
+"""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+import re
 import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from engine.base.errors import Problem, ScenarioError
-from engine.base.shortening import shortened
+from engine.base.values import DAY_MS, shortened
+from engine.rules.decisions.capacity import MAX_COMMUNICATING
+from engine.scenario.record import block_text, flow_text
+from engine.specs.account import PoolAllocationMode, Quotas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable
+
+    from engine.base.terms import Plain
+
 
 STDIN = "-"
 LINE_LIMIT = 4_096
@@ -111,3 +127,230 @@ def readable(text: str) -> str:
 
 def _fail(path: str, message: str, line: int = 0, column: int = 1) -> NoReturn:
     raise ScenarioError([Problem(message, "", line, column if line else 0, name_of(path))]) from None
+
+
+_HEAD = 64 << 10
+_NUMBERS = re.compile(rb"\s*(?:[-+]?[\d.]+\s+){17}[-+]?[\d.]+\s*")
+_WORKFLOW = re.compile(rb'"workflow"\s*:\s*\{')
+_VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.')
+
+
+class FileKind(Enum):
+    """The kind of a file that is no history of Azure Batch: its option, and its name."""
+
+    SWF = "--swf", "a log in the Standard Workload Format"
+    WFFORMAT = "--wfformat", "a workflow in WfFormat"
+
+
+def kind_of(path: str) -> FileKind | None:
+    """Return the kind of a file if its beginning leaves no doubt, else None.
+
+    Raises:
+        ScenarioError: The file cannot be read.
+    """
+    with opened(path) as stream:
+        head = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head.startswith(b"{"):
+        return FileKind.WFFORMAT if _VERSION.search(head) and _WORKFLOW.search(head) else None
+    lines = [line.strip() for line in head.split(b"\n") if line.strip()]
+    first = next((line for line in lines if not line.startswith(b";")), b"")
+    if _NUMBERS.match(first) or (lines and lines[0].startswith(b";") and (not first or first[:1].isdigit())):
+        return FileKind.SWF
+    return None
+
+
+LONGEST_ID = 64
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
+_LONGEST_SUFFIX = 8
+_DIGITS = 8  # of the hash that tells shortened names apart
+
+
+def batch_id(name: str) -> str:
+    """Return an id that is as similar to the name as Batch allows."""
+    text = _NOT_ALLOWED.sub("-", name).strip("-") or "unnamed"
+    if len(text) <= LONGEST_ID:
+        return text
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{text[: LONGEST_ID - _DIGITS - 1]}-{digest}"
+
+
+def file_name(name: str) -> str:
+    """Return a name for a file that is as similar as a file, a blob and a pattern allow."""
+    stem, dot, suffix = name.rpartition(".")
+    is_suffix = bool(stem) and len(suffix) <= _LONGEST_SUFFIX and not _NOT_ALLOWED.search(suffix)
+    return f"{batch_id(stem)}{dot}{suffix}" if is_suffix else batch_id(name)
+
+
+def batch_ids(names: Iterable[str], make: Callable[[str], str] = batch_id) -> dict[str, str]:
+    """Return a different id for each name. A name that is an id already keeps it, unless another differs by case.
+
+    ``make`` makes the id of one name.
+    """
+    every = list(dict.fromkeys(names))
+    wanted = {name: make(name) for name in every}
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    numbers: dict[str, int] = {}  # the last one that an id of this beginning has got
+    for name in sorted(every, key=lambda one: wanted[one] != one):
+        text = wanted[name]
+        while text.casefold() in taken:
+            key = wanted[name].casefold()
+            numbers[key] = numbers.get(key, 1) + 1
+            ending = f"-{numbers[key]}"
+            text = wanted[name][: LONGEST_ID - len(ending)] + ending
+        taken.add(text.casefold())
+        found[name] = text
+    return {name: found[name] for name in every}
+
+
+class Imported(NamedTuple):
+    """A scenario made of what really happened.
+
+    ``document`` has the sections of a scenario file, in order, as plain data; long lists may be iterators, which are
+    read once. Each of the ``assumptions`` becomes one comment line of the written file. ``warnings`` are about what
+    was left out. Mistakes are raised instead, all of them in one ``ScenarioError``.
+    """
+
+    document: Mapping[str, object]
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+
+class PoolShape(NamedTuple):
+    """The nodes and task slots per node that a pool is to have; None leaves it to the source."""
+
+    nodes: int | None = None
+    slots: int | None = None
+
+
+POOL = "cluster"
+SLOT_LIMIT = 256
+"""The most task slots of a node, of any size (ACC-5)."""
+
+GANG_NODE_LIMIT = MAX_COMMUNICATING[PoolAllocationMode.BATCH_SERVICE]
+"""The most nodes of a pool that has multi-instance tasks (ACC-5)."""
+
+LATEST_MS = 99 * 366 * DAY_MS
+"""The latest end of a run: a scenario has no times beyond a century."""
+
+_CORES = (2, 4, 8, 16, 32, 48, 64)
+
+
+class Machines(NamedTuple):
+    """Nodes and their task slots; ``gangs`` is true if multi-instance tasks run on them, which need single slots."""
+
+    nodes: int
+    slots: int
+    gangs: bool = False
+
+    @property
+    def widest(self) -> int:
+        """The most processors that one task can have."""
+        return self.nodes if self.gangs else self.slots
+
+    @property
+    def cores(self) -> int:
+        """The cores of a node: one per slot, as far as there is such a size."""
+        return 1 if self.slots == 1 else next((cores for cores in _CORES if cores >= self.slots), _CORES[-1])
+
+    @property
+    def vm_size(self) -> str:
+        """The VM size of a node."""
+        return "standard_d1_v2" if self.cores == 1 else f"standard_d{self.cores}s_v3"
+
+    def account(self) -> dict[str, object]:
+        """Return the account of a scenario, with quotas for the nodes; empty if the default ones are enough."""
+        needed = self.nodes * self.cores
+        return {} if needed <= Quotas().dedicated_cores else {"account": {"quotas": {"dedicatedCores": needed}}}
+
+    def pool(self) -> dict[str, object]:
+        """Return the body of the pool."""
+        body: dict[str, object] = {
+            "id": POOL,
+            "vmSize": self.vm_size,
+            "targetDedicatedNodes": self.nodes,
+            "taskSlotsPerNode": self.slots,
+        }
+        if self.gangs:
+            body["enableInterNodeCommunication"] = True
+        if self.slots > 1:
+            body["taskSchedulingPolicy"] = {"nodeFillType": "pack"}
+        return body
+
+
+NODES_ARE_READY: dict[str, object] = {"nodes": dict.fromkeys(("allocation", "starting", "ready", "removal"), 0)}
+"""The ``simulate`` of a scenario in which nodes come and go at once."""
+
+
+_LISTS_OF_ITEMS = ("tasks", "timeline")
+"""Keys of lists that may be long: each item is one line."""
+
+
+def scenario_lines(imported: Imported) -> Iterator[str]:
+    """Yield the lines of a scenario file, without line ends; the first ones are the assumptions, as comments."""
+    for assumption in imported.assumptions:
+        yield from (f"# {_shown(line)}".rstrip() for line in assumption.splitlines() or [""])
+    if imported.assumptions:
+        yield ""
+    for key, value in imported.document.items():
+        yield from _entry(key, value, "")
+
+
+def _shown(text: str) -> str:
+    """Return text for a comment, in which YAML allows no control characters."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "\ufffd" for each in text)
+
+
+def _entry(key: str, value: object, indent: str) -> Iterator[str]:
+    """Yield a key with its value, in block style if a list that may be long is somewhere in it."""
+    name = flow_text(key)
+    if isinstance(value, Iterator) or (key in _LISTS_OF_ITEMS and isinstance(value, list | tuple)):
+        yield from _items(name, iter(value), indent)
+    elif isinstance(value, list | tuple) and any(map(_has_long_list, value)):
+        yield f"{indent}{name}:"
+        for item in value:
+            yield from _listed(item, indent + "  ")
+    elif isinstance(value, Mapping) and _has_long_list(value):
+        yield f"{indent}{name}:"
+        for inner, part in value.items():
+            yield from _entry(inner, part, indent + "  ")
+    else:
+        plain: Plain = {key: value}  # type: ignore[dict-item]
+        yield from block_text(plain, indent).removesuffix("\n").split("\n")
+
+
+def _items(name: str, items: Iterator[object], indent: str) -> Iterator[str]:
+    """Yield a list with one line for each item; an empty list stands behind its key."""
+    head = f"{indent}{name}:"
+    for item in items:
+        if head:
+            yield head
+            head = ""
+        yield f"{indent}  - {_line(item)}"
+    if head:
+        yield f"{head} []"
+
+
+def _listed(item: object, indent: str) -> Iterator[str]:
+    """Yield an item of a list in block style."""
+    if not isinstance(item, Mapping) or not item:
+        yield f"{indent}- {_line(item)}"
+        return
+    lines = (line for key, value in item.items() for line in _entry(key, value, indent + "  "))
+    yield f"{indent}- {next(lines).lstrip(' ')}"
+    yield from lines
+
+
+def _has_long_list(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(
+            isinstance(inner, Iterator) or key in _LISTS_OF_ITEMS or _has_long_list(inner)
+            for key, inner in value.items()
+        )
+    return isinstance(value, list | tuple) and any(map(_has_long_list, value))
+
+
+def _line(item: object) -> str:
+    """Return a value in one line of JSON, which is YAML too; text that JSON does not show is escaped as in YAML."""
+    text = json.dumps(item, ensure_ascii=False)
+    return text if text.isprintable() else flow_text(json.loads(text))

@@ -1,4 +1,7 @@
-"""Replacing the durations of single tasks by distributions: a long history becomes a page that can be varied."""
+"""Replacing the durations of single tasks by distributions: a long history becomes a page that can be varied.
+
+The distribution that fits a sample best is chosen among those that a scenario can write. This needs scipy.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,103 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from engine.base.shortening import shortened
-from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_utc
-from engine.histories.distributions import Fit, best_fit
-from engine.histories.ids import batch_id
-from engine.histories.imported import Imported
-from engine.histories.machines import LATEST_MS
+import numpy as np
+from scipy import optimize, stats
+
+from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_utc, shortened
+from engine.histories.files import LATEST_MS, Imported, batch_id
+from engine.scenario.conditions import parse_time as parse_moment
 from engine.scenario.model import DEFAULT_START
-from engine.scenario.times import parse_time as parse_moment
-from engine.specs.distributions import parse_time
+from engine.specs.base import MOST_SIGMA, parse_time
+
+_DIGITS = 4  # of a sigma, and of the statistic
+
+
+class Fit(NamedTuple):
+    """A distribution as ``simulate.duration`` writes it, and the Kolmogorov-Smirnov statistic of the sample (0 to 1).
+
+    ``duration`` is in seconds. A smaller statistic is a better fit.
+    """
+
+    kind: str
+    duration: object
+    statistic: float
+
+
+def best_fit(sample_ms: Sequence[int]) -> Fit:
+    """Return the distribution whose Kolmogorov-Smirnov statistic is the smallest; a single value is a constant.
+
+    Raises:
+        ValueError: The sample is empty.
+    """
+    if not sample_ms:
+        raise ValueError("a sample must not be empty")
+    sample = np.sort(np.asarray(sample_ms, dtype=np.float64)) / SECOND_MS
+    if sample[0] == sample[-1]:
+        return Fit("constant", _rounded_seconds(sample[0]), 0.0)
+    fits = [fit for fit in (make(sample) for make in _MAKERS) if fit is not None]
+    return min(fits, key=lambda fit: fit.statistic)  # of equal ones the first in the order of makers
+
+
+def _lognormal(sample: np.ndarray) -> Fit | None:
+    positive = sample[sample > 0]
+    if positive[0] == positive[-1]:
+        return None
+    sigma, _, median = stats.lognorm.fit(positive, floc=0)
+    sigma = round(float(sigma), _DIGITS)
+    if not 0 < sigma <= MOST_SIGMA:
+        return None
+    return _fit("lognormal", [_rounded_seconds(median), sigma], sample, stats.lognorm(sigma, scale=median))
+
+
+def _exponential(sample: np.ndarray) -> Fit:
+    mean = float(sample.mean())
+    return _fit("exponential", _rounded_seconds(mean), sample, stats.expon(scale=mean))
+
+
+def _uniform(sample: np.ndarray) -> Fit:
+    low, high = float(sample[0]), float(sample[-1])
+    return _fit("uniform", [_rounded_seconds(low), _rounded_seconds(high)], sample, stats.uniform(low, high - low))
+
+
+def _triangular(sample: np.ndarray) -> Fit:
+    """Return the triangle over the range of the sample whose mode fits best."""
+    low, width = float(sample[0]), float(sample[-1] - sample[0])
+    found = optimize.minimize_scalar(
+        lambda mode: _statistic(sample, stats.triang(mode, low, width)), bounds=(0, 1), method="bounded"
+    )
+    mode = low + float(found.x) * width
+    times = [_rounded_seconds(low), _rounded_seconds(mode), _rounded_seconds(low + width)]
+    return _fit("triangular", times, sample, stats.triang(float(found.x), low, width))
+
+
+def _normal(sample: np.ndarray) -> Fit:
+    mean, deviation = float(sample.mean()), float(sample.std())
+    return _fit("normal", [_rounded_seconds(mean), _rounded_seconds(deviation)], sample, stats.norm(mean, deviation))
+
+
+_MAKERS: tuple[Callable[[np.ndarray], Fit | None], ...] = (_lognormal, _exponential, _uniform, _triangular, _normal)
+
+
+def _fit(kind: str, values: object, sample: np.ndarray, frozen: stats.rv_frozen) -> Fit:
+    return Fit(kind, {kind: values}, round(_statistic(sample, frozen), _DIGITS))
+
+
+def _statistic(sample: np.ndarray, frozen: stats.rv_frozen) -> float:
+    """Return the largest distance between the sample's distribution and this one, below zero cut off as in a run."""
+    return float(stats.kstest(sample, frozen.cdf, method="asymp").statistic)
+
+
+def _rounded_seconds(seconds: float) -> float:
+    """Return a time with as many digits as a run tells apart, a whole number without a point."""
+    ms = round(float(seconds) * SECOND_MS)
+    return ms // SECOND_MS if ms % SECOND_MS == 0 else ms / SECOND_MS
+
 
 Body = Mapping[str, Any]
 

@@ -1,17 +1,203 @@
-"""A history: what an account really did, as the objects that the service returned, put together from many files."""
+"""A history: what an account really did, as the objects that the service returned, put together from many files.
+
+Objects are recognized by what they contain. Values that cannot be true are left out, with a warning.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
-from engine.base import gc_pause
+from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
-from engine.base.shortening import quoted
-from engine.histories.checks import Checks, epoch_ms
-from engine.histories.objects import Body, Kind, Recognized, recognized
-from engine.histories.reading import Source, json_files
+from engine.base.values import parse_utc, quoted
+from engine.histories.reading import Normalizer, Source, json_files, objects_in, wire_spelling
+from engine.scenario.bodies import PRINTED_BY_AZ
+
+_INFOS = ("executionInfo", "jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo", "startTaskInfo")
+_TIMES = (
+    *("creationTime", "stateTransitionTime", "previousStateTransitionTime", "startTime", "endTime", "lastRetryTime"),
+    *("lastRequeueTime", "allocationTime", "lastBootTime", "allocationStateTransitionTime"),
+)
+_COUNTS = ("retryCount", "requeueCount")
+_MAPPINGS = (*_INFOS, "nodeInfo", "poolInfo", "constraints")
+
+
+def epoch_ms(time: object) -> int | None:
+    """Return the milliseconds from 1970 to a UTC time, or None for anything else."""
+    return _epoch_ms(time) if isinstance(time, str) else None
+
+
+@lru_cache(maxsize=1 << 16)  # the times of one object are asked for again and again
+def _epoch_ms(time: str) -> int | None:
+    try:
+        moment = parse_utc(time)
+    except ValueError:
+        return None
+    return round(moment.timestamp() * 1000)
+
+
+class Checks:
+    """The checks of one history."""
+
+    def __init__(self, warn: Callable[[Problem], None]) -> None:
+        self._warn = warn
+
+    def check(self, body: dict[str, Any], source: Source) -> None:
+        """Remove the values of an object that cannot be true."""
+        for name in _MAPPINGS:
+            if name in body and not isinstance(body[name], dict):
+                self._warn(source.problem(f"must be an object, not {quoted(body.pop(name))}: it is left out", name))
+        for part, path in _parts(body):
+            self._check_part(part, source, path)
+        self._check_order(body, source)
+
+    def _check_part(self, part: dict[str, Any], source: Source, path: tuple[str, ...]) -> None:
+        for name in _TIMES:
+            if name in part and epoch_ms(part[name]) is None:
+                message = (
+                    f"must be a UTC time such as 2026-01-05T08:00:00Z, not {quoted(part.pop(name))}: it is left out"
+                )
+                self._warn(source.problem(message, *path, name))
+        for name in _COUNTS:
+            if name in part and not _is_whole(part[name], least=0):
+                message = f"must be a whole number that is not negative, not {quoted(part.pop(name))}: it is left out"
+                self._warn(source.problem(message, *path, name))
+        if "exitCode" in part and not _is_whole(part["exitCode"]):
+            message = f"must be a whole number, not {quoted(part.pop('exitCode'))}: it is left out"
+            self._warn(source.problem(message, *path, "exitCode"))
+
+    def _check_order(self, body: dict[str, Any], source: Source) -> None:
+        """Leave out an end before the start, and a start before the creation."""
+        created = epoch_ms(body.get("creationTime"))
+        for name in _INFOS:
+            info = body.get(name)
+            if info is None:
+                continue
+            start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+            if start is not None and end is not None and end < start:
+                message = (
+                    f"it ends at {info.pop('endTime')}, before it starts at {info.pop('startTime')}: both are left out"
+                )
+                self._warn(source.problem(message, name))
+            elif start is not None and created is not None and start < created:
+                times = f"starts at {info['startTime']}, before it is created at {body.pop('creationTime')}"
+                message = f"it {times}: the creation is left out"
+                self._warn(source.problem(message, name))
+
+
+def _parts(body: dict[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+    yield body, ()
+    for name in _INFOS:
+        if name in body:
+            yield body[name], (name,)
+
+
+def _is_whole(value: object, least: int | None = None) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least)
+
+
+Body = Mapping[str, Any]
+"""An object with the names of the REST API."""
+
+
+class Kind(Enum):
+    """The kind of an object."""
+
+    POOL = "pool"
+    JOB = "job"
+    SCHEDULE = "job schedule"
+    TASK = "task"
+    NODE = "node"
+    INSTANCE = "preparation and release status"
+    ENVELOPE = "answer or state document around other objects"
+    UNKNOWN = "unknown"
+
+
+class Recognized(NamedTuple):
+    """An object with its kind, and what says to which job or pool it belongs.
+
+    ``owner`` is the id that its URLs and paths tell, None where they do not. ``list_name`` is the list in which it
+    stands, in the object ``parent``.
+    """
+
+    kind: Kind
+    body: dict[str, Any]
+    source: Source
+    owner: str | None = None
+    parent: Source | None = None
+    list_name: str = ""
+
+
+_HOOK_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
+_ENVELOPE = ("odata.", "@odata.", PRINTED_BY_AZ)  # the names in an answer beside its list
+_JOB_URL = re.compile(r"/jobs/([^/?]+)/tasks/", re.IGNORECASE)
+_POOL_URL = re.compile(r"/pools/([^/?]+)/nodes/", re.IGNORECASE)
+_WORK_ITEM = re.compile(r"workitems[/\\]([^/\\]+)[/\\]([^/\\]+)[/\\]", re.IGNORECASE)
+
+
+def recognized(path: Path) -> Iterator[Recognized]:
+    """Yield the objects of a JSON file.
+
+    Raises:
+        ScenarioError: The file cannot be read, or is not JSON from here on.
+    """
+    normalizer = Normalizer()
+    for found in objects_in(path):
+        names = {wire_spelling(name): name for name, value in found.body.items() if value is not None}
+        kind = _kind(names)
+        body = normalizer.normalized(found.body)
+        owner = _owner(kind, found.body, names)
+        yield Recognized(kind, body, found.source, owner, found.parent, found.list_name)
+
+
+def _kind(names: Mapping[str, str]) -> Kind:
+    if any(name in names for name in _HOOK_INFOS) or ("nodeUrl" in names and "nodeId" in names):
+        return Kind.INSTANCE
+    if "jobSpecification" in names:
+        return Kind.SCHEDULE
+    if "poolInfo" in names:
+        return Kind.JOB
+    if "commandLine" in names:
+        return Kind.TASK
+    if "schedulingState" in names or "isDedicated" in names or ("affinityId" in names and "id" in names):
+        return Kind.NODE
+    if "vmSize" in names:
+        return Kind.POOL
+    if all(name.startswith(_ENVELOPE) for name in names) or "scenario" in names:
+        return Kind.ENVELOPE
+    return Kind.UNKNOWN
+
+
+def _owner(kind: Kind, body: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+    """Return the id of the job of a task or instance, or of the pool of a node."""
+    if kind is Kind.TASK:
+        info = body.get(names.get("nodeInfo", ""))
+        return _matched(_JOB_URL, body.get(names.get("url", ""))) or _job_of_directory(info)
+    if kind is Kind.INSTANCE:
+        infos = (_job_of_directory(body.get(names.get(name, ""))) for name in _HOOK_INFOS)
+        return next(filter(None, infos), None)
+    return _matched(_POOL_URL, body.get(names.get("url", ""))) if kind is Kind.NODE else None
+
+
+def _matched(pattern: re.Pattern[str], text: object) -> str | None:
+    match = pattern.search(text) if isinstance(text, str) else None
+    return unquote(match[1]) if match else None
+
+
+def _job_of_directory(info: object) -> str | None:
+    """Return the id of a job in the path of a task's directory; jobs of a schedule have their number apart."""
+    for name, value in info.items() if isinstance(info, dict) else ():
+        if wire_spelling(name) == "taskRootDirectory" and isinstance(value, str):
+            match = _WORK_ITEM.search(value)
+            return match and (match[1] if match[2] == "job-1" else f"{match[1]}:{match[2]}")
+    return None
+
 
 MOST_OBJECTS = 1_000_000
 """A history has at most so many objects."""
@@ -55,7 +241,7 @@ def read_history(paths: Iterable[Path]) -> History:
         ScenarioError: A file cannot be read or has nothing of a history; all such files are named.
     """
     reader = _Reader()
-    with gc_pause.paused():
+    with runtime.gc_paused():
         given = list(paths)
         for path in given:
             reader.read(path)

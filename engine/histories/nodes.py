@@ -1,22 +1,118 @@
-"""The lives of nodes, as a history tells them: when each came, was ready for work, was rebooted, and left."""
+"""The lives of nodes and the outcomes of processes on them, as a history tells them.
+
+A node came, was ready for work, was rebooted, and left. A process ran for some time and ended, as ``simulate`` says
+it.
+
+The service does not tell when a node that has worked, or has left its pool, was ready: that is seen in the history, or
+concluded from what other nodes took. The first process is the latest possible moment, which is the right one only if a
+task was waiting for a node until then.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from itertools import accumulate, chain, repeat
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.histories.checks import epoch_ms
-from engine.histories.machines import SLOT_LIMIT
+from engine.base.values import format_duration
+from engine.histories.files import SLOT_LIMIT
+from engine.histories.history import epoch_ms
+from engine.specs.catalogue import PROCESS_START_MS
 
 if TYPE_CHECKING:
-    from engine.histories.history import History
-    from engine.histories.objects import Body
+    from collections.abc import Sequence
+
+    from engine.histories.history import Body, History, Record
+
+
+ENDED = "TaskEnded"
+"""The code of a process that the service has ended: for a time limit, a user, or the end of its job."""
+
+
+class Outcome(NamedTuple):
+    """The outcome of a process.
+
+    ``run_ms`` is the time from its start to its end; of the failed attempts before it nothing is known but their
+    number. A process that was not ``found`` has never run.
+    """
+
+    run_ms: int
+    exit_code: int = 0
+    found: bool = True
+    failed_attempts: int = 0
+
+
+def outcome(info: Mapping[str, Any], begin_ms: int | None = None) -> Outcome | None:
+    """Return the outcome in an execution info, None if the process has not ended.
+
+    A process that began before ``begin_ms`` counts from then on.
+    """
+    start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+    if start is None or end is None:
+        return None
+    run_ms = end - start if begin_ms is None else max(0, end - max(start, begin_ms))
+    failed = info.get("result") == "failure" or "failureInfo" in info
+    code = info.get("exitCode")
+    return Outcome(run_ms, code if code is not None else int(failed), not (failed and code is None), retries(info))
+
+
+def retries(info: Mapping[str, Any]) -> int:
+    """Return the number of failed attempts before the last one."""
+    count = info.get("retryCount", 0)
+    assert isinstance(count, int)
+    return count
+
+
+def process_time(run_ms: int) -> str:
+    """Return the duration of a process that is in state running for ``run_ms``, part of which it takes to start."""
+    return format_duration(max(0, run_ms - PROCESS_START_MS))
+
+
+def simulated(one: Outcome, attempt_ms: int | None = None) -> dict[str, Any]:
+    """Return the ``simulate`` of a process.
+
+    Its failed attempts run for ``attempt_ms``, by default as long as the last one.
+    """
+    block: dict[str, Any] = {"duration": process_time(one.run_ms), "exitCode": one.exit_code}
+    if not one.found:
+        block = {"duration": process_time(one.run_ms), "found": False}
+    if one.failed_attempts:
+        failed: dict[str, Any] = {"exitCode": 1}
+        if attempt_ms is not None and attempt_ms != one.run_ms:
+            failed["duration"] = process_time(attempt_ms)
+        if not one.found:
+            failed["found"] = True
+        block["attempts"] = [dict(failed) for _ in range(one.failed_attempts)]
+    return block
+
+
+def on_nodes(outcomes: Mapping[int, Outcome]) -> dict[str, Any]:
+    """Return the ``simulate`` of a process that ran on several nodes: the usual outcome, and those that differ.
+
+    Nodes on which it has not run take the median time and exit code 0.
+    """
+    if not outcomes:
+        return {}
+    times = Counter(one.run_ms for one in outcomes.values())
+    most, count = times.most_common(1)[0]
+    usual = Outcome(most if count > len(outcomes) // 2 else _median(one.run_ms for one in outcomes.values()))
+    block = simulated(usual)
+    others = {index: simulated(one) for index, one in sorted(outcomes.items()) if one != usual}
+    if others:
+        block["onNode"] = others
+    return block
+
+
+def _median(times: Iterable[int]) -> int:
+    return round(median(times))
+
 
 _ALLOCATED_IN_ID = re.compile(r"-(\d{8})t(\d{6})z$")
 _INSTANCE_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
@@ -243,3 +339,101 @@ def _allocated_in(node_id: str) -> int | None:
     except ValueError:
         return None
     return round(moment.timestamp() * 1000)
+
+
+_SOON_MS = 2_000  # a task that starts so soon has not waited for a slot
+
+
+def find_readiness(history: History, pools: Mapping[str, Sequence[NodeLife]]) -> None:
+    """Find out when nodes without a start task were ready; ``pools`` have ids in lower case."""
+    waits = {pool_id: _Waits(spans) for pool_id, spans in _spans(history).items()}
+    nothing = _Waits([])
+    for pool_id, nodes in pools.items():
+        waited = waits.get(pool_id, nothing)
+        for life in nodes:
+            if not life.is_ready_seen and life.work and life.ready_ms == life.work[0][0]:
+                life.is_ready_seen = waited.latest_end(life.ready_ms) >= life.ready_ms
+    seen_anywhere = [ms for nodes in pools.values() for ms in _seen(nodes)]
+    for pool_id, nodes in pools.items():
+        known = _seen(nodes) or seen_anywhere
+        usual_ms = round(median(known)) if known else min(_bounds(nodes), default=None)
+        if usual_ms is not None:
+            for life in nodes:
+                _conclude(life, usual_ms, waits.get(pool_id, nothing))
+
+
+class _Waits:
+    """The times during which tasks waited for a node of one pool."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        ordered = sorted(spans)
+        self._begins = [begin for begin, _ in ordered]
+        self._ends = list(accumulate((end for _, end in ordered), max))
+
+    def latest_end(self, before_ms: int) -> int:
+        """Return the latest end of those that had begun well before a moment, 0 if there is none."""
+        count = bisect_right(self._begins, before_ms - _SOON_MS)
+        return self._ends[count - 1] if count else 0
+
+
+def _seen(nodes: Sequence[NodeLife]) -> list[int]:
+    """Return how long nodes took from their boot until they were ready, where that is known."""
+    return [
+        life.ready_ms - life.booted_ms
+        for life in nodes
+        if life.is_ready_seen and life.start_info is None and life.ready_ms and life.booted_ms
+    ]
+
+
+def _bounds(nodes: Sequence[NodeLife]) -> list[int]:
+    """Return how long nodes took at most from their boot until they were ready."""
+    return [life.ready_ms - life.booted_ms for life in nodes if life.ready_ms and life.booted_ms]
+
+
+def _conclude(life: NodeLife, usual_ms: int, waits: _Waits) -> None:
+    """Let a node be ready as soon as others, unless a task waited then, which it would have taken."""
+    if life.is_ready_seen or life.start_info is not None or life.booted_ms is None:
+        return
+    soon_ms = life.booted_ms + usual_ms
+    if life.ready_ms is not None and life.work:
+        if soon_ms < life.ready_ms and waits.latest_end(life.ready_ms) <= soon_ms + _SOON_MS:
+            life.ready_ms, life.is_ready_concluded = soon_ms, True
+    elif life.left_ms is not None:
+        waited_ms = waits.latest_end(life.left_ms)
+        life.ready_ms = soon_ms if waited_ms <= soon_ms + _SOON_MS else waited_ms + _SOON_MS
+        life.is_ready_concluded = True
+
+
+def _spans(history: History) -> dict[str, list[tuple[int, int]]]:
+    """Return when tasks waited for a node, each from its creation on, by the pool of their job in lower case.
+
+    A task that depends on others may have waited for them, and the first start of one that was retried is not known.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    for job in history.jobs:
+        job_id = str(job.body["id"])
+        spans = found.setdefault(str(pool_of(job.body)).casefold(), [])
+        prepared = _preparations(history.instances.get(job_id, ()))
+        for record in history.tasks.get(job_id, ()):
+            info = record.body.get("executionInfo", {})
+            added, start = epoch_ms(record.body.get("creationTime")), epoch_ms(info.get("startTime"))
+            is_plain = not info.get("retryCount") and not info.get("requeueCount") and "dependsOn" not in record.body
+            if not is_plain or added is None or start is None:
+                continue
+            began, ended = prepared.get(record.body.get("nodeInfo", {}).get("nodeId"), (start, start))
+            if added <= began <= ended <= start <= ended + _SOON_MS:
+                start = began  # from then on it waited for the preparation
+            if start - added > _SOON_MS:
+                spans.append((added, start))
+    return found
+
+
+def _preparations(instances: Sequence[Record]) -> dict[object, tuple[int, int]]:
+    """Return the starts and ends of preparations by node."""
+    found: dict[object, tuple[int, int]] = {}
+    for record in instances:
+        info = record.body.get("jobPreparationTaskExecutionInfo", {})
+        start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+        if start is not None and end is not None:
+            found[record.body["nodeId"]] = start, end
+    return found

@@ -1,19 +1,112 @@
-"""Pools of a history: their nodes come, are ready, rebooted and gone when they really were."""
+"""Pools of a history: their nodes come, are ready, rebooted and gone when they really were.
+
+The bodies that create pools, jobs and tasks are made of those that the service returns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from math import exp, log
 from statistics import fmean, median, median_low, pstdev
 from typing import Any, NamedTuple
 
-from engine.base.units import MINUTE_MS, SECOND_MS, format_duration
-from engine.histories.bodies import created
-from engine.histories.checks import epoch_ms
-from engine.histories.nodes import NodeLife
-from engine.histories.processes import on_nodes, outcome
+from engine.base.values import MINUTE_MS, SECOND_MS, format_duration
+from engine.histories.history import epoch_ms
+from engine.histories.nodes import NodeLife, on_nodes, outcome
+from engine.scenario.bodies import fields_of, model_of
+from engine.specs.base import Spec, has_effect, is_secret
+from engine.specs.bodies import (
+    JobConstraints,
+    JobManagerTask,
+    JobPreparationTask,
+    JobReleaseTask,
+    JobSpec,
+    MultiInstanceSettings,
+    PoolInfo,
+    PoolSpec,
+    PreparationConstraints,
+    StartTask,
+    TaskConstraints,
+    TaskSchedulingPolicy,
+    TaskSpec,
+)
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS
-from engine.specs.pool import PoolSpec
+
+_EXAMPLES: dict[type[Spec], Spec] = {
+    PoolSpec: PoolSpec(id="", vm_size=""),
+    JobSpec: JobSpec(id="", pool_info=PoolInfo(pool_id="")),
+    TaskSpec: TaskSpec(id="", command_line=""),
+    StartTask: StartTask(command_line=""),
+    JobManagerTask: JobManagerTask(id="", command_line=""),
+    JobPreparationTask: JobPreparationTask(command_line=""),
+    JobReleaseTask: JobReleaseTask(command_line=""),
+    MultiInstanceSettings: MultiInstanceSettings(coordination_command_line=""),
+    TaskConstraints: TaskConstraints(),
+    PreparationConstraints: PreparationConstraints(),
+    JobConstraints: JobConstraints(),
+    TaskSchedulingPolicy: TaskSchedulingPolicy(),
+}
+# Another node, another link to storage: what names them says nothing about a replay.
+_LEFT_OUT = frozenset({"affinityInfo", "simulate"})
+
+
+def created(body: Mapping[str, Any], model: type[Spec]) -> dict[str, Any]:
+    """Return the body that creates the thing.
+
+    It has neither what only the service writes, nor what a scenario does not know or what changes nothing in it, nor
+    defaults.
+    """
+    properties, defaults = _properties(model), _defaults(model)
+    kept: dict[str, Any] = {}
+    for name, value in body.items():
+        if name not in properties or (name in defaults and value == defaults[name]):
+            continue
+        inner = properties[name]
+        new = value if inner is None else _inside(value, inner)
+        if new != [] and (new != {} or value == {}):
+            kept[name] = new
+    for name in _required_secrets(model):
+        kept.setdefault(name, "")
+    return kept
+
+
+@cache
+def _properties(model: type[Spec]) -> dict[str, type[Spec] | None]:
+    """Return the properties that creating a thing takes and that have an effect, with the models of their values."""
+    return {
+        name: model_of(field)
+        for name, field in fields_of(model).items()
+        if has_effect(field) and name not in (*model.SERVICE_NAMES, *_LEFT_OUT) and not name.startswith("current")
+    }
+
+
+@cache
+def _required_secrets(model: type[Spec]) -> tuple[str, ...]:
+    return tuple(name for name, field in fields_of(model).items() if field.is_required() and is_secret(field))
+
+
+def _inside(value: Any, model: type[Spec]) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, list):
+        return [created(inner, model) if isinstance(inner, dict) else inner for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return created(value, model)
+
+
+@cache
+def _defaults(model: type[Spec]) -> dict[str, Any]:
+    example = _EXAMPLES.get(model)
+    if example is None:
+        return {}
+    given = {name for field in example.model_fields_set for name in _names(model, field)}
+    return {name: value for name, value in example.wire().items() if name not in given}
+
+
+def _names(model: type[Spec], field: str) -> Iterable[str]:
+    wanted = model.model_fields[field]
+    return (name for name, other in fields_of(model).items() if other is wanted)
+
 
 _LATEST_FIRST_MS = 5 * MINUTE_MS  # a node that comes later after the creation of its pool comes with a resize
 _APART_MS = 2 * MINUTE_MS  # nodes that come so long after the one before come with another resize

@@ -1,24 +1,293 @@
-"""A workflow in WfFormat as a scenario: a job whose tasks depend on one another and pass files on."""
+"""A workflow in WfFormat 1.4 or 1.5 as a scenario: a job whose tasks depend on one another and pass files on.
+
+The file describes tasks with their parents, run times and files.
+"""
 
 from __future__ import annotations
 
-from math import ceil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from math import ceil, isfinite
+from typing import Any
 
 from engine.base.errors import Problem, ScenarioError, Severity
-from engine.base.shortening import first_of, shortened
-from engine.base.units import HOUR_MS, SECOND_MS
-from engine.histories.files import json_document, name_of, readable
-from engine.histories.ids import batch_id, batch_ids, file_name
-from engine.histories.imported import Imported, PoolShape
-from engine.histories.machines import GANG_NODE_LIMIT, LATEST_MS, NODES_ARE_READY, POOL, SLOT_LIMIT, Machines
-from engine.histories.swf_log import NAMED_LIMIT
-from engine.histories.workflow import Workflow, WorkflowTask, workflow_of
+from engine.base.values import HOUR_MS, SECOND_MS, first_of, quoted, shortened
+from engine.histories.files import (
+    GANG_NODE_LIMIT,
+    LATEST_MS,
+    NODES_ARE_READY,
+    POOL,
+    SLOT_LIMIT,
+    Imported,
+    Machines,
+    PoolShape,
+    batch_id,
+    batch_ids,
+    file_name,
+    json_document,
+    name_of,
+    readable,
+)
+from engine.histories.swf import NAMED_LIMIT
+from engine.scenario.tree import Path, format_path
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND, PROCESS_START_MS, SCHEDULING_LATENCY_MS
-from engine.specs.refusals.job import DEPENDENCIES_MAX
+from engine.specs.job_refusals import DEPENDENCIES_MAX
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+_MISTAKE_LIMIT = 100
+_LONGEST_S = 90 * 366 * 86_400
+_LARGEST = 2**62
+_RUN_TIMES = ("runtimeInSeconds", "runtime")
+_CORES = ("coreCount", "cores")
+_MACHINE_CORES = ("coreCount", "count")
+_SIZES = ("sizeInBytes", "size")
+
+
+@dataclass(slots=True)
+class WorkflowTask:
+    """A task of a workflow. ``parents`` are the names of tasks, ``inputs`` and ``outputs`` those of files."""
+
+    name: str
+    path: Path
+    run_s: float = 0.0
+    cores: int = 1
+    command: str = ""
+    parents: dict[str, None] = field(default_factory=dict)
+    inputs: dict[str, None] = field(default_factory=dict)
+    outputs: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Workflow:
+    """A workflow: its tasks by name, the bytes of its files by name, and the cores of its machines."""
+
+    name: str
+    tasks: dict[str, WorkflowTask] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    machines: list[int] = field(default_factory=list)
+    unknown_tasks: list[str] = field(default_factory=list)
+
+    def levels(self) -> list[list[str]]:
+        """Return the tasks by the length of the longest chain of parents before them."""
+        sorter = TopologicalSorter({name: task.parents.keys() for name, task in self.tasks.items()})
+        level: dict[str, int] = {}
+        found: list[list[str]] = []
+        for name in sorter.static_order():
+            level[name] = 1 + max((level[parent] for parent in self.tasks[name].parents), default=-1)
+            if level[name] == len(found):
+                found.append([])
+            found[level[name]].append(name)
+        return found
+
+
+def workflow_of(document: object, file: str) -> Workflow:
+    """Return the workflow in a parsed file.
+
+    Raises:
+        ScenarioError: It has mistakes; all of them are listed.
+    """
+    reader = _Reader(file)
+    workflow = reader.read(document)
+    if reader.problems or workflow is None:
+        raise ScenarioError(reader.problems)
+    return workflow
+
+
+class _Reader:
+    """A reader of one file, which collects mistakes."""
+
+    def __init__(self, file: str) -> None:
+        self.problems: list[Problem] = []
+        self._file = name_of(file)
+
+    def read(self, document: object) -> Workflow | None:
+        """Return the workflow as far as it can be read."""
+        body = document.get("workflow") if isinstance(document, Mapping) else None
+        if not isinstance(document, Mapping) or not isinstance(body, Mapping):
+            self._report((), "is no workflow in WfFormat: it has no 'workflow'")
+            return None
+        name = document.get("name")
+        workflow = Workflow(readable(name) if isinstance(name, str) and name.strip() else "workflow")
+        path: Path = ("workflow",)
+        described, ran = body, body
+        if "specification" in body:  # since 1.5
+            described, ran = self._mapping(body, "specification", path), self._mapping(body, "execution", path)
+            tasks_path: Path = (*path, "specification", "tasks")
+            machines_path: Path = (*path, "execution", "machines")
+        else:
+            tasks_path, machines_path = (*path, "tasks"), (*path, "machines")
+        bodies = list(self._tasks(described, tasks_path, workflow))
+        if not bodies and not self.problems:
+            self._report(tasks_path, "must be a list of tasks, with at least one")
+        runs = self._runs(ran, (*path, "execution", "tasks"), workflow) if described is not ran else {}
+        for task, task_body in bodies:
+            self._take_run(task, *runs.get(task.name, (task_body, task.path)))
+        self._missing_runs([task for task, _ in bodies if task.run_s < 0])
+        self._take_files(described, (*tasks_path[:-1], "files"), bodies, workflow)
+        self._take_parents(bodies, workflow)
+        for at, machine in enumerate(self._list(ran, "machines", machines_path)):
+            cpu = machine.get("cpu") if isinstance(machine, Mapping) else None
+            known = cpu if isinstance(cpu, Mapping) else {}
+            cores = self._number(known, _MACHINE_CORES, (*machines_path, at, "cpu"))
+            workflow.machines.append(max(1, int(cores or 1)))
+        if not self.problems:
+            self._check_cycles(workflow)
+        return workflow
+
+    def _tasks(
+        self, described: Mapping[str, Any], path: Path, workflow: Workflow
+    ) -> Iterator[tuple[WorkflowTask, Mapping[str, Any]]]:
+        for at, body in enumerate(self._list(described, "tasks", path)):
+            here = (*path, at)
+            if not isinstance(body, Mapping):
+                self._report(here, "must be a mapping with name and parents")
+                continue
+            name = body.get("id", body.get("name"))
+            if isinstance(name, int) and not isinstance(name, bool):
+                name = str(name)
+            if not isinstance(name, str) or not name:
+                self._report(here, "must have an id, or a name, which is text")
+            elif name in workflow.tasks:
+                self._report(here, f"the id {quoted(name)} is that of {format_path(workflow.tasks[name].path)} too")
+            else:
+                workflow.tasks[name] = WorkflowTask(name, here)
+                yield workflow.tasks[name], body
+
+    def _runs(
+        self, ran: Mapping[str, Any], path: Path, workflow: Workflow
+    ) -> dict[str, tuple[Mapping[str, Any], Path]]:
+        """Return what is known of the execution of each task."""
+        found: dict[str, tuple[Mapping[str, Any], Path]] = {}
+        for at, body in enumerate(self._list(ran, "tasks", path)):
+            here = (*path, at)
+            name = body.get("id") if isinstance(body, Mapping) else None
+            if not isinstance(name, str | int):
+                self._report(here, "must be a mapping with id and runtimeInSeconds")
+            elif str(name) in found:
+                self._report(here, f"the execution of {quoted(name)} stands at {format_path(found[str(name)][1])} too")
+            else:
+                found[str(name)] = body, here
+                if str(name) not in workflow.tasks:
+                    workflow.unknown_tasks.append(str(name))
+        return found
+
+    def _take_run(self, task: WorkflowTask, body: Mapping[str, Any], path: Path) -> None:
+        run_s = self._number(body, _RUN_TIMES, path)
+        task.run_s = -1 if run_s is None else run_s
+        cores = self._number(body, _CORES, path)
+        task.cores = max(1, -int(-(cores or 1) // 1))
+        command = body.get("command")
+        if isinstance(command, Mapping):
+            arguments = command.get("arguments")
+            words = [command.get("program"), *(arguments if isinstance(arguments, list) else [])]
+            task.command = readable(" ".join(word for word in words if isinstance(word, str)))
+
+    def _missing_runs(self, tasks: list[WorkflowTask]) -> None:
+        for task in tasks:
+            self._report(task.path, f"the run time of {quoted(task.name)} is missing: give it as runtimeInSeconds")
+
+    def _take_files(
+        self,
+        described: Mapping[str, Any],
+        path: Path,
+        bodies: list[tuple[WorkflowTask, Mapping[str, Any]]],
+        workflow: Workflow,
+    ) -> None:
+        for at, body in enumerate(self._list(described, "files", path)):
+            self._take_file(body, (*path, at), workflow)
+        for task, body in bodies:
+            for at, file in enumerate(self._list(body, "files", (*task.path, "files"))):
+                here = (*task.path, "files", at)
+                name = self._take_file(file, here, workflow)
+                link = file.get("link") if isinstance(file, Mapping) else None
+                if name is not None and link not in ("input", "output"):
+                    self._report((*here, "link"), f"must be input or output, not {quoted(link)}")
+                elif name is not None:
+                    (task.inputs if link == "input" else task.outputs)[name] = None
+            task.inputs |= dict.fromkeys(self._names(body, "inputFiles", (*task.path, "inputFiles")))
+            task.outputs |= dict.fromkeys(self._names(body, "outputFiles", (*task.path, "outputFiles")))
+
+    def _take_file(self, body: object, path: Path, workflow: Workflow) -> str | None:
+        """Take the size of a file; return its name."""
+        name = body.get("id", body.get("name")) if isinstance(body, Mapping) else None
+        if not isinstance(body, Mapping) or not isinstance(name, str) or not name:
+            self._report(path, "must be a mapping with id or name, and sizeInBytes")
+            return None
+        size = self._number(body, _SIZES, path)
+        if size is not None and size > _LARGEST:
+            self._report(path, f"the size of {quoted(name)} must be at most {_LARGEST:,} bytes")
+        elif size is not None:
+            workflow.sizes[name] = int(size)
+        return name
+
+    def _take_parents(self, bodies: list[tuple[WorkflowTask, Mapping[str, Any]]], workflow: Workflow) -> None:
+        """Connect tasks with their parents. A task may be named by its id, or by its name if no other one has that."""
+        known: dict[str, str | None] = {}
+        for task, body in bodies:
+            name = body.get("name")
+            if isinstance(name, str):
+                known[name] = None if name in known else task.name
+        known |= {name: name for name in workflow.tasks}
+        for task, body in bodies:
+            for key in ("parents", "children"):
+                for at, name in enumerate(self._names(body, key, (*task.path, key))):
+                    other = known.get(name)
+                    if other is None:
+                        why = "names several tasks" if name in known else "is no task of the workflow"
+                        self._report((*task.path, key, at), f"{quoted(name)} {why}")
+                    elif key == "parents":
+                        task.parents[other] = None
+                    else:
+                        workflow.tasks[other].parents[task.name] = None
+
+    def _check_cycles(self, workflow: Workflow) -> None:
+        try:
+            workflow.levels()
+        except CycleError as error:
+            names: list[str] = list(reversed(error.args[1]))
+            task = workflow.tasks[names[0]]
+            self._report(task.path, f"tasks wait for one another in a circle: {first_of(names)}")
+
+    def _mapping(self, body: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
+        value = body.get(key)
+        if value is not None and not isinstance(value, Mapping):
+            self._report((*path, key), "must be a mapping")
+        return value if isinstance(value, Mapping) else {}
+
+    def _list(self, body: Mapping[str, Any], key: str, path: Path) -> list[Any]:
+        value = body.get(key)
+        if value is not None and not isinstance(value, list):
+            self._report(path, "must be a list")
+        return value if isinstance(value, list) else []
+
+    def _names(self, body: Mapping[str, Any], key: str, path: Path) -> list[str]:
+        names = self._list(body, key, path)
+        for at, name in enumerate(names):
+            if not isinstance(name, str | int):
+                self._report((*path, at), f"must be the id of a {'file' if 'Files' in key else 'task'}")
+        return [str(name) for name in names if isinstance(name, str | int)]
+
+    def _number(self, body: Mapping[str, Any], keys: tuple[str, ...], path: Path) -> float | None:
+        """Return the number that the first of these keys has, or None if none has one; report other values."""
+        key = next((key for key in keys if body.get(key) is not None), None)
+        if key is None:
+            return None
+        value = body[key]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or (isinstance(value, float) and not isfinite(value)) or value < 0:
+            self._report((*path, key), f"must be a number, 0 or above, not {quoted(value)}")
+            return 0
+        if key in _RUN_TIMES and value > _LONGEST_S:
+            self._report((*path, key), f"must be less than a century, not {quoted(value)} seconds")
+            return 0
+        number: float = value
+        return number
+
+    def _report(self, path: Path, message: str) -> None:
+        self.problems.append(Problem(message, format_path(path), file=self._file))
+        if len(self.problems) >= _MISTAKE_LIMIT:
+            raise ScenarioError(self.problems)
+
 
 _STORAGE = "https://workflow.blob.core.windows.net"
 _BROUGHT, _MADE = f"{_STORAGE}/inputs", f"{_STORAGE}/files"  # the containers of files that are there, and of made ones

@@ -1,4 +1,9 @@
-"""The HTTP server: a socket, uvicorn on it, and an end in order when a signal comes."""
+"""The HTTP server: sockets, connections of clients, the ASGI application on them, and certificates for TLS.
+
+The application reads requests off the wire, has the service answer them, and writes the answers. A connection is
+closed if its client keeps it waiting, and the server ends in order when a signal comes. Certificates are of the
+server's own making, for clients that send bearer tokens only over TLS.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +12,301 @@ import contextlib
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
 
+import h11
 import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as WireRequest
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from engine.base.signals import HANG_UP, handled
-from engine.rest.connections import Connection
+from engine.base.errors import BatchError
+from engine.base.runtime import HANG_UP, handled
+from engine.rest.messages import LONGEST_BODY, Request
+from engine.rest.session import StandingClock
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from starlette.applications import Starlette
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from engine.pacing import Turns
+    from engine.rest.messages import Answer
+    from engine.rest.service import Service
+    from engine.rest.session import Clock
+
+
+HEAD_WITHIN_S = 30.0
+"""The seconds in which a client has to send the head of a request, from the connection or its first byte on."""
+
+TAKEN_WITHIN_S = 60.0
+"""The seconds in which a client has to take what is ready to be sent to it."""
+
+
+MOST_CONNECTIONS = 1500
+"""The connections that are open at a time; each may hold half a head in memory."""
+
+BUSY = "batchdeck.busy"
+"""Among the extensions of a scope: the request came over a connection too many, and is to be refused."""
+
+
+class Connection(H11Protocol):
+    """A connection that is closed if its client stops in the midst of a request, or does not take the answer.
+
+    uvicorn itself has a limit for the time between two requests alone. A body has its own, see ``application``. A
+    connection too many takes the place of the one that has been without a request for the longest time; where each has
+    one under way, it is answered that the server is busy.
+    """
+
+    _since_s = 0.0  # when its client last sent something
+
+    _head_timer: asyncio.TimerHandle | None = None
+    _taken_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._since_s = self.loop.time()
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._make_room()
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on with the request, or begin one."""
+        self._since_s = self.loop.time()
+        super().data_received(data)
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop to wait."""
+        for timer in (self._head_timer, self._taken_timer):
+            if timer is not None:
+                timer.cancel()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Stop to send until the client has taken some of what is ready, and wait for that."""
+        super().pause_writing()
+        self._taken_timer = self.loop.call_later(TAKEN_WITHIN_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on sending."""
+        if self._taken_timer is not None:
+            self._taken_timer.cancel()
+        super().resume_writing()
+
+    def _make_room(self) -> None:
+        """Close another connection that is without a request, or have the request of this one refused."""
+        others = (each for each in self.connections if isinstance(each, Connection) and each is not self)
+        idle = [other for other in others if other.conn.their_state is h11.IDLE]
+        if not idle:
+            self.app = partial(_refuse, self.app)
+            return
+        longest = min(idle, key=lambda other: other._since_s)
+        self.connections.discard(longest)  # it counts no more, although the loop hears of its end only later
+        longest.transport.abort()
+
+    def _watch_head(self) -> None:
+        """Wait for the rest of a head while there is none. More of it does not lengthen the wait."""
+        if self.conn.their_state is h11.IDLE:
+            if self._head_timer is None:
+                self._head_timer = self.loop.call_later(HEAD_WITHIN_S, self.transport.close)
+        elif self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+
+async def _refuse(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Have the application refuse a request."""
+    await app({**scope, "extensions": {**scope.get("extensions", {}), BUSY: {}}}, receive, send)
+
+
+BODY_WITHIN_S = 30.0
+"""The seconds in which a client has to send the body of a request."""
+
+LONGEST_BODIES = 64 << 20
+"""The most bytes of all bodies that are being read; beyond that a request is answered with ServerBusy."""
+
+_LONGEST_IGNORED = 16 << 20  # bytes of a body that is too large
+_BLOCK = 64 * 1024  # bytes
+
+Report = Callable[[Request, "Answer", float], None]
+"""Called after each request with its answer and the seconds that the answer took."""
+
+
+def application(
+    service: Service, clock: Clock | None = None, report: Report | None = None, turns: Turns | None = None
+) -> Starlette:
+    """Return the application that serves an account.
+
+    Args:
+        service: The account.
+        clock: Runs while the application does; without one, time stands still between requests.
+        report: Is told of each request.
+        turns: Gives requests their turns, where the event loop has more to do than to answer them.
+    """
+    runs, bodies = clock or StandingClock(), _Bodies()
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await runs.start()
+        try:
+            yield
+        finally:
+            await runs.stop()
+
+    async def healthz(_: WireRequest) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def data_plane(scope: Scope, receive: Receive, send: Send) -> None:
+        await _serve(WireRequest(scope, receive), service, bodies, report, turns, scope, receive, send)
+
+    return Starlette(routes=[Route("/healthz", healthz), Mount("/", data_plane)], lifespan=lifespan)
+
+
+async def _serve(
+    wire: WireRequest,
+    service: Service,
+    bodies: _Bodies,
+    report: Report | None,
+    turns: Turns | None,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+) -> None:
+    refused = None
+    with bodies.begun() as reading:
+        try:
+            async with asyncio.timeout(BODY_WITHIN_S):
+                await _read(wire, reading)
+        except TimeoutError:
+            refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
+        except ClientDisconnect:
+            return
+        except BatchError as error:
+            refused = error
+        body = b"" if refused else b"".join(reading.parts)
+    if BUSY in scope.get("extensions", ()):
+        refused = BatchError("ServerBusy", "too many connections are open")
+    request = _request(wire, scope, body)
+    began_s = time.perf_counter()
+    async with nullcontext() if turns is None else turns.turn():
+        answer = service.answer(request, refused)
+    if answer.delay_s:
+        await asyncio.sleep(answer.delay_s)
+    if report is not None:
+        report(request, answer, time.perf_counter() - began_s)
+    headers = dict(answer.headers)
+    if answer.length is not None:
+        headers["Content-Length"] = str(answer.length)
+    if answer.zeros:
+        headers["Content-Length"] = str(answer.zeros)
+        await StreamingResponse(_zeros(answer.zeros), answer.status, headers)(scope, receive, send)
+        return
+    if refused is not None:
+        headers["Connection"] = "close"  # the rest of the body is not read
+    await Response(answer.body, answer.status, headers)(scope, receive, send)
+
+
+async def _zeros(count: int) -> AsyncIterator[bytes]:
+    """Yield zero bytes in blocks, as fast as the client takes them."""
+    block = bytes(min(count, _BLOCK))
+    while count:
+        yield block[:count]
+        count -= min(count, _BLOCK)
+
+
+async def _read(wire: WireRequest, body: _Body) -> None:
+    """Read a body.
+
+    One that is too large is read to its end all the same: most clients listen for an answer only then. One that is out
+    of all proportion is not.
+
+    Raises:
+        BatchError: RequestBodyTooLarge or ServerBusy.
+        ClientDisconnect: The client has gone.
+    """
+    announced = wire.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > _LONGEST_IGNORED:
+        raise BatchError("RequestBodyTooLarge")
+    async for part in wire.stream():
+        body.add(part)
+    if body.length > LONGEST_BODY:
+        raise BatchError("RequestBodyTooLarge")
+
+
+class _Bodies:
+    """The bodies that are being read: all together they take a limited memory, however many clients are slow."""
+
+    def __init__(self) -> None:
+        self.kept = 0  # bytes
+
+    @contextmanager
+    def begun(self) -> Iterator[_Body]:
+        """Return a body to which parts can be added until the end of the ``with`` block."""
+        body = _Body(self)
+        try:
+            yield body
+        finally:
+            body.forget()
+
+
+class _Body:
+    """A body that is being read, in parts."""
+
+    def __init__(self, among: _Bodies) -> None:
+        self._among = among
+        self.parts: list[bytes] = []
+        self.length = 0  # of all parts
+        self.kept = 0  # bytes of the parts that are kept
+
+    def add(self, part: bytes) -> None:
+        """Add a part; of a body that is too large nothing is kept.
+
+        Raises:
+            BatchError: RequestBodyTooLarge, or ServerBusy if too much is being read from all clients.
+        """
+        self.length += len(part)
+        if self.length > LONGEST_BODY:
+            self.forget()
+            if self.length > _LONGEST_IGNORED:
+                raise BatchError("RequestBodyTooLarge")
+            return
+        self.parts.append(part)
+        self.kept += len(part)
+        self._among.kept += len(part)
+        if self._among.kept > LONGEST_BODIES:
+            raise BatchError("ServerBusy", "too many bodies are being read")
+
+    def forget(self) -> None:
+        """Keep nothing of the body."""
+        self._among.kept -= self.kept
+        self.parts, self.kept = [], 0
+
+
+def _request(wire: WireRequest, scope: Scope, body: bytes) -> Request:
+    """Return a request as plain data; of headers with the same name the last one counts."""
+    headers: Mapping[str, str] = {name.lower(): value for name, value in wire.headers.items()}
+    path = scope["raw_path"].decode("latin-1").partition("?")[0]
+    host = headers.get("host") or f"{scope['server'][0]}:{scope['server'][1]}"
+    return Request(
+        method=wire.method,
+        path=path,
+        query_string=scope["query_string"].decode("latin-1"),
+        headers=headers,
+        body=body,
+        base=f"{wire.url.scheme}://{host}",
+    )
+
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 DEFAULT_PORT = 8100
@@ -106,7 +394,7 @@ def allow_connections(most: int) -> None:
     """Let this process have so many open connections if the system allows it: the usual limit is 1,024 files."""
     if sys.platform == "win32":
         return
-    import resource  # noqa: PLC0415 - not on Windows
+    import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -125,3 +413,28 @@ def run(server: Server, listener: socket.socket) -> int | None:
     with handled(dict.fromkeys(ending, server.on_signal)):
         asyncio.run(server.serve([listener]))
     return server.caught
+
+
+NAMES = ("127.0.0.1", "::1", "localhost")
+"""The hosts for which a certificate always holds."""
+
+
+class Files(NamedTuple):
+    """PEM files: the server's certificate with its key, and that of the authority, which clients have to trust."""
+
+    certificate: str
+    authority: str
+
+
+@contextmanager
+def certificate_for(host: str) -> Iterator[Files]:
+    """Make a certificate for ``NAMES`` and one more host, and delete its files at the end of the block."""
+    with TemporaryDirectory(prefix="batchdeck-tls-") as folder:
+        import trustme
+
+        authority = trustme.CA()
+        certificate = authority.issue_cert(*dict.fromkeys((*NAMES, host)))
+        files = Files(str(Path(folder) / "server.pem"), str(Path(folder) / "ca.pem"))
+        certificate.private_key_and_cert_chain_pem.write_to_path(files.certificate)
+        authority.cert_pem.write_to_path(files.authority)
+        yield files

@@ -1,31 +1,193 @@
-"""The service: a request goes in, an answer comes out, and the simulation has changed."""
+"""The service: a request goes in, an answer comes out, and the simulation has changed.
+
+Requests are authenticated by the scheme SharedKey, or have bearer tokens, which are taken as they are (ACC-1). A
+scenario may let the endpoint itself fail, to test the loops of its clients (GEN-22). The handler of an operation is
+found by its id; to add an operation, add it to the table of handlers of its resource.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
 import time
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, unquote_plus
 from uuid import uuid4
 
 from engine.base.errors import BatchError
-from engine.base.units import SECOND_MS, format_utc
-from engine.rest.faults import ServiceFaults
-from engine.rest.operations import HANDLERS
-from engine.rest.present import not_found
-from engine.rest.protocol import answers, authentication, conditions, requests, routes
-from engine.rest.protocol.answers import Answer
-from engine.rest.protocol.authentication import Credentials
-from engine.rest.protocol.bodies import LONGEST_BODY
-from engine.rest.protocol.calls import Call, Latest
-from engine.views.rest.common import account_url
+from engine.base.values import SECOND_MS, format_utc
+from engine.rest import jobs, messages, pools, urls
+from engine.rest.handlers import Call, Latest
+from engine.rest.messages import LONGEST_BODY, Answer
+from engine.rest.session import not_found
+from engine.specs.draws import draw_ms, uniform
+from engine.views.rest.account import account_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from engine.rest.present import Present
-    from engine.rest.protocol.requests import Request
+    from engine.rest.handlers import Handler
+    from engine.rest.messages import Request
+    from engine.rest.session import Present
     from engine.run.simulation import Simulation
+    from engine.specs.common import SimulateService
+
+
+DEFAULT_ACCOUNT = "localbatch"
+DEFAULT_KEY = "bG9jYWwtYmF0Y2gta2V5LTAxMjM0NTY3ODk="
+
+_SIGNED_HEADERS = (
+    "content-encoding",
+    "content-language",
+    "content-length",
+    "content-md5",
+    "content-type",
+    "date",
+    "if-modified-since",
+    "if-match",
+    "if-none-match",
+    "if-unmodified-since",
+    "range",
+)
+
+
+class Credentials(NamedTuple):
+    """The name and key of the account. With ``any_key`` every signature is valid, and so is every account."""
+
+    account: str = DEFAULT_ACCOUNT
+    key: str = DEFAULT_KEY
+    any_key: bool = False
+
+
+def check_credentials(request: Request, credentials: Credentials) -> None:
+    """Refuse a request that is not signed with the account's key.
+
+    Raises:
+        BatchError: Unauthorized without a header, InvalidAuthenticationInfo for an unreadable one, AuthenticationFailed
+            for another account or signature.
+    """
+    header = request.headers.get("authorization")
+    if header is None:
+        if credentials.any_key:
+            return
+        raise BatchError("Unauthorized", "the request has no Authorization header")
+    scheme, _, given = header.partition(" ")
+    if scheme.lower() == "bearer" and given.strip():
+        return
+    account, colon, signature = given.strip().rpartition(":")
+    if scheme.lower() != "sharedkey" or not (account and colon):
+        raise BatchError("InvalidAuthenticationInfo", "must be SharedKey ACCOUNT:SIGNATURE, or Bearer TOKEN")
+    try:
+        sent = base64.b64decode(signature, validate=True)
+    except (binascii.Error, ValueError):
+        raise BatchError("InvalidAuthenticationInfo", "the signature is not base64") from None
+    if credentials.any_key:
+        return
+    if account.lower() != credentials.account.lower():
+        raise BatchError("AuthenticationFailed", f"the account here is {credentials.account}")
+    key = base64.b64decode(credentials.key)
+    for text in texts_to_sign(request, account):
+        if hmac.compare_digest(_digest(key, text), sent):
+            return
+    raise BatchError("AuthenticationFailed", "the signature does not match the request and the account's key")
+
+
+def signature(request: Request, account: str, key: str) -> str:
+    """Return the signature of a request as the Python clients compute it."""
+    return base64.b64encode(_digest(base64.b64decode(key), next(texts_to_sign(request, account)))).decode()
+
+
+def _digest(key: bytes, text: str) -> bytes:
+    return hmac.digest(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256)
+
+
+def texts_to_sign(request: Request, account: str) -> Iterator[str]:
+    """Yield the texts of which clients compute the signature of the same request.
+
+    Python and JavaScript keep the case of parameter names; .NET and Java put names and account in lower case. In a
+    value, a plus is a blank for those that encode forms and a plus for the others.
+    """
+    headers = request.headers
+    signed = [request.method, *(headers.get(name, "") for name in _SIGNED_HEADERS)]
+    signed += [f"{name}:{value.strip()}" for name, value in sorted(headers.items()) if name.startswith("ocp-")]
+    decoders = (unquote_plus, unquote) if "+" in request.query_string else (unquote_plus,)
+    for decode in decoders:
+        yield "\n".join([*signed, f"/{account}{request.path}", *_parameter_lines(request, str, decode)])
+        for name in {account, account.lower()}:
+            yield "\n".join([*signed, f"/{name}{request.path}", *_parameter_lines(request, str.lower, decode)])
+
+
+def _parameter_lines(request: Request, spell: Callable[[str], str], decode: Callable[[str], str]) -> list[str]:
+    pairs = (part.partition("=") for part in request.query_string.split("&") if part)
+    named = sorted((spell(decode(name)), decode(value)) for name, _, value in pairs)
+    return [f"{name}:{value}" for name, value in named]
+
+
+class ServiceFaults:
+    """Decides which requests fail, are refused or have to wait.
+
+    The chance of a request depends on the seed, its operation and its number among the requests of that operation, so
+    that a client's other requests do not change it.
+    """
+
+    def __init__(self, settings: SimulateService, seed: int, now_s: Callable[[], float]) -> None:
+        """Begin with no request. ``now_s`` returns the clients' time in seconds."""
+        self._settings = settings
+        self._seed = seed
+        self._now_s = now_s
+        self._numbers: Counter[str] = Counter()  # of requests, by operation
+        self._most_tokens = max(1.0, settings.throttle or 0.0)
+        self._tokens = self._most_tokens  # a request takes one; they come back at the rate of the throttle
+        self._filled_s = now_s()
+
+    def check(self, operation: str) -> None:
+        """Let a request pass, or refuse it.
+
+        Raises:
+            BatchError: ServerBusy beyond the throttle, or InternalError by chance.
+        """
+        self._numbers[operation] += 1
+        if self._settings.throttle is not None and not self._take_token(self._settings.throttle):
+            reason = f"there are more than {self._settings.throttle:g} requests a second (simulate.service.throttle)"
+            raise BatchError("ServerBusy", reason)
+        chance = uniform(self._seed, "service error", operation, self._numbers[operation])
+        if chance < self._settings.error_rate:
+            raise BatchError("InternalError", "by chance (simulate.service.errorRate)")
+
+    def delay_s(self, operation: str) -> float:
+        """Return the seconds after which the client gets the answer to the last request of an operation."""
+        if self._settings.latency is None:
+            return 0.0
+        chance = uniform(self._seed, "service latency", operation, self._numbers[operation])
+        return draw_ms(self._settings.latency, chance) / SECOND_MS
+
+    def _take_token(self, rate: float) -> bool:
+        """Take a token if there is a whole one."""
+        now_s = self._now_s()
+        self._tokens = min(self._most_tokens, self._tokens + max(0.0, now_s - self._filled_s) * rate)
+        self._filled_s = now_s
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
+HANDLERS: dict[str, Handler] = {
+    **pools.ACCOUNT_HANDLERS,
+    **pools.CERTIFICATE_HANDLERS,
+    **pools.POOL_HANDLERS,
+    **pools.NODE_HANDLERS,
+    **jobs.JOB_HANDLERS,
+    **jobs.JOB_SCHEDULE_HANDLERS,
+    **jobs.TASK_HANDLERS,
+    **jobs.FILE_HANDLERS,
+}
+"""The handlers of all operations by their ids."""
 
 
 class Service:
@@ -84,27 +246,27 @@ class Service:
             moves = request.reads
             delay_s = self._faults.delay_s(call.route.operation)
             answer = HANDLERS[call.route.operation](call)
-        except conditions.NotModified:
+        except messages.NotModified:
             answer = Answer(304)
         except BatchError as refusal:
             error = not_found(refusal, self.simulation) if refusal.status == 404 else refusal
             code = error.code
             now = format_utc(self.simulation.scenario.start, self.simulation.now_ms)
-            answer = answers.refused(error, request.base, request_id, now)
-        if answer.body and answer.headers.get("Content-Type") == answers.JSON:
-            answer = answers.with_base(answer, account_url(self.simulation.world), request.base)
+            answer = messages.refused(error, request.base, request_id, now)
+        if answer.body and answer.headers.get("Content-Type") == messages.JSON:
+            answer = messages.with_base(answer, account_url(self.simulation.world), request.base)
         now_time = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
-        headers = answers.common_headers(request_id, now_time, request.headers) | dict(answer.headers)
+        headers = messages.common_headers(request_id, now_time, request.headers) | dict(answer.headers)
         if request.method == "HEAD" or answer.status == 304:
             return Answer(answer.status, b"", headers, answer.length, code, delay_s=delay_s), moves
         return replace(answer, headers=headers, length=None, code=code, delay_s=delay_s), moves
 
     def _admit(self, request: Request) -> Call:
         """Check a request from the outside in; return the call of its operation. Raises BatchError."""
-        match = routes.find(request.method, request.path)
-        authentication.check(request, self.credentials)
-        query = requests.query_of(request)
-        requests.check_version(query)
+        match = urls.find_route(request.method, request.path)
+        check_credentials(request, self.credentials)
+        query = messages.query_of(request)
+        messages.check_version(query)
         if len(request.body) > LONGEST_BODY:
             raise BatchError("RequestBodyTooLarge")
         if self._present is not None:
@@ -122,7 +284,7 @@ class Service:
             self._faults.check(operation)
         except BatchError:
             if self.step_ms is not None:
-                self.simulation.run_until(self.simulation.now_ms + answers.RETRY_AFTER_S * SECOND_MS)
+                self.simulation.run_until(self.simulation.now_ms + messages.RETRY_AFTER_S * SECOND_MS)
             raise
 
     def _simulated_s(self) -> float:

@@ -1,22 +1,109 @@
-"""A session with clients: the scenario that it begins with, and the one that it leaves."""
+"""A session with clients: the scenario that it begins with, its clock, its present, and the scenario that it leaves.
+
+Simulated time follows the wall clock at a speed, or stands still between requests.
+
+A run has one present. While the screen shows an earlier moment, a second simulation with the same scenario, seed and
+inputs takes its place for clients: it has the same log, and goes on. What clients do there enters the journal of the
+first one, which therefore comes to the same present when it is moved forward.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.base.units import DAY_MS, format_duration, format_utc
+from engine.base.errors import BatchError
+from engine.base.values import DAY_MS, SECOND_MS, format_duration, format_utc
+from engine.pacing import Pacer
 from engine.run.simulation import Simulation
-from engine.scenario.files import read_source
 from engine.scenario.load import load
 from engine.scenario.record import keys_of, with_settings
-from engine.views.results.document import recorded
+from engine.scenario.text import read_source
+from engine.views.results import recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from engine.base.terms import Plain
+    from engine.run.journal import Input
     from engine.scenario.model import Scenario
+
+
+DEFAULT_SPEED = 60.0
+
+
+class _Endless:
+    """A simulation for the pacer: it is not finished while nothing happens, since clients may act at any moment."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self.end_ms = simulation.end_ms
+
+    @property
+    def now_ms(self) -> int:
+        return self._simulation.now_ms
+
+    @property
+    def finished(self) -> bool:
+        return self.now_ms >= self.end_ms
+
+    def advance(self, until_ms: int, max_events: int) -> bool:
+        return self._simulation.advance(until_ms, max_events)
+
+    def finish(self) -> None:
+        """Leave the end of the run as it is: who stops the server settles it."""
+
+
+class PacedClock:
+    """Lets the time of a simulation pass on the event loop that also serves requests.
+
+    ``failure`` is the exception with which the simulation has failed, if it has.
+    """
+
+    def __init__(self, simulation: Simulation, speed: float = DEFAULT_SPEED) -> None:
+        """Wait to be started. ``speed`` is in simulated seconds per real second."""
+        self.pacer = Pacer(_Endless(simulation), lambda: None, speed=speed)
+        self.failure: BaseException | None = None
+        self.on_failure: Callable[[], None] = lambda: None
+        self._playing: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Let time pass from now on."""
+        self._playing = asyncio.create_task(self.pacer.play())
+        self._playing.add_done_callback(self._ended)
+
+    async def stop(self) -> None:
+        """Stop time."""
+        self.pacer.stop()
+        if self._playing is not None:
+            await asyncio.wait([self._playing])
+
+    def _ended(self, playing: asyncio.Task[None]) -> None:
+        self.failure = None if playing.cancelled() else playing.exception()
+        if self.failure is not None:
+            self.on_failure()
+
+
+class StandingClock:
+    """A clock that only requests move, see ``Service.step_ms``."""
+
+    def __init__(self) -> None:
+        """Stand still; nothing can fail."""
+        self.failure: BaseException | None = None
+        self.on_failure: Callable[[], None] = lambda: None
+
+    async def start(self) -> None:
+        """Do nothing."""
+
+    async def stop(self) -> None:
+        """Do nothing."""
+
+
+Clock = PacedClock | StandingClock
+
 
 EMPTY = "scenario: session\n"
 """The scenario of an account in which there is nothing yet."""
@@ -65,3 +152,128 @@ def session_text(simulation: Simulation) -> str:
     """Return what clients did as a scenario, without any effect on the run: also in the midst of an event."""
     end_ms = max(simulation.now_ms, simulation.present_ms)
     return with_settings(recorded(simulation), {"until": format_duration(end_ms)})
+
+
+SLICE_S = 0.005
+ENTRIES_BETWEEN_CLOCK_READS = 48
+
+
+def not_found(error: BatchError, simulation: Simulation) -> BatchError:
+    """Return the refusal of a request for something unknown, with the reason if a branch has undone its creation."""
+    wanted = {value.lower() for value in error.values.values()}
+    for branched_ms, inputs in reversed(simulation.undone):
+        if any(wanted & _created(one) for one in inputs):
+            moment = format_utc(simulation.scenario.start, branched_ms)
+            reason = f"the dashboard has branched the run at {moment}, which undid its creation"
+            return BatchError(error.code, reason, **error.values)
+    return error
+
+
+def _created(one: Input) -> set[str]:
+    """Return the ids in lower case that an input has created."""
+    command = one.command
+    own = [getattr(command, name, None) for name in ("id", "name", "thumbprint")]
+    return {each.lower() for each in own if isinstance(each, str)} | {task.id.lower() for task in one.extras.tasks}
+
+
+class Present:
+    """The present of the run on the screen, kept going while the screen shows the past."""
+
+    def __init__(
+        self,
+        shown: Simulation,
+        newest_ms: Callable[[], int],
+        speed: Callable[[], float],
+        wall_s: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Begin with the screen in the present.
+
+        Args:
+            shown: The simulation on the screen.
+            newest_ms: Returns the latest moment that the screen has shown.
+            speed: Returns simulated seconds per real second, 0 if only requests move time.
+            wall_s: Reads the wall clock.
+        """
+        self.shown = shown
+        self._newest_ms = newest_ms
+        self._speed = speed
+        self._wall_s = wall_s
+        self._other: Simulation | None = None
+        self._other_comes_to_ms = 0  # the moment at which clients find it
+        self._shared = 0  # of the inputs given by hand, that both simulations have
+        self._last_s = 0.0
+
+    def simulation(self) -> Simulation:
+        """Return the simulation in the present.
+
+        Raises:
+            BatchError: ServerBusy while the second simulation is on its way to the present.
+        """
+        if not self.shown.is_past:
+            self._leave()
+            return self.shown
+        if self._other is None:
+            self._begin()
+        assert self._other is not None
+        if not self._has_come(self._other):
+            raise BatchError("ServerBusy", "the dashboard looks at the past, and the present is being prepared")
+        return self._other
+
+    def share(self) -> None:
+        """Enter what clients have done in the second simulation into the journal of the first one."""
+        if self._other is None:
+            return
+        given = self._other.journal.by_hand()
+        if self.shown.present_ms:
+            self.shown.present_ms = self._other.now_ms
+            self.shown.adopt(given[self._shared :])
+        self._shared = len(given)
+
+    def advance(self) -> None:
+        """Work on the second simulation for a slice of time, if there is one: call it often."""
+        if not self.shown.is_past:
+            self._leave()
+            return
+        if self._other is None:
+            self._begin()
+        other = self._other
+        assert other is not None
+        if self._has_come(other):
+            now_s = self._wall_s()
+            passed_ms = int((now_s - self._last_s) * self._speed() * SECOND_MS)
+            if passed_ms:
+                self._last_s = now_s
+                self._work(other, other.now_ms + passed_ms)
+                self.shown.present_ms = other.now_ms
+
+    def rejoin(self) -> None:
+        """Bring the simulation on the screen to the present, if only the second one is ahead of it."""
+        if self._other is not None and not self.shown.world.log.has_future and self._has_come(self._other):
+            self.shown.run_until(self._other.now_ms)
+            self._leave()
+
+    def _begin(self) -> None:
+        """Begin a second simulation with everything that has been done in the first one."""
+        self._other = Simulation(self.shown.scenario, self.shown.seed, can_go_back=False)
+        self._other.awaits_commands = self.shown.awaits_commands
+        given = self.shown.journal.by_hand()
+        self._other.adopt(given)
+        self._shared = len(given)
+        given_ms = max((one.when_ms for one in given), default=0)
+        self._other_comes_to_ms = self.shown.present_ms = max(self._newest_ms(), self.shown.present_ms, given_ms)
+
+    def _has_come(self, other: Simulation) -> bool:
+        """Return whether the second simulation is in the present, after a slice of work if it was not."""
+        if other.now_ms < self._other_comes_to_ms:
+            self._work(other, self._other_comes_to_ms)
+            self._last_s = self._wall_s()
+        return other.now_ms >= self._other_comes_to_ms
+
+    def _work(self, other: Simulation, until_ms: int) -> None:
+        stop_s = self._wall_s() + SLICE_S
+        while other.advance(until_ms, ENTRIES_BETWEEN_CLOCK_READS) and self._wall_s() < stop_s:
+            pass
+
+    def _leave(self) -> None:
+        self._other = None
+        self.shown.present_ms = 0

@@ -19,19 +19,16 @@ from tempfile import NamedTemporaryFile
 from threading import Thread
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from engine.rest.application import application
-from engine.rest.clock import PacedClock, StandingClock
-from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials
-from engine.rest.server import Server, listen
-from engine.rest.service import Service
-from engine.rest.session import begin, saved
-from engine.specs.distributions import parse_time
+from engine.rest.server import Server, application, listen
+from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
+from engine.rest.session import PacedClock, StandingClock, begin, saved
+from engine.specs.base import parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from socket import socket
 
-    from engine.rest.clock import Clock
+    from engine.rest.session import Clock
     from engine.run.simulation import Simulation
 
 DEFAULT_STEP = "PT10S"

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 from engine import autoscale
 from engine.autoscale import OPTION, Inputs
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
+from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError
+from engine.base.log import LogSubject
 from engine.base.terms import AllocationState, Deallocation, OsFamily, PoolState
-from engine.base.units import DAY_MS, MINUTE_MS, SECOND_MS
-from engine.events.calendar import Due, DueKind
-from engine.events.log import LogSubject
-from engine.rules.decisions import membership, node_metrics, pool_metrics
+from engine.base.values import DAY_MS, MINUTE_MS, SECOND_MS
+from engine.rules.decisions import capacity, metrics
+from engine.rules.facts import TargetsSet
 from engine.specs import draws
-from engine.state.pool_records import AutoScaleRun, Sampling, Scaling
-from engine.world.facts import TargetsSet
+from engine.state.pools import AutoScaleRun, Sampling, Scaling
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from engine.rules.facts import PoolCreated
     from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
     from engine.state.pools import Pool
-    from engine.world.facts import PoolCreated
-    from engine.world.world import World
+    from engine.world import World
 
 _DEFAULT_INTERVAL_MS = 15 * MINUTE_MS  # AS-83, TIME-15
 _FORMULA = "autoScaleFormula"
@@ -143,15 +143,15 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
         variables={
             "$TargetDedicatedNodes": pool.target_dedicated,
             "$TargetLowPriorityNodes": pool.target_spot,
-            **pool_metrics.now(world, pool),
+            **metrics.now(world, pool),
         },
-        samples=pool_metrics.arrived(world, pool, now_ms),
+        samples=metrics.arrived(world, pool, now_ms),
         chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), now_ms, next(draw)),
         may_have_spot=pool.os is not OsFamily.CLOUD_SERVICE,
     )
     results = autoscale.parse(formula).evaluate(inputs)
     targets = results.target_dedicated, results.target_low_priority
-    return AutoScaleRun(now_ms, results.items, results.error, *targets, *membership.current_counts(world, pool))
+    return AutoScaleRun(now_ms, results.items, results.error, *targets, *capacity.current_counts(world, pool))
 
 
 def try_out(world: World, pool: Pool, command: EvaluatePoolAutoScale) -> None:
@@ -227,8 +227,8 @@ def take_sample(world: World, due: Due) -> None:
     lost = world.scenario.simulate.auto_scale.sample_loss_probability
     if not lost or draws.uniform(world.seed, "sample", pool.id.lower(), now_ms) >= lost:
         busy_slot_ms = pool.busy_slot_ms_at(now_ms) - scaling.sampling.busy_slot_ms
-        counts, nodes = pool_metrics.task_counts(world, pool), node_metrics.node_metrics(world, pool, busy_slot_ms)
-        pool.add_sample((now_ms, *counts, *pool_metrics.now(world, pool).values(), *nodes))
+        counts, nodes = metrics.task_counts(world, pool), metrics.node_metrics(world, pool, busy_slot_ms)
+        pool.add_sample((now_ms, *counts, *metrics.now(world, pool).values(), *nodes))
     if world.traffic:
         for node in pool.nodes:
             world.traffic.forget(node, now_ms)

@@ -1,37 +1,29 @@
-"""The entry to the rules: one case for each operation of the service and each fault.
+"""The entry to the rules: one case for each operation of the service and each fault, whoever gives the command.
 
 The resource that a command names is looked up first (ERR-2), then its body is checked, then the states. A command that
 is refused has changed nothing.
+
+Processes that act give commands too (JM-3). These follow from the starts of the processes, so they are no inputs of the
+run: a replay makes them again. They take effect after the faults and commands of the same millisecond, in the order in
+which they were set (JM-14). ``processes.execution`` begins and ends what a process does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, PartlyRefused
-from engine.events.log import Json, LateJson, LogSubject, to_json
-from engine.rules import (
-    account,
-    autoscaling,
-    certificates,
-    faults,
-    job_schedules,
-    jobs,
-    node_operations,
-    os_upgrades,
-    pools,
-    resizing,
-    service_logs,
-    users,
-)
-from engine.rules.decisions.jobs import check
-from engine.rules.decisions.lookups import node_named, task_named
-from engine.rules.processes import file_access
+from engine.base.log import Json, LateJson, LogSubject, to_json
+from engine.rules import account, autoscaling, faults, job_schedules, jobs, node_operations, pools, resizing
+from engine.rules.decisions.verdicts import check_job_command, node_named, task_named
+from engine.rules.processes import execution, node_disk
 from engine.rules.tasks import operations
 from engine.specs import commands as c
 from engine.specs.command import Command, OnApplication, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
-from engine.specs.refusals.account import certificate_refusals, package_refusals
-from engine.specs.refusals.job import (
+from engine.specs.conditions import OWN_JOB
+from engine.specs.job_refusals import (
     add_tasks_refusals,
     job_refusals,
     job_update_refusals,
@@ -40,21 +32,30 @@ from engine.specs.refusals.job import (
     task_constraints_refusals,
     task_refusals,
 )
-from engine.specs.refusals.parts import display_name_refusals
-from engine.specs.refusals.pool import auto_scale_refusals, node_user_refusals, remove_nodes_refusals, resize_refusals
-from engine.state.node_records import Operation
+from engine.specs.pool_refusals import (
+    auto_scale_refusals,
+    certificate_refusals,
+    node_user_refusals,
+    package_refusals,
+    remove_nodes_refusals,
+    resize_refusals,
+)
+from engine.specs.refusals import display_name_refusals
+from engine.state.acting import NO_JOB, Acting, ProcessKind
+from engine.state.nodes import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.rules.facts import TaskStopped
     from engine.specs.base import Spec
-    from engine.specs.refusals.parts import Refusal
-    from engine.specs.task import TaskSpec
-    from engine.state.job_schedules import JobSchedule
-    from engine.state.jobs import Job
+    from engine.specs.bodies import TaskSpec
+    from engine.specs.conditions import ConditionSubject, Wanted
+    from engine.specs.refusals import Refusal
+    from engine.state.jobs import Job, JobSchedule
     from engine.state.pools import Pool
     from engine.state.task_records import TaskSource
-    from engine.world.world import World
+    from engine.world import World
 
 
 class Extras(NamedTuple):
@@ -150,17 +151,17 @@ def _on_account(world: World, command: Command, extras: Extras) -> None:
             job_schedules.create(world, schedule)
         case c.AddCertificate():
             _refuse(certificate_refusals(command), command)
-            certificates.add(world, command.spec)
+            account.add_certificate(world, command.spec)
         case c.DeleteCertificate():
-            certificates.delete(world, command.thumbprint)
+            account.delete_certificate(world, command.thumbprint)
         case c.CancelCertificateDeletion():
-            certificates.cancel_deletion(world, command.thumbprint)
+            account.cancel_certificate_deletion(world, command.thumbprint)
         case c.Capacity():
             world.region.set_capacity(command.vm_size, command.nodes, command.code.value)
         case c.Quota():
             account.set_quotas(world, command)
         case c.GuestOSRelease():
-            os_upgrades.guest_os_released(world, command.os_version)
+            pools.guest_os_released(world, command.os_version)
         case c.StorageOutage():
             world.region.add_outage(world.now_ms, command.for_ms)
 
@@ -201,7 +202,7 @@ def _on_pool(world: World, pool: Pool, command: OnPool) -> None:
             _refuse(auto_scale_refusals(command), command)
             autoscaling.try_out(world, pool, command)
         case c.UpgradePoolOS():
-            os_upgrades.upgrade(world, pool, command.os_version)
+            pools.upgrade_os(world, pool, command.os_version)
         case c.RemoveNodes():
             _refuse(remove_nodes_refusals(command), command)
             resizing.check(pool)
@@ -237,14 +238,14 @@ def _within_node(world: World, node: int, command: OnNode) -> None:
         case c.CreateNodeUser() | c.UpdateNodeUser():
             _refuse(node_user_refusals(command, world.pool_of(node).os), command)
             node_operations.check_users(world, node)
-            users.put(world, node, command)
+            node_operations.put_user(world, node, command)
         case c.DeleteNodeUser():
             node_operations.check_users(world, node)
-            users.delete(world, node, command.name)
+            node_operations.delete_user(world, node, command.name)
         case c.UploadNodeLogs():  # only the container changes
-            service_logs.upload(world, node, command)
+            node_operations.upload_logs(world, node, command)
         case c.DeleteNodeFile():
-            file_access.delete(world, node, command.file_path, recursive=command.recursive)
+            node_disk.delete_file(world, node, command.file_path, recursive=command.recursive)
 
 
 def _on_job(world: World, job: Job, command: OnJob, extras: Extras) -> None:
@@ -262,7 +263,7 @@ def _on_job(world: World, job: Job, command: OnJob, extras: Extras) -> None:
             jobs.delete(world, job, force=command.force)
         case c.AddTasks():
             _refuse(add_tasks_refusals(extras.tasks), command)
-            check("add", job)
+            check_job_command("add", job)
             _add(world, job, extras)
 
 
@@ -296,7 +297,7 @@ def _on_task(world: World, job: Job, task: int, command: OnTask) -> None:
         case c.DeleteTask():
             operations.delete(world, job, task)
         case c.DeleteTaskFile():
-            file_access.delete_of_task(world, task, command.file_path, recursive=command.recursive)
+            node_disk.delete_task_file(world, task, command.file_path, recursive=command.recursive)
 
 
 def _on_schedule(world: World, schedule: JobSchedule, command: OnJobSchedule) -> None:
@@ -312,3 +313,85 @@ def _on_schedule(world: World, schedule: JobSchedule, command: OnJobSchedule) ->
             job_schedules.terminate(world, schedule, force=command.force)
         case c.DeleteJobSchedule():
             job_schedules.delete(world, schedule, force=command.force)
+
+
+# In place of a command's number: the end of the process.
+_END = -1
+
+
+def act_due(world: World, due: Due) -> None:
+    """Give a command of a process that still runs; a refusal is logged and changes nothing else (JM-11)."""
+    number, index = due.key, due.token
+    acting = world.acting.get(number)
+    if acting is None:
+        return
+    act = acting.acts.commands[index]
+    give(world, command_of(world, acting, act.command), Extras(act.tasks, act.factory), _giver(world, acting))
+    if world.acting.get(number) is not None:
+        world.acting.give(number, index)
+        execution.check_others(world, number)
+
+
+def command_of(world: World, acting: Acting, command: Command) -> Command:
+    """Return a command of a process with the job that it is about, which is its own if none is named."""
+    if isinstance(command, OnJob) and command.job_id == OWN_JOB and acting.job != NO_JOB:
+        return command.model_copy(update={"job_id": world.jobs.rows[acting.job].id})
+    return command
+
+
+def _giver(world: World, acting: Acting) -> Giver:
+    """Return the ids under which the log has a command: those of the task, or of the node and the job."""
+    kind, row, part = acting.process
+    if kind is ProcessKind.START_TASK:
+        return Giver(LogSubject.INSTANCE, -1, row)
+    if kind in (ProcessKind.PREPARATION, ProcessKind.RELEASE):
+        return Giver(LogSubject.INSTANCE, acting.job, world.instances.node[row])
+    return Giver(LogSubject.TASK, row, world.nodes_of(row)[part])
+
+
+def task_stopped(world: World, stopped: TaskStopped) -> None:
+    """End the processes that wait for the other tasks of the job, if all of those are completed (JM-12)."""
+    for number in world.acting.waiting_for_others(stopped.job):
+        execution.check_others(world, number)
+
+
+def instant_over(world: World) -> None:
+    """End the processes that wait for other tasks, after the conditions of their commands were seen to (JM-13)."""
+    for number, acting in world.acting:
+        if acting.waiting:
+            execution.check_others(world, number, is_settled=True)
+
+
+class Awaited(NamedTuple):
+    """A condition that a process waits for: with a command, or to end."""
+
+    number: int  # of the start of the process
+    act: int  # the number of its command, or _END
+    subject: ConditionSubject
+    wanted: dict[str, Wanted]
+
+
+def awaited(world: World) -> Iterator[Awaited]:
+    """Yield the conditions that running processes wait for, in the order of their starts and of the file (JM-11)."""
+    for number, acting in world.acting:
+        job_id = "" if acting.job == NO_JOB else world.jobs.rows[acting.job].id
+        for index in acting.waiting:
+            when = acting.acts.commands[index].when
+            assert when is not None
+            yield Awaited(number, index, when.subject.within(job_id), dict(when.wanted))
+        until = acting.acts.until
+        if until is not None and acting.waits:
+            yield Awaited(number, _END, until.subject.within(job_id), dict(until.wanted))
+
+
+def has_come_true(world: World, awaited: Awaited) -> None:
+    """Give the command that waited for the condition, at its time, or end the process (JM-11, JM-12)."""
+    number, index, *_ = awaited
+    acting = world.acting.get(number)
+    if acting is None:
+        return
+    if index == _END:
+        execution.end_wait(world, number)
+        return
+    world.acting.come_true(number, index)
+    world.calendar.at(world.now_ms + acting.acts.commands[index].after_ms, DueKind.ACT, number, index)

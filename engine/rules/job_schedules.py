@@ -1,33 +1,151 @@
 """Job schedules (chapter 18): create, update, disable, enable, terminate, delete, and the jobs that they make.
 
-``decisions.occurrences`` decides when a job is due. A schedule takes a step when an occurrence is due, when a command
-changes it, and when its job ends. While it waits for its job, its only entry in the calendar is the moment at which the
-next occurrence is lost, which keeps no run alive.
+The moments at which jobs are due (JS-2 to JS-5, JS-13) are decisions on plain numbers. Occurrence k is due at
+``first_ms + k * interval_ms``. ``turn`` is the number of the first that has not had its turn: all before it have made a
+job, or have been given up.
+
+A schedule takes a step when an occurrence is due, when a command changes it, and when its job ends. While it waits for
+its job, its only entry in the calendar is the moment at which the next occurrence is lost, which keeps no run alive.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError
 from engine.base.terms import JobScheduleState, JobState
-from engine.events.calendar import Due, DueKind
-from engine.rules.decisions import occurrences, quotas
-from engine.rules.decisions.jobs import command_verdict as job_verdict
-from engine.rules.decisions.lookups import schedule_named
+from engine.rules.decisions import capacity
+from engine.rules.decisions.verdicts import job_command_verdict as job_verdict
+from engine.rules.decisions.verdicts import schedule_named
+from engine.rules.facts import JobScheduleEnded, OccurrenceDue, ScheduledJobDeleted, ScheduledJobTerminated
+from engine.specs.bodies import JobSpec
 from engine.specs.catalogue import QUOTA_RETRY_INTERVAL_MS, TRANSITION_MS
-from engine.specs.job import JobSpec
-from engine.state.job_schedules import NO_JOB, JobSchedule, Shortage
-from engine.state.jobs import NO_SCHEDULE
-from engine.world.facts import JobScheduleEnded, OccurrenceDue, ScheduledJobDeleted, ScheduledJobTerminated
+from engine.state.jobs import NO_JOB, NO_SCHEDULE, JobSchedule, Shortage
 
 if TYPE_CHECKING:
-    from engine.rules.decisions.occurrences import Timing
+    from datetime import datetime
+
+    from engine.rules.facts import JobEnded, QuotasChanged
+    from engine.specs.bodies import JobScheduleSpec, Schedule
     from engine.specs.commands import UpdateJobSchedule
-    from engine.specs.schedule import JobScheduleSpec
     from engine.state.jobs import Job
-    from engine.world.facts import JobEnded, QuotasChanged
-    from engine.world.world import World
+    from engine.world import World
+
+
+_MS = timedelta(milliseconds=1)
+
+
+class Timing(NamedTuple):
+    """A schedule in ms since the scenario's start."""
+
+    first_ms: int
+    interval_ms: int | None  # None: there is one occurrence only
+    window_ms: int | None  # None: until the next one is due
+    last_ms: int | None  # no job is created after this moment; None: there is no end
+
+    def due_ms(self, occurrence: int) -> int:
+        """Return when an occurrence is due (JS-13)."""
+        return self.first_ms + occurrence * (self.interval_ms or 0)
+
+    def latest(self, now_ms: int) -> int:
+        """Return the number of the last occurrence due up to ``now_ms``; -1 before the first."""
+        if self.last_ms is not None:  # none is due after the end
+            now_ms = min(now_ms, self.last_ms)
+        if now_ms < self.first_ms:
+            return -1
+        return 0 if self.interval_ms is None else (now_ms - self.first_ms) // self.interval_ms
+
+    def closes_ms(self, occurrence: int) -> int | None:
+        """Return the last moment at which an occurrence can make its job (JS-3); None if there is no limit.
+
+        A window as long as the interval does not limit it, but no occurrence outlasts the moment the next is due.
+        """
+        limits = [] if self.last_ms is None else [self.last_ms]
+        if self.interval_ms is not None:
+            limits.append(self.due_ms(occurrence + 1) - 1)
+        if self.window_ms is not None and (self.interval_ms is None or self.window_ms < self.interval_ms):
+            limits.append(self.due_ms(occurrence) + self.window_ms)
+        return min(limits, default=None)
+
+    def lost_ms(self, occurrence: int) -> int | None:
+        """Return when an occurrence can no longer make its job (JS-3, JS-15); None if that never comes.
+
+        In the last moment of its window it still can, but nothing comes after that moment.
+        """
+        closes_ms = self.closes_ms(occurrence)
+        ends_with_next = self.interval_ms is not None and closes_ms == self.due_ms(occurrence + 1) - 1
+        return closes_ms + 1 if closes_ms is not None and ends_with_next else closes_ms
+
+
+def timing_from(schedule: Schedule, created_ms: int, start: datetime) -> Timing:
+    """Return the timing of a schedule created at ``created_ms`` of a run that began at ``start`` (JS-2, JS-13)."""
+    until, after = schedule.do_not_run_until, schedule.do_not_run_after
+    first_ms = created_ms if until is None else max(created_ms, (until - start) // _MS)
+    last_ms = None if after is None else (after - start) // _MS
+    return Timing(first_ms, schedule.recurrence_interval, schedule.start_window, last_ms)
+
+
+def due_occurrence(timing: Timing, turn: int, now_ms: int) -> int | None:
+    """Return the occurrence that may make its job now (JS-3, JS-4, JS-5); None if none may."""
+    occurrence = timing.latest(now_ms)
+    if occurrence < turn:
+        return None
+    closes_ms = timing.closes_ms(occurrence)
+    return occurrence if closes_ms is None or now_ms <= closes_ms else None
+
+
+def next_due_ms(timing: Timing, turn: int, now_ms: int) -> int | None:
+    """Return when the next occurrence after ``now_ms`` is due, ``nextRunTime`` (JS-7); None where there is none."""
+    occurrence = max(turn, timing.latest(now_ms) + 1)
+    if timing.interval_ms is None and occurrence > 0:
+        return None
+    due_ms = timing.due_ms(occurrence)
+    return due_ms if timing.last_ms is None or due_ms <= timing.last_ms else None
+
+
+def is_over(timing: Timing, turn: int, now_ms: int) -> bool:
+    """Return whether no job will be created any more: the only one was (JS-4), or the end has passed (JS-5)."""
+    if due_occurrence(timing, turn, now_ms) is not None or next_due_ms(timing, turn, now_ms) is not None:
+        return False
+    return timing.interval_ms is None or timing.last_ms is None or now_ms >= timing.last_ms
+
+
+def next_change_ms(timing: Timing, turn: int, now_ms: int) -> int | None:
+    """Return when the answers above may change next without a command; None if never."""
+    due_ms = next_due_ms(timing, turn, now_ms)
+    if due_ms is not None:
+        return due_ms
+    occurrence = due_occurrence(timing, turn, now_ms)
+    if occurrence is not None:
+        closes_ms = timing.closes_ms(occurrence)
+        return None if closes_ms is None else closes_ms + 1
+    return timing.last_ms if timing.last_ms is not None and timing.last_ms > now_ms else None
+
+
+def next_turn(timing: Timing, turn: int, now_ms: int) -> int:
+    """Return the turn of a schedule that is enabled again, or has another timing.
+
+    A schedule that recurs continues with the next occurrence in the future (JS-13). Another one has a single
+    occurrence, which is still due while its window is open (JS-4).
+    """
+    if timing.interval_ms is not None:
+        return max(turn, timing.latest(now_ms) + 1)
+    return turn + missed_occurrences(timing, turn, now_ms)
+
+
+def first_turn(timing: Timing, turn: int, now_ms: int) -> int:
+    """Return the turn in a new timing of a schedule that had come to ``turn`` in another one (JS-9, JS-13)."""
+    if timing.interval_ms is not None:
+        return timing.latest(now_ms) + 1
+    return min(turn, 1) if now_ms >= timing.first_ms else 0
+
+
+def missed_occurrences(timing: Timing, turn: int, now_ms: int) -> int:
+    """Return how many occurrences from ``turn`` on have been due up to now and can no longer make a job (JS-3)."""
+    return max(0, timing.latest(now_ms) + 1 - turn) - (due_occurrence(timing, turn, now_ms) is not None)
+
 
 _S = JobScheduleState
 
@@ -65,7 +183,7 @@ def command_verdict(command: str, state: JobScheduleState) -> BatchError | None:
 
 def timing_of(world: World, schedule: JobSchedule) -> Timing:
     """Return when the schedule's jobs are due."""
-    return occurrences.timing_of(schedule.spec.schedule, schedule.created_ms, world.scenario.start)
+    return timing_from(schedule.spec.schedule, schedule.created_ms, world.scenario.start)
 
 
 def active_job(world: World, schedule: JobSchedule) -> Job | None:
@@ -80,14 +198,14 @@ def next_run_ms(world: World, schedule: JobSchedule, now_ms: int) -> int | None:
     """Return ``nextRunTime`` (JS-7, JS-13); None once no job will be created any more."""
     if schedule.state not in (_S.ACTIVE, _S.DISABLED):
         return None
-    return occurrences.next_due_ms(timing_of(world, schedule), schedule.turn, now_ms)
+    return next_due_ms(timing_of(world, schedule), schedule.turn, now_ms)
 
 
 def missed(world: World, schedule: JobSchedule, now_ms: int) -> int:
     """Return how many occurrences made no job: because of the job before, the quota, or a disabled schedule."""
     if schedule.state not in (_S.ACTIVE, _S.DISABLED):
         return schedule.missed
-    return schedule.missed + occurrences.missed(timing_of(world, schedule), schedule.turn, now_ms)
+    return schedule.missed + missed_occurrences(timing_of(world, schedule), schedule.turn, now_ms)
 
 
 # -- create and change -----------------------------------------------------------------------------------------------
@@ -112,7 +230,7 @@ def create(world: World, spec: JobScheduleSpec) -> JobSchedule:
         raise BatchError("JobScheduleExists", jobScheduleId=spec.id)
     if world.jobs.find(spec.id) is not None:
         raise BatchError("JobWithSameIdExists", jobId=spec.id)
-    if not quotas.has_unit(world):
+    if not capacity.has_unit(world):
         raise BatchError("ActiveJobAndScheduleQuotaReached")
     schedule = JobSchedule(len(world.job_schedules), spec, world.now_ms)
     world.job_schedules.create(world.now_ms, schedule)
@@ -130,7 +248,7 @@ def update(world: World, schedule: JobSchedule, command: UpdateJobSchedule) -> N
         _skip(world, schedule, ("its schedule was changed", "JS-9"))
     schedule.update(world.now_ms, changed)
     if "schedule" in changed:
-        schedule.assign(turn=occurrences.first_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
+        schedule.assign(turn=first_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
         _enter_step(world, schedule, world.now_ms)
         _enter_loss(world, schedule)
 
@@ -156,7 +274,7 @@ def enable(world: World, schedule: JobSchedule) -> None:
 
 def _skip(world: World, schedule: JobSchedule, why: tuple[str, str]) -> None:
     """Give up the occurrences that were due in the meantime (JS-13)."""
-    _lose(world, schedule, occurrences.next_turn(timing_of(world, schedule), schedule.turn, world.now_ms), why)
+    _lose(world, schedule, next_turn(timing_of(world, schedule), schedule.turn, world.now_ms), why)
     schedule.assign(shortage=None)
 
 
@@ -222,18 +340,18 @@ def schedule_step(world: World, due: Due) -> None:
 def _take_turn(world: World, schedule: JobSchedule) -> None:
     """Make a job if one is due and none runs; else the schedule waits, or is over (JS-3 to JS-5)."""
     timing, now_ms = timing_of(world, schedule), world.now_ms
-    occurrence = occurrences.due_occurrence(timing, schedule.turn, now_ms)
+    occurrence = due_occurrence(timing, schedule.turn, now_ms)
     if occurrence is None:
         schedule.assign(shortage=None)
-        if occurrences.is_over(timing, schedule.turn, now_ms):
+        if is_over(timing, schedule.turn, now_ms):
             _complete(world, schedule)
             return
-    elif quotas.has_unit(world) and _is_attempt(schedule, occurrence, now_ms):
+    elif capacity.has_unit(world) and _is_attempt(schedule, occurrence, now_ms):
         _make_job(world, schedule, occurrence)
         return
     elif schedule.shortage is None or schedule.shortage.occurrence != occurrence:
         schedule.assign(shortage=Shortage(occurrence, now_ms))
-    changes = [occurrences.next_change_ms(timing, schedule.turn, now_ms), _next_attempt_ms(world, schedule)]
+    changes = [next_change_ms(timing, schedule.turn, now_ms), _next_attempt_ms(world, schedule)]
     when_ms = min((change for change in changes if change is not None), default=None)
     if when_ms is not None:
         _enter_step(world, schedule, when_ms)
@@ -249,7 +367,7 @@ def _is_attempt(schedule: JobSchedule, occurrence: int, now_ms: int) -> bool:
 
 def _next_attempt_ms(world: World, schedule: JobSchedule) -> int | None:
     """Return when a schedule short of quota tries again (ACC-9); None while the quota is full."""
-    if schedule.shortage is None or not quotas.has_unit(world):
+    if schedule.shortage is None or not capacity.has_unit(world):
         return None
     waited_ms = world.now_ms - schedule.shortage.since_ms
     return world.now_ms + QUOTA_RETRY_INTERVAL_MS - waited_ms % QUOTA_RETRY_INTERVAL_MS

@@ -1,6 +1,6 @@
 """Jobs (chapter 9): create, update, disable, enable, terminate, delete, and the ways in which they end.
 
-``decisions.jobs`` decides what the service refuses in which state. A job that is terminated or deleted waits here for
+``decisions.verdicts`` decides what the service refuses in which state. A job that is terminated or deleted waits here for
 its release tasks.
 """
 
@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError
 from engine.base.paths import job_directory
 from engine.base.terms import DisableTasks, JobAction, JobState, OnAllTasksComplete, OnTaskFailure
-from engine.events.calendar import Due, DueKind
-from engine.rules.decisions import quotas
-from engine.rules.decisions.jobs import UNDER_WAY, check, pool_verdict
-from engine.rules.decisions.lookups import job_named
+from engine.rules.decisions import capacity
+from engine.rules.decisions.verdicts import UNDER_WAY, check_job_command, job_named, job_pool_verdict
+from engine.rules.facts import JobAdded, JobBegun, JobDisabled, JobEnded, JobEnding
 from engine.specs.catalogue import TRANSITION_MS
 from engine.state.jobs import NO_SCHEDULE, Job
 from engine.state.tasks import COMPLETED, GONE
-from engine.world.facts import JobAdded, JobBegun, JobDisabled, JobEnded, JobEnding
 
 if TYPE_CHECKING:
-    from engine.specs.commands import UpdateJob
-    from engine.specs.job import JobSpec, PoolInfo
-    from engine.world.facts import (
+    from engine.rules.facts import (
         OccurrenceDue,
         ReleasesEnded,
         ScheduledJobDeleted,
@@ -31,7 +28,9 @@ if TYPE_CHECKING:
         TaskCompleted,
         TaskStopped,
     )
-    from engine.world.world import World
+    from engine.specs.bodies import JobSpec, PoolInfo
+    from engine.specs.commands import UpdateJob
+    from engine.world import World
 
 _J = JobState
 
@@ -58,7 +57,7 @@ def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:
         raise BatchError("JobExists", jobId=spec.id)
     if world.job_schedules.find(spec.id) is not None:
         raise BatchError("JobScheduleWithSameIdExists", jobScheduleId=spec.id)
-    if not quotas.has_unit(world):
+    if not capacity.has_unit(world):
         raise BatchError("ActiveJobAndScheduleQuotaReached")
     job = Job(len(world.jobs), spec, world.now_ms, schedule)
     world.jobs.create(world.now_ms, job)
@@ -91,7 +90,7 @@ def occurrence_due(world: World, due: OccurrenceDue) -> None:
 
 def update(world: World, job: Job, command: UpdateJob) -> None:
     """Replace what a PATCH gives (JOB-2, JOB-7, JOB-14, SCHED-3)."""
-    check("update", job)
+    check_job_command("update", job)
     turns_on = command.on_all_tasks_complete
     ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if turns_on is OnAllTasksComplete.NO_ACTION and ends_by_itself:
@@ -99,7 +98,7 @@ def update(world: World, job: Job, command: UpdateJob) -> None:
         raise BatchError(
             "InvalidPropertyValue", reason, PropertyName="onAllTasksComplete", PropertyValue=turns_on.value
         )
-    refusal = None if command.pool_info is None else pool_verdict(job, command.pool_info)
+    refusal = None if command.pool_info is None else job_pool_verdict(job, command.pool_info)
     if refusal is not None:
         raise refusal
     job.update(world.now_ms, command)
@@ -132,7 +131,7 @@ def _change_pool(world: World, job: Job, info: PoolInfo) -> None:
 
 def disable(world: World, job: Job, option: DisableTasks) -> None:
     """Disable a job: nothing starts any more, running tasks are stopped as the option says (JOB-11)."""
-    check("disable", job)
+    check_job_command("disable", job)
     if job.state is _J.DISABLED:
         return
     if job.state is _J.ACTIVE:
@@ -155,7 +154,7 @@ def enable(world: World, job: Job) -> None:
     """
     if job.state is _J.DISABLING and job.busy == 0:
         world.jobs.set_state(world.now_ms, job.row, _J.DISABLED)
-    check("enable", job)
+    check_job_command("enable", job)
     world.jobs.set_state(world.now_ms, job.row, _J.ENABLING)
     _wait_in_state(world, job)
 
@@ -234,7 +233,7 @@ def job_timeout(world: World, due: Due) -> None:
 
 def terminate(world: World, job: Job, reason: str | None, *, force: bool) -> None:
     """Terminate a job; with ``force`` it does not wait for its release tasks (JOB-15, JOB-18)."""
-    check("terminate", job)
+    check_job_command("terminate", job)
     if force:
         job.assign(forced=True)
     _end(world, job, reason or USER_TERMINATE)
@@ -254,7 +253,7 @@ def scheduled_job_terminated(world: World, terminated: ScheduledJobTerminated) -
 
 def delete(world: World, job: Job, *, force: bool) -> None:
     """Delete a job: release runs unless it has run, then everything of the job is gone (JOB-16, JOB-17)."""
-    check("delete", job)
+    check_job_command("delete", job)
     old = job.state
     if force:
         job.assign(forced=True)

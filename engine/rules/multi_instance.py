@@ -12,26 +12,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended, failure
+from engine.base.calendar import Due, DueKind
 from engine.base.paths import task_directory
-from engine.base.terms import SubtaskState
-from engine.events.calendar import Due, DueKind
-from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules.processes import acts, disk_space, execution, launches, uploads
+from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, SubtaskState, ended, failure
+from engine.rules.facts import GangAttemptEnded, TaskLeftNode
+from engine.rules.processes import execution, node_disk, output_files
 from engine.rules.processes.setup import Work
+from engine.shell.protocol import TIME_LIMIT, Plan
 from engine.state.acting import Process, ProcessKind
-from engine.state.columns import NEVER_MS
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
+from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, RUNNING
-from engine.world.facts import GangAttemptEnded, TaskLeftNode
 
 if TYPE_CHECKING:
-    from engine.executors.protocol import Launch
-    from engine.rules.processes.acts import Start
-    from engine.state.gangs import Gang
+    from engine.rules.facts import GangAssigned, GangNodePrepared, PrimaryEnded, TaskLimitChanged, WaitOver
+    from engine.rules.processes.execution import Start
+    from engine.shell.protocol import Launch
     from engine.state.task_records import TaskProfile
-    from engine.world.facts import GangAssigned, GangNodePrepared, PrimaryEnded, TaskLimitChanged, WaitOver
-    from engine.world.world import World
+    from engine.state.task_tables import Gang
+    from engine.world import World
 
 _WITH_PRIMARY = ended("the primary has ended")
 
@@ -76,7 +75,7 @@ def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile
     world.gangs.start(now_ms, task, nodes, attempt, returns_ms)
     _go_on(world, task, profile, NEVER_MS)
     for subtask, start in enumerate(starts):
-        acts.begin(world, Process(ProcessKind.COORDINATION, task, subtask), start, profile.job)
+        execution.begin_acting(world, Process(ProcessKind.COORDINATION, task, subtask), start, profile.job)
 
 
 def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask: int, attempt: int) -> Start:
@@ -90,8 +89,8 @@ def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask
     job = world.jobs[world.tasks.profile_of(task).job]
     directory = task_directory(job.id, spec.id)
     common = [(file, directory) for file in settings.common_resource_files]
-    launch = launches.coordination_launch(world, task, nodes, subtask, attempt)
-    return acts.start_of(world, execution.begin(world, node, launch, Work(spec, job, spec.id, task), common))
+    launch = execution.coordination_launch(world, task, nodes, subtask, attempt)
+    return execution.start_of(world, execution.begin(world, node, launch, Work(spec, job, spec.id, task), common))
 
 
 # -- while it runs ---------------------------------------------------------------------------------------------------
@@ -118,7 +117,9 @@ def step(world: World, due: Due) -> None:
         _go_on(world, task, profile, world.now_ms if all_returned else NEVER_MS)
         if all_returned:
             launch, _ = _application(world, task, gang.nodes, profile, world.now_ms)
-            acts.begin(world, Process(ProcessKind.TASK, task), acts.start_of(world, launch), profile.job)
+            execution.begin_acting(
+                world, Process(ProcessKind.TASK, task), execution.start_of(world, launch), profile.job
+            )
 
 
 def wait_over(world: World, over: WaitOver) -> None:
@@ -129,8 +130,8 @@ def wait_over(world: World, over: WaitOver) -> None:
         return
     gang = world.gangs[task]
     if kind is ProcessKind.COORDINATION:
-        launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
-        end_ms = acts.end_ms(world, world.tasks.started[task], world.executor.plan(launch))
+        launch = execution.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
+        end_ms = execution.planned_end_ms(world, world.tasks.started[task], world.executor.plan(launch))
         # The commands that return in this millisecond have done so already.
         world.gangs.move_return(task, subtask, max(world.now_ms, end_ms, gang.stepped_ms + 1))
     _go_on(world, task, profile, gang.application_ms)
@@ -148,10 +149,10 @@ def _coordinated(world: World, task: int, gang: Gang) -> dict[int, Ending]:
 
 def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> Ending:
     node = gang.nodes[subtask]
-    launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
+    launch = execution.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
     plan = world.executor.plan(launch)
     world.nodes.forget_setup(node, launch.directory)
-    acts.end(world, Process(ProcessKind.COORDINATION, task, subtask))
+    execution.end_acting(world, Process(ProcessKind.COORDINATION, task, subtask))
     if plan.failure is not None:
         return Ending(None, plan.failure)
     spec, job = world.tasks.spec(task), world.jobs[world.tasks.profile_of(task).job]
@@ -181,7 +182,7 @@ def _coordination_failed(world: World, task: int, profile: TaskProfile, failed: 
 def _application_ended(world: World, task: int, gang: Gang, profile: TaskProfile) -> None:
     launch, plan = _application(world, task, gang.nodes, profile, gang.application_ms)
     if plan.failure is None:
-        plan = uploads.finish_task(world, task, gang.nodes[0], launch, plan)
+        plan = output_files.finish_task(world, task, gang.nodes[0], launch, plan)
         world.gangs.exit(task)
     _conclude(world, task, profile, plan)
 
@@ -192,7 +193,7 @@ def _conclude(
     nodes = world.nodes_of(task)
     world.emit(GangAttemptEnded(task, plan, final))
     for node in nodes:
-        disk_space.report_if_full(world, node)
+        node_disk.report_if_full(world, node)
     for node in nodes:
         world.emit(TaskLeftNode(node, profile.required_slots))
 
@@ -227,10 +228,10 @@ def _planned_end_ms(world: World, task: int, profile: TaskProfile, application_m
     gang = world.gangs[task]
     begins_ms = max(gang.returns_ms) if application_ms == NEVER_MS else application_ms
     _, plan = _application(world, task, gang.nodes, profile, begins_ms)
-    ends_ms = [acts.end_ms(world, begins_ms, plan), _limit_ms(world, task, profile)]
+    ends_ms = [execution.planned_end_ms(world, begins_ms, plan), _limit_ms(world, task, profile)]
     if application_ms == NEVER_MS:
         for subtask, when_ms in enumerate(gang.returns_ms):
-            launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
+            launch = execution.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
             coordination = world.executor.plan(launch)
             if coordination.failure is not None or coordination.exit_code:
                 ends_ms.append(when_ms)
@@ -241,7 +242,7 @@ def _application(
     world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, begins_ms: int
 ) -> tuple[Launch, Plan]:
     """Return the launch of the task's own command, and its plan within the time left to the attempt (RETRY-8)."""
-    launch = launches.application_launch(world, task, nodes, world.gangs[task].attempt)
+    launch = execution.application_launch(world, task, nodes, world.gangs[task].attempt)
     if profile.wall_clock_ms is not None:
         launch = launch._replace(wall_clock_ms=_limit_ms(world, task, profile) - begins_ms)
     return launch, world.executor.plan(launch)

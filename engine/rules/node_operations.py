@@ -1,27 +1,34 @@
-"""Operations on nodes (NOP): reboot, reimage, deallocate, start, disable and enable scheduling.
+"""Operations on nodes (NOP): reboot, reimage, deallocate, start, scheduling, users for remote login, uploads of logs.
 
 ``operation_verdict`` decides whether the service takes an operation. With ``taskcompletion`` or ``retaineddata`` the
 node keeps its running tasks (NOP-2), and the operation begins when the node is drained. Removal from the pool and the
-upgrade of the operating system go the same way; ``os_upgrades`` says when it is a node's turn.
+upgrade of the operating system go the same way; ``pools`` decides when it is a node's turn.
+
+Users that log in to single nodes (NOP-9) have nothing to do with users that run commands, which are in
+``processes.setup`` (USER-3). The logs of the node agent are uploaded on request (NOP-11).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError
-from engine.base.lifecycles import NODE
-from engine.base.node_states import NODE_STATES, READY, Availability, states_in
+from engine.base.lifecycles import NODE, NODE_STATES, READY, Availability, states_in
 from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
-from engine.events.calendar import Due, DueKind
-from engine.rules.processes import directories
-from engine.state.disks import Disk
-from engine.state.node_records import Node, Operation, PendingOperation
+from engine.base.values import DAY_MS
+from engine.rules.facts import NodeDrainBegun, NodeLeaving, NodeStopped, SchedulingDisabled, VmStarted
+from engine.rules.processes import node_disk, setup
+from engine.specs import draws
+from engine.specs.account import BlobContent
+from engine.specs.commands import CreateNodeUser
+from engine.specs.refusals import invalid
+from engine.state.files import NO_TASK, Disk
+from engine.state.nodes import Node, Operation, PendingOperation
 from engine.state.tasks import COMPLETED
-from engine.world.facts import NodeDrainBegun, NodeLeaving, NodeStopped, SchedulingDisabled, VmStarted
 
 if TYPE_CHECKING:
-    from engine.world.facts import (
+    from engine.rules.facts import (
         NodeDrained,
         NodeKept,
         NodeRemovalRequested,
@@ -29,7 +36,9 @@ if TYPE_CHECKING:
         NodeUsable,
         StartTaskFailed,
     )
-    from engine.world.world import World
+    from engine.specs.commands import UpdateNodeUser, UploadNodeLogs
+    from engine.world import World
+
 
 _N = NodeState
 _WAITING = (Deallocation.TASK_COMPLETION, Deallocation.RETAINED_DATA)
@@ -94,7 +103,7 @@ def last_retention_ms(world: World, node: int) -> int | None:
     last = world.now_ms
     for task in range(tasks.length):
         if tasks.state[task] == COMPLETED and node in world.nodes_of(task):
-            retention_ms = directories.retention_ms_of(world, task, node)
+            retention_ms = node_disk.retention_ms_of(world, task, node)
             if retention_ms is None:
                 return None
             last = max(last, tasks.ended[task] + retention_ms)
@@ -255,3 +264,74 @@ def _take(world: World, node: int, name: Operation, option: Deallocation) -> Non
     world.emit(NodeStopped(node, option, disk, effect.rule, effect.prep_rule))
     delay_ms = world.node_ms(world.pool_of(node), effect.step, record.position, record.boots)
     world.enter_node_step(node, delay_ms)
+
+
+def put_user(world: World, node: int, command: CreateNodeUser | UpdateNodeUser) -> None:
+    """Add a user for remote login, or replace its password, key and expiry as a whole (NOP-9).
+
+    The user expires after a day unless the command says otherwise, and stays what it is: an administrator or not.
+    """
+    if not isinstance(command, CreateNodeUser):
+        name = _existing_user(world, node, command.name)
+        is_admin, _ = world.nodes[node].users[name]
+    elif _known_user(world, node, command.name) is not None:
+        raise BatchError("NodeUserExists", name=command.name)
+    else:
+        name, is_admin = command.name, command.is_admin
+    if command.expiry_time is None:
+        expiry_ms = world.now_ms + DAY_MS
+    else:
+        expiry_ms = int((command.expiry_time - world.scenario.start).total_seconds() * 1000)
+    world.nodes.set_user(node, name, is_admin=is_admin, expiry_ms=expiry_ms)
+
+
+def delete_user(world: World, node: int, name: str) -> None:
+    """Delete a user (NOP-9)."""
+    world.nodes.delete_user(node, _existing_user(world, node, name))
+
+
+def _known_user(world: World, node: int, name: str) -> str | None:
+    """Return the user's name as it was spelled when it was added; case does not matter (GEN-1)."""
+    return next((known for known in world.nodes[node].users if known.lower() == name.lower()), None)
+
+
+def _existing_user(world: World, node: int, name: str) -> str:
+    known = _known_user(world, node, name)
+    if known is None:
+        raise BatchError("NodeUserNotFound", name=name)
+    return known
+
+
+# NOP-11: the files uploaded. DECISION: their content is not simulated, so they are empty.
+_LOG_FILES = ("agent-debug.log", "agent-info.log", "agent-warn.log")
+
+
+def upload_logs(world: World, node: int, command: UploadNodeLogs) -> None:
+    """Leave the logs in the container, in the directory that ``uploaded`` returns.
+
+    Refused on an unreachable node (NodeStateUnusable), and DECISION for a container that is missing or to which the
+    access has expired (InvalidPropertyValue).
+    """
+    record = world.nodes[node]
+    if world.nodes.state_of(node) is NodeState.UNUSABLE and not record.errors:
+        raise BatchError("NodeStateUnusable")
+    if command.end_time is not None and command.end_time < command.start_time:
+        raise invalid(("endTime",), "endTime is before startTime").error(command)
+    if setup.is_access_expired(world, command.container_url):
+        raise invalid(("containerUrl",), "access to the container has expired").error(command)
+    if setup.is_container_missing(world, command.container_url):
+        raise invalid(("containerUrl",), "there is no such container").error(command)
+    directory, container = _log_directory(world, node), world.blobs.container(command.container_url)
+    for name in _LOG_FILES:
+        world.blobs.upload(world.now_ms, container, f"{directory}/{name}", BlobContent(0, ""), node, NO_TASK)
+
+
+def uploaded_logs(world: World, node: int) -> dict[str, object]:
+    """Return the service's answer to an upload at this moment: the directory of the logs, and their number."""
+    return {"virtualDirectoryName": _log_directory(world, node), "numberOfFilesUploaded": len(_LOG_FILES)}
+
+
+def _log_directory(world: World, node: int) -> str:
+    record, pool_id = world.nodes[node], world.pool_of(node).id
+    guid = draws.guid(world.seed, "service logs", pool_id.lower(), record.position, world.now_ms)
+    return f"{pool_id}/{record.id}/{guid}"

@@ -1,6 +1,10 @@
-"""Creation, change and deletion of pools (POOL), also with the job they belong to (chapter 19, AUTO).
+"""Pools (POOL): creation, change, deletion and OS upgrades, and the auto pools of jobs (chapter 19, AUTO).
 
 Growing and shrinking is in ``resizing``.
+
+Nodes of cloud service pools are upgraded by update domains, one after the other, so that four fifths of the pool go on
+working (POOL-22, POOL-28). A node that starts when its turn comes is upgraded as soon as it is up; one that cannot be
+reached is left out. What happens to a single node is an operation, see ``node_operations``.
 """
 
 from __future__ import annotations
@@ -9,27 +13,39 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, ErrorCategory, NodeState, PoolLifetimeOption, PoolState
-from engine.rules.decisions import membership
-from engine.rules.decisions.lookups import pool_named
-from engine.rules.decisions.quotas import new_pool_verdict
+from engine.base.values import quoted
+from engine.rules.decisions import capacity
+from engine.rules.decisions.capacity import new_pool_verdict
+from engine.rules.decisions.verdicts import pool_named
+from engine.rules.facts import NodeRemovalRequested, NodeUpgradeDue, PoolCreated
 from engine.specs import draws
 from engine.specs.base import wire_name
+from engine.specs.bodies import PoolReplacement, PoolSpec
 from engine.specs.catalogue import vm_size
-from engine.specs.pool import PoolReplacement, PoolSpec
-from engine.specs.refusals.pool import pool_update_refusals
+from engine.specs.images import NEWEST, family_of, is_version
+from engine.specs.pool_refusals import pool_update_refusals
 from engine.state.jobs import UNBOUND, SchedulingError
 from engine.state.pools import Pool
-from engine.world.facts import NodeRemovalRequested, PoolCreated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engine.rules.facts import (
+        JobAdded,
+        JobEnded,
+        JobScheduleEnded,
+        NodeGone,
+        NodeLeaving,
+        NodePreempted,
+        NodeUnusable,
+        NodeUsable,
+        StartTaskFailed,
+    )
+    from engine.specs.bodies import AutoPoolSpecification
     from engine.specs.commands import ReplacePoolProperties, UpdatePool
-    from engine.specs.job import AutoPoolSpecification
-    from engine.state.job_schedules import JobSchedule
-    from engine.state.jobs import Job
-    from engine.world.facts import JobAdded, JobEnded, JobScheduleEnded, NodeGone
-    from engine.world.world import World
+    from engine.state.jobs import Job, JobSchedule
+    from engine.world import World
+
 
 # POOL-2: properties that a PATCH may change whatever nodes there are; every other one needs an empty pool.
 _LIVE = {"start_task", "application_package_references", "certificate_references", "metadata"}
@@ -105,7 +121,7 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     fixed = sorted(wire_name(name) for name in set(given) - _LIVE)
-    if fixed and (pool.is_growing or membership.present_nodes(world, pool)):
+    if fixed and (pool.is_growing or capacity.present_nodes(world, pool)):
         reason = f"{', '.join(fixed)} can change only while the pool has no nodes"
         raise BatchError("OperationInvalidForCurrentState", reason, PropertyName=fixed[0])
     new_size = given.get("vm_size")
@@ -122,7 +138,7 @@ def delete(world: World, pool: Pool) -> None:
         raise BatchError("PoolBeingDeleted")
     world.pools.set_state(world.now_ms, pool.row, PoolState.DELETING)
     pool.begin_deletion(world.jobs_of(pool))
-    present = membership.present_nodes(world, pool)
+    present = capacity.present_nodes(world, pool)
     staying = [node for node in present if world.nodes.state[node] != NodeState.LEAVING_POOL]
     pool.add_victims(present)
     for node in staying:
@@ -219,3 +235,81 @@ def _shared_pool(world: World, schedule: JobSchedule) -> Pool | None:
     pool = world.pools.find(schedule.pool_id)
     is_there = pool is not None and pool.auto_schedule == schedule.row and pool.state is PoolState.ACTIVE
     return pool if is_there else None
+
+
+_N = NodeState
+
+UPDATE_DOMAINS = 5
+_BEING_UPGRADED = (_N.UPGRADING_OS, _N.STARTING, _N.WAITING_FOR_START_TASK)
+
+
+def upgrade_verdict(pool: Pool, version: str) -> BatchError | None:
+    """Return why the service refuses to upgrade the pool to ``version``; None if it begins.
+
+    DECISION: every release of the pool's family is on offer, so ``OSVersionDisabled`` and ``OSVersionExpired`` never
+    come. A release is named as in ``WA-GUEST-OS-5.20_201806-01``; ``*`` is the newest.
+    """
+    machine = pool.spec.cloud_service_configuration
+    if machine is None:
+        return BatchError("PoolNotEligibleForOSVersionUpgrade", "its nodes are no cloud service")
+    if not is_version(version, machine.os_family):
+        reason = f"family {machine.os_family} has no version {quoted(version)}"
+        return BatchError("OSVersionNotFound", reason, PropertyName="osVersion", PropertyValue=version)
+    if version.lower() == machine.os_version.lower():
+        return BatchError("PoolVersionEqualsUpgradeVersion", PropertyName="osVersion", PropertyValue=version)
+    if pool.state is PoolState.DELETING:
+        return BatchError("PoolBeingDeleted")
+    if pool.upgrade:
+        return BatchError("UpgradePoolVersionConflict", "another upgrade is under way")
+    return None
+
+
+def upgrade_os(world: World, pool: Pool, version: str) -> None:
+    """Upgrade the update domains one after the other; nodes that come later have the new version from the start."""
+    refusal = upgrade_verdict(pool, version)
+    if refusal is not None:
+        raise refusal
+    machine = pool.spec.cloud_service_configuration
+    assert machine is not None
+    machine = machine.model_copy(update={"os_version": version})
+    pool.change(world.now_ms, {"cloud_service_configuration": machine})
+    _begin_upgrade(world, pool)
+
+
+def guest_os_released(world: World, version: str) -> None:
+    """Upgrade the pools of the release's family whose version is ``*``; those with a fixed version stay (POOL-28).
+
+    DECISION: a pool that is being upgraded finishes the domain that is under way, and then begins again with the
+    newer release.
+    """
+    family = family_of(version)
+    for known in list(world.pools.present()):
+        machine = known.spec.cloud_service_configuration
+        if machine is None or machine.os_family != family or machine.os_version != NEWEST:
+            continue
+        if known.state is not PoolState.DELETING:
+            _begin_upgrade(world, world.pools.edit(known.row))
+
+
+def _begin_upgrade(world: World, pool: Pool) -> None:
+    booted = [node for node in capacity.present_nodes(world, pool) if world.nodes.state_of(node) is not _N.CREATING]
+    pool.begin_upgrade([booted[first::UPDATE_DOMAINS] for first in range(UPDATE_DOMAINS)])
+    _continue_upgrade(world, pool)
+
+
+def node_at_rest(world: World, node: NodeUsable | StartTaskFailed | NodeUnusable | NodeLeaving | NodePreempted) -> None:
+    """Go on with the upgrade of the node's pool."""
+    _continue_upgrade(world, world.pool_of(node.node))
+
+
+def _continue_upgrade(world: World, pool: Pool) -> None:
+    """Begin with the next update domain when no node of the present one is being upgraded any more."""
+    while pool.upgrade and not any(is_being_upgraded(world, node) for node in pool.upgrade[0]):
+        pool.assign(upgrade=pool.upgrade[1:])
+        for node in pool.upgrade[0] if pool.upgrade else ():
+            world.emit(NodeUpgradeDue(node))
+
+
+def is_being_upgraded(world: World, node: int) -> bool:
+    """Return whether the upgrade of the node has begun, or will when it is up, and has not ended."""
+    return world.nodes[node].awaits_upgrade or world.nodes.state_of(node) in _BEING_UPGRADED

@@ -1,34 +1,109 @@
 """Job preparation tasks (chapter 11): one instance for each job and node, before the first task there.
 
-``decisions.preparation`` decides what a task that is assigned to a node must wait for. The service shows the row of
-``state.instances``.
+Verdicts decide what a task that is assigned to a node must wait for, and when a preparation runs again. The service
+shows the row of ``state.instances``.
 """
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended
-from engine.base.terms import InstanceState, ReleaseAfter
-from engine.events.calendar import Due
-from engine.rules.decisions.preparation import (
-    PrepVerdict,
-    is_final_failure,
-    prep_retry_verdict,
-    prep_verdict,
-    start_rule,
-    voided_by_reboot,
+from engine.base.calendar import Due
+from engine.base.terms import (
+    FAILURE_EXIT_CODE,
+    STOPPED_EXIT_CODE,
+    FailureInfo,
+    InstanceState,
+    ReleaseAfter,
+    TaskResult,
+    ended,
 )
-from engine.rules.processes import acts, disk_space, hooks
+from engine.rules.decisions.verdicts import may_retry
+from engine.rules.facts import NodePrepared, PreparationFailed
+from engine.rules.processes import execution, node_disk
+from engine.shell.protocol import TIME_LIMIT
 from engine.state.acting import Process, ProcessKind
-from engine.state.disks import Disk
+from engine.state.files import Disk
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
-from engine.world.facts import NodePrepared, PreparationFailed
 
 if TYPE_CHECKING:
+    from engine.rules.facts import GangAssigned, InstanceInterrupted, JobEnding, TaskAssigned, WaitOver
+    from engine.specs.bodies import JobPreparationTask
+    from engine.state.instances import InstanceView
     from engine.state.jobs import Job
-    from engine.world.facts import GangAssigned, InstanceInterrupted, JobEnding, TaskAssigned, WaitOver
-    from engine.world.world import World
+    from engine.world import World
+
+
+class PrepVerdict(Enum):
+    """The condition of a node for a task of a job: it may start, must wait, or is refused."""
+
+    GO = auto()
+    PREPARE = auto()
+    PREPARE_AND_GO = auto()
+    WAIT = auto()
+    REFUSE = auto()
+
+
+def prep_verdict(flags: int, state: int, prep: JobPreparationTask) -> PrepVerdict:
+    """Return what a task of this job must wait for on a node, given the node's flags and record.
+
+    A preparation runs where no valid success is recorded (PREP-3); tasks wait for a running one (PREP-6), unless
+    waitForSuccess is false (PREP-13). A final failure refuses the node (PREP-9). A reboot may have voided a success
+    (PREP-16): then the flag is gone.
+    """
+    if flags & PrepFlag.VALID:
+        return PrepVerdict.GO
+    if flags & PrepFlag.INELIGIBLE:
+        return PrepVerdict.REFUSE
+    if state == InstanceState.RUNNING:
+        return PrepVerdict.WAIT if prep.wait_for_success else PrepVerdict.GO
+    return PrepVerdict.PREPARE if prep.wait_for_success else PrepVerdict.PREPARE_AND_GO
+
+
+def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
+    """Return whether a preparation that exited nonzero runs again on its node (PREP-12).
+
+    The job's own count of retries does not apply.
+    """
+    return may_retry(prep.constraints.max_task_retry_count, retries)
+
+
+def is_final_failure(view: InstanceView | None) -> bool:
+    """Return whether the last run failed by itself, and was not stopped with its node or job."""
+    if view is None or view.result is not TaskResult.FAILURE:
+        return False
+    return view.failure is None or view.failure.code != "TaskEnded" or view.failure == TIME_LIMIT
+
+
+def voided_by_reboot(flags: int, state: int, prep: JobPreparationTask, *, retries_failure: bool) -> int:
+    """Return the flags that a reboot takes from a node, so that the preparation runs again; 0 for none.
+
+    One that was running always runs again (PREP-15), a success unless the job says otherwise (PREP-16). A final failure
+    stays what it is, unless it is to be tried again after a reboot (PREP-17).
+    """
+    if state == InstanceState.RUNNING:
+        return PrepFlag.VALID
+    if retries_failure:
+        return PrepFlag.VALID | PrepFlag.INELIGIBLE
+    if flags & PrepFlag.INELIGIBLE or not prep.rerun_on_node_reboot_after_success:
+        return 0
+    return PrepFlag.VALID
+
+
+def start_rule(flags: int, before: InstanceView | None, *, retries_failure: bool) -> str:
+    """Return the rule by which the preparation starts for a task, given the node's flags and its last record.
+
+    There was none (PREP-3), the disk is new (PREP-18), a reboot has voided a success (PREP-16), or a final failure that
+    is to be tried again (PREP-17), or it was stopped (PREP-15).
+    """
+    if before is None:
+        return "PREP-3"
+    if not flags & PrepFlag.PREPARED_ONCE:
+        return "PREP-18"
+    if retries_failure and is_final_failure(before):
+        return "PREP-17"
+    return "PREP-16" if before.result is TaskResult.SUCCESS else "PREP-15"
 
 
 _RUNNING = InstanceState.RUNNING
@@ -68,18 +143,18 @@ def _prepare(world: World, job: Job, row: int) -> None:
 def _start(world: World, job: Job, node: int, row: int, rule: str, *, failed_code: int | None = None) -> None:
     """Start the preparation's process on the node (PREP-4), beside those of other jobs (PREP-22)."""
     instances, now_ms = world.instances, world.calendar.now_ms
-    hook = hooks.process_of(world, job, is_release=False)
-    end_ms, start = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
+    hook = execution.process_of(world, job, is_release=False)
+    end_ms, start = execution.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
     instances.prep_start_run(now_ms, row, end_ms, rule, failed_code=failed_code)
     if world.options.release_after is ReleaseAfter.PREPARATION:
         instances.set_flags(row, PrepFlag.PREPARED_ONCE)
-    hooks.enter_end(world, row, end_ms, start, is_release=False)
+    execution.enter_end(world, row, end_ms, start, is_release=False)
 
 
 def wait_over(world: World, over: WaitOver) -> None:
     """End a preparation for which what it waits for has come true (JM-12)."""
     if over.process.kind is ProcessKind.PREPARATION:
-        hooks.end_after_wait(world, over.process.row, is_release=False)
+        execution.end_after_wait(world, over.process.row, is_release=False)
 
 
 # -- the end of an instance ------------------------------------------------------------------------------------------
@@ -94,8 +169,8 @@ def preparation_ended(world: World, due: Due) -> None:
     job, node = world.jobs[instances.job[row]], instances.node[row]
     prep = job.spec.job_preparation_task
     assert prep is not None
-    hook = hooks.process_of(world, job, is_release=False)
-    ending = hooks.end_hook(world, job, hook, node, instances.prep_runs[row])
+    hook = execution.process_of(world, job, is_release=False)
+    ending = execution.end_hook(world, job, hook, node, instances.prep_runs[row])
     if ending.failure is None:
         _succeeded(world, job, node, row)
     elif ending.failure is not FAILURE_EXIT_CODE:
@@ -105,7 +180,7 @@ def preparation_ended(world: World, due: Due) -> None:
     else:
         _failed(world, job, node, row, ending, rule="PREP-9" if prep.wait_for_success else "PREP-14")
     if hook.plain is None:
-        disk_space.report_if_full(world, node)
+        node_disk.report_if_full(world, node)
 
 
 def _succeeded(world: World, job: Job, node: int, row: int) -> None:
@@ -149,7 +224,7 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
 
 def _stop(world: World, row: int, why: FailureInfo, rule: str) -> None:
     """Stop a running instance: it has failed, but the node stays eligible for the job (PREP-9)."""
-    acts.end(world, Process(ProcessKind.PREPARATION, row))
+    execution.end_acting(world, Process(ProcessKind.PREPARATION, row))
     world.instances.prep_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule)
 
 

@@ -1,7 +1,7 @@
 """Reactions to facts, and handlers of due entries: the two tables that connect the chapters.
 
 No other module knows the actions of several chapters. A chapter that has changed something emits a fact
-(``engine.world.facts``); the handlers listed here run at once, in this order, each for the rules named beside it.
+(``engine.rules.facts``); the handlers listed here run at once, in this order, each for the rules named beside it.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from engine.events.calendar import DueKind
+from engine.base.calendar import DueKind
 from engine.rules import (
-    acts,
+    account,
     autoscaling,
-    certificates,
-    chance,
+    commands,
+    facts,
     fast_path,
-    fast_preparation,
     faults,
     job_schedules,
     jobs,
     multi_instance,
     node_operations,
-    node_setup,
     nodes,
-    os_upgrades,
     pools,
     preparation,
     release,
@@ -33,11 +30,10 @@ from engine.rules import (
     scheduling,
 )
 from engine.rules.tasks import attempts, interruptions, operations
-from engine.world import facts
 
 if TYPE_CHECKING:
-    from engine.events.calendar import Due
-    from engine.world.world import World
+    from engine.base.calendar import Due
+    from engine.world import World
 
 Reaction = tuple[Callable[["World", Any], None], str]
 
@@ -50,14 +46,18 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
         (multi_instance.wait_over, "JM-12"),
         (preparation.wait_over, "JM-12"),
         (release.wait_over, "JM-12"),
-        (node_setup.wait_over, "JM-12"),
+        (nodes.wait_over, "JM-12"),
     ),
     facts.TaskDisplaced: ((interruptions.task_displaced, "SCHED-16"),),
     facts.TaskLimitChanged: ((attempts.limit_changed, "TASK-12"), (multi_instance.limit_changed, "TASK-12")),
     facts.GangAttemptEnded: ((attempts.gang_attempt_ended, "MI-6"),),
     facts.PrimaryEnded: ((multi_instance.primary_ended, "MI-8"),),
     facts.TaskCompleted: ((scheduling.task_completed, "DEP-4"), (jobs.task_completed, "EXIT-5")),
-    facts.TaskStopped: ((jobs.task_stopped, "JOB-7"), (scheduling.task_stopped, "JOB-2"), (acts.task_stopped, "JM-12")),
+    facts.TaskStopped: (
+        (jobs.task_stopped, "JOB-7"),
+        (scheduling.task_stopped, "JOB-2"),
+        (commands.task_stopped, "JM-12"),
+    ),
     facts.TaskLeftNode: ((scheduling.task_left_node, "SCHED-15"),),
     # -- preparation and release
     facts.NodePrepared: ((attempts.node_prepared, "PREP-7"),),
@@ -85,37 +85,37 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.JobScheduleEnded: ((pools.schedule_ended, "AUTO-3"),),
     # -- nodes
     facts.VmAllocated: ((nodes.vm_allocated, "NODE-2"),),
-    facts.VmReplaced: ((nodes.vm_replaced, "SPOT-5"), (chance.vm_replaced, "SPOT-10")),
-    facts.NodeAdded: ((chance.node_added, "NODE-18"),),
+    facts.VmReplaced: ((nodes.vm_replaced, "SPOT-5"), (faults.vm_replaced, "SPOT-10")),
+    facts.NodeAdded: ((faults.node_added, "NODE-18"),),
     facts.FailureDrawn: ((faults.failure_drawn, "NODE-18"),),
     facts.EvictionDrawn: ((faults.eviction_drawn, "SPOT-10"),),
     facts.VmStarted: ((nodes.vm_started, "NOP-8"),),
     facts.NodeCutOff: ((faults.node_cut_off, "NET-4"),),
-    facts.NodeBooted: ((node_setup.node_booted, "START-3"),),
+    facts.NodeBooted: ((nodes.node_booted, "START-3"),),
     facts.NodeUsable: (
         (nodes.node_usable, "NODE-9"),
         (node_operations.node_drained, "NOP-2"),
         (release.node_usable, "REL-10"),
-        (os_upgrades.node_at_rest, "POOL-22"),
+        (pools.node_at_rest, "POOL-22"),
     ),
     facts.StartTaskFailed: (
         (nodes.start_task_failed, "START-6"),
         (release.start_task_failed, "REL-13"),
         (node_operations.node_drained, "NOP-2"),
-        (os_upgrades.node_at_rest, "POOL-22"),
+        (pools.node_at_rest, "POOL-22"),
     ),
     facts.NodeBroken: ((faults.node_broken, "NODE-11"),),
     facts.ContactWaitEnded: ((faults.contact_wait_ended, "NODE-14"),),
     facts.NodeUnreachable: ((release.node_unreachable, "REL-13"),),
-    facts.NodeUnusable: ((os_upgrades.node_at_rest, "POOL-22"),),
-    facts.NodePreempted: ((resizing.node_preempted, "SPOT-5"), (os_upgrades.node_at_rest, "POOL-22")),
+    facts.NodeUnusable: ((pools.node_at_rest, "POOL-22"),),
+    facts.NodePreempted: ((resizing.node_preempted, "SPOT-5"), (pools.node_at_rest, "POOL-22")),
     facts.NodeLost: (
-        (node_setup.node_stopped, "START-8"),
+        (nodes.node_stopped, "START-8"),
         (interruptions.node_lost, "NODE-13"),
         (nodes.clear_disk, "NOP-12"),
     ),
     facts.NodeStopped: (
-        (node_setup.node_stopped, "START-8"),
+        (nodes.node_stopped, "START-8"),
         (interruptions.node_stopped, "NOP-1"),
         (nodes.clear_disk, "NOP-12"),
     ),
@@ -125,7 +125,7 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.NodeRemovalRequested: ((node_operations.removal_requested, "NOP-5"),),
     facts.NodeUpgradeDue: ((node_operations.upgrade_due, "POOL-22"),),
     facts.NodeKept: ((node_operations.node_kept, "RSZ-5"),),
-    facts.NodeLeaving: ((node_operations.node_leaving, "RSZ-7"), (os_upgrades.node_at_rest, "POOL-22")),
+    facts.NodeLeaving: ((node_operations.node_leaving, "RSZ-7"), (pools.node_at_rest, "POOL-22")),
     facts.NodeGone: ((resizing.node_gone, "RSZ-2"), (pools.node_gone, "RSZ-10")),
     # -- account
     facts.QuotasChanged: ((job_schedules.quotas_changed, "ACC-9"),),
@@ -139,16 +139,16 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.GANG_STEP: multi_instance.step,
     DueKind.PREPARATION_ENDED: preparation.preparation_ended,
     DueKind.RELEASE_ENDED: release.release_ended,
-    DueKind.START_TASK_ENDED: node_setup.start_task_ended,
+    DueKind.START_TASK_ENDED: nodes.start_task_ended,
     DueKind.NODE_STEP: nodes.node_step,
     DueKind.NODE_ALLOCATED: resizing.node_allocated,
-    DueKind.FAILURE: chance.failure_due,
-    DueKind.EVICTION_NOTICE: chance.notice_due,
+    DueKind.FAILURE: faults.failure_due,
+    DueKind.EVICTION_NOTICE: faults.notice_due,
     DueKind.EVICTION: faults.eviction_due,
-    DueKind.ACT: acts.act_due,
+    DueKind.ACT: commands.act_due,
     DueKind.JOB_STEP: jobs.job_step,
     DueKind.POOL_STEP: resizing.resize_stopped,
-    DueKind.CERTIFICATE_STEP: certificates.deletion_ended,
+    DueKind.CERTIFICATE_STEP: account.certificate_deletion_ended,
     DueKind.JOB_TIMEOUT: jobs.job_timeout,
     DueKind.RESIZE_TIMEOUT: resizing.resize_timed_out,
     DueKind.RELEASE_TIMEOUT: release.waited_long_enough,
@@ -171,5 +171,5 @@ def install(world: World) -> None:
     world.reactions = {fact: tuple(handler for handler, _ in entries) for fact, entries in REACTIONS.items()}
     for kind, rule in DUE.items():
         world.calendar.on(kind, partial(rule, world))
-    world.calendar.on(DueKind.PREPARATION_ENDED, fast_preparation.ender_of_preparations(world))
+    world.calendar.on(DueKind.PREPARATION_ENDED, fast_path.ender_of_preparations(world))
     world.calendar.on_task_ends(fast_path.ender_of_tasks(world))

@@ -10,24 +10,22 @@ from enum import Enum, auto
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from engine.base.failures import STOPPED_EXIT_CODE
-from engine.base.node_states import Availability, states_in
+from engine.base.calendar import Due, DueKind
+from engine.base.lifecycles import Availability, states_in
 from engine.base.paths import job_directory
-from engine.base.terms import InstanceState, ReleaseAfter
-from engine.base.units import MINUTE_MS
-from engine.events.calendar import Due, DueKind
-from engine.executors.protocol import TIME_LIMIT
-from engine.rules.processes import acts, disk_space, hooks
+from engine.base.terms import STOPPED_EXIT_CODE, InstanceState, ReleaseAfter
+from engine.base.values import MINUTE_MS
+from engine.rules.facts import NodeDrained, ReleasesEnded
+from engine.rules.processes import execution, node_disk
+from engine.shell.protocol import TIME_LIMIT
 from engine.state.acting import Process, ProcessKind
-from engine.state.disks import Disk
+from engine.state.files import Disk
 from engine.state.instances import ABSENT, Ending, PrepFlag
-from engine.world.facts import NodeDrained, ReleasesEnded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.state.jobs import Job
-    from engine.world.facts import (
+    from engine.rules.facts import (
         InstanceInterrupted,
         JobEnding,
         NodeUnreachable,
@@ -35,7 +33,8 @@ if TYPE_CHECKING:
         StartTaskFailed,
         WaitOver,
     )
-    from engine.world.world import World
+    from engine.state.jobs import Job
+    from engine.world import World
 
 # REL-13: how long a job waits for a node that cannot be reached.
 UNREACHABLE_WAIT_MS = 15 * MINUTE_MS
@@ -118,7 +117,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
 def _start(world: World, job: Job, rows: Sequence[int], rule: str) -> None:
     """Start the release task's process on the nodes of these instances, where it takes no slot (REL-11)."""
     instances, now_ms = world.instances, world.calendar.now_ms
-    hook = hooks.process_of(world, job, is_release=True)
+    hook = execution.process_of(world, job, is_release=True)
     for row in rows:
         if instances.flags[row] & PrepFlag.RELEASE_OWED:
             instances.clear_flags(row, PrepFlag.RELEASE_OWED)
@@ -129,15 +128,17 @@ def _start(world: World, job: Job, rows: Sequence[int], rule: str) -> None:
             world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
         return
     for row in rows:
-        end_ms, start = hooks.start_hook(world, job, hook, instances.node[row], instances.release_runs[row] + 1, now_ms)
+        end_ms, start = execution.start_hook(
+            world, job, hook, instances.node[row], instances.release_runs[row] + 1, now_ms
+        )
         instances.release_start_runs(now_ms, (row,), end_ms, rule)
-        hooks.enter_end(world, row, end_ms, start, is_release=True)
+        execution.enter_end(world, row, end_ms, start, is_release=True)
 
 
 def wait_over(world: World, over: WaitOver) -> None:
     """End a release for which what it waits for has come true (JM-12)."""
     if over.process.kind is ProcessKind.RELEASE:
-        hooks.end_after_wait(world, over.process.row, is_release=True)
+        execution.end_after_wait(world, over.process.row, is_release=True)
 
 
 def release_ended(world: World, due: Due) -> None:
@@ -148,8 +149,8 @@ def release_ended(world: World, due: Due) -> None:
     if state[row] != _RUNNING or ends[row] != now_ms:
         return
     job, node = world.jobs[of_job[row]], instances.node[row]
-    hook = hooks.process_of(world, job, is_release=True)
-    ending = hooks.end_hook(world, job, hook, node, instances.release_runs[row])
+    hook = execution.process_of(world, job, is_release=True)
+    ending = execution.end_hook(world, job, hook, node, instances.release_runs[row])
     rows = [row]
     if hook.fixed is not None and not job.forced:  # all end alike, and nothing follows before the last one
 
@@ -160,7 +161,7 @@ def release_ended(world: World, due: Due) -> None:
     failed = "REL-9" if ending.failure is TIME_LIMIT else "REL-7"
     _complete(world, job, rows, ending, rule="REL-6" if ending.failure is None else failed)
     if hook.plain is None:
-        disk_space.report_if_full(world, node)
+        node_disk.report_if_full(world, node)
 
 
 def _complete(world: World, job: Job, rows: Sequence[int], ending: Ending, rule: str) -> None:
@@ -214,7 +215,7 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
     row, instances = interrupted.row, world.instances
     is_running = instances.release_state[row] == _RUNNING
     ending = Ending(STOPPED_EXIT_CODE, interrupted.why)
-    acts.end(world, Process(ProcessKind.RELEASE, row))
+    execution.end_acting(world, Process(ProcessKind.RELEASE, row))
     if interrupted.disk is Disk.KEPT:
         if is_running:
             instances.release_complete(world.now_ms, (row,), ending, rule="REL-10")

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError
-from engine.base.node_states import COMING_UP, Availability, states_in
+from engine.base.lifecycles import COMING_UP, Availability, states_in
+from engine.base.log import LogSubject
 from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
-from engine.base.units import MINUTE_MS, format_utc
-from engine.events.calendar import Due, DueKind
-from engine.events.log import LogSubject
-from engine.rules.decisions import membership, quotas
+from engine.base.values import MINUTE_MS, format_utc
+from engine.rules.decisions import capacity
+from engine.rules.facts import NodeKept, NodeRemovalRequested, VmAllocated, VmReplaced
 from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS, TRANSITION_MS
-from engine.state.pool_records import FailingRequest, ResizeError
-from engine.world.facts import NodeKept, NodeRemovalRequested, VmAllocated, VmReplaced
+from engine.state.pools import FailingRequest, ResizeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.rules.facts import NodeGone, NodePreempted, PoolCreated, TargetsSet
     from engine.specs.commands import ResizePool
     from engine.state.pools import Pool
-    from engine.world.facts import NodeGone, NodePreempted, PoolCreated, TargetsSet
-    from engine.world.world import World
+    from engine.world import World
 
 AUTO_SCALE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
 
@@ -65,7 +65,7 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
 
     # Stable sorts from the last criterion to the first: id descending, then the rank.
     candidates = sorted(
-        membership.members(world, pool, dedicated=dedicated), key=lambda node: world.nodes[node].id, reverse=True
+        capacity.members(world, pool, dedicated=dedicated), key=lambda node: world.nodes[node].id, reverse=True
     )
     return sorted(candidates, key=rank)[:count]
 
@@ -141,7 +141,7 @@ def _begin(world: World, pool: Pool, timeout_ms: int, option: Deallocation) -> N
     growth: list[tuple[bool, int]] = []
     for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
         on_the_way = sum(kind is dedicated for kind in pool.pending.values())
-        missing = target - len(membership.members(world, pool, dedicated=dedicated)) - on_the_way
+        missing = target - len(capacity.members(world, pool, dedicated=dedicated)) - on_the_way
         if missing < 0:
             victims += shrink_victims(world, pool, -missing, dedicated=dedicated)
         elif missing:
@@ -160,7 +160,7 @@ def _change_course(world: World, pool: Pool) -> None:
     Nodes that wait for their tasks before they leave stay, until it is decided anew which nodes go.
     """
     for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
-        room = max(0, target - len(membership.members(world, pool, dedicated=dedicated)))
+        room = max(0, target - len(capacity.members(world, pool, dedicated=dedicated)))
         pool.cancel_requests([number for number, kind in pool.pending.items() if kind is dedicated][room:])
     pool.assign(failing_requests={})  # what is still missing is requested again
     _keep_waiting(world, pool)
@@ -192,7 +192,7 @@ def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) ->
     A quota is checked at once. A lack of machines or addresses shows only after the allocation time (RSZ-16).
     DECISION: what can be had is settled with the request, and one answer comes for all that cannot.
     """
-    grant = quotas.granted(world, pool, wanted, dedicated=dedicated)
+    grant = capacity.granted(world, pool, wanted, dedicated=dedicated)
     world.region.use_capacity(pool.size.name, grant.nodes)
     pool.gather(grant.errors)
     if grant.tried:
@@ -297,7 +297,7 @@ def _keep_waiting(world: World, pool: Pool) -> list[int]:
 
 
 def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
-    dedicated, spot = membership.current_counts(world, pool)
+    dedicated, spot = capacity.current_counts(world, pool)
     fields: tuple[tuple[str, object], ...] = (
         ("nodeDeallocationOption", pool.drain_option),
         ("currentDedicatedNodes", dedicated),
@@ -340,7 +340,7 @@ def enter_refills(world: World) -> None:
 
 def _enter_refill(world: World, pool: Pool) -> None:
     """Enter the next attempt if the pool is short of Spot nodes, forget about it if it is not."""
-    if not membership.missing_nodes(world, pool):
+    if not capacity.missing_nodes(world, pool):
         pool.assign(short_since_ms=None, refill_at_ms=None)
         return
     since_ms = pool.begin_shortage(world.now_ms)
@@ -361,9 +361,9 @@ def refill_pools(world: World, _: Due) -> None:
 def _refill(world: World, pool: Pool) -> None:
     """Get what can be had at once, for preempted nodes first; a failure is no resize error (SPOT-5)."""
     pool.assign(refill_at_ms=None)
-    count = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False).nodes
+    count = capacity.granted(world, pool, capacity.missing_nodes(world, pool), dedicated=False).nodes
     world.region.use_capacity(pool.size.name, count)
-    returning = membership.preempted_nodes(world, pool)[:count]
+    returning = capacity.preempted_nodes(world, pool)[:count]
     for node in returning:
         world.emit(VmReplaced(node))
     for _ in range(count - len(returning)):

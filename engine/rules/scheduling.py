@@ -2,31 +2,30 @@
 
 A pass runs at the end of every instant in which something changed (SCHED-15). When a task ends and nothing else is due
 in the same millisecond, only its node can have room for a waiting task, so that node is filled at once and no pass is
-needed. ``decisions.placement`` chooses nodes, ``World.scheduler`` keeps the indices.
+needed. ``decisions.verdicts`` chooses nodes, ``World.scheduler`` keeps the indices.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.failures import FailureInfo, failure
-from engine.base.terms import DependencyAction, NodeState
-from engine.base.units import MINUTE_MS
-from engine.events.calendar import Due, DueKind
-from engine.rules.decisions import placement, preemption
-from engine.rules.decisions.tasks import is_seen
+from engine.base.calendar import Due, DueKind
+from engine.base.terms import DependencyAction, FailureInfo, NodeState, failure
+from engine.base.values import MINUTE_MS
+from engine.rules.decisions import verdicts
+from engine.rules.decisions.verdicts import is_seen
+from engine.rules.facts import GangAssigned, NodeDrained, TaskAssigned, TaskDisplaced, TaskLeftNode
 from engine.state.pools import ROW_MASK
 from engine.state.task_records import TaskProfile
 from engine.state.tasks import ACTIVE
-from engine.world.facts import GangAssigned, NodeDrained, TaskAssigned, TaskDisplaced, TaskLeftNode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.rules.facts import TaskCompleted, TaskStopped
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world.facts import TaskCompleted, TaskStopped
-    from engine.world.world import World
+    from engine.world import World
 
 _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
 
@@ -141,7 +140,7 @@ def _take_first_that_fits(world: World, pool: Pool, job: Job, node: int) -> int 
     """Take the job's first task for which the node has room; not one that needs several nodes at once (MI-2)."""
     tasks = world.tasks
     for key, queue in job.queues_in_order():
-        if key > 0 and placement.has_room(world, pool, job, tasks.profile_of(queue.head()), node):
+        if key > 0 and verdicts.has_room(world, pool, job, tasks.profile_of(queue.head()), node):
             return job.take_head(queue)
     return None
 
@@ -194,7 +193,7 @@ def _take_first_with_room(world: World, pool: Pool, job: Job) -> tuple[int, Sequ
     for _, queue in job.queues_in_order():
         task = queue.head()
         profile = tasks.profiles[tasks.profile[task]]
-        chosen = placement.choose_nodes(world, pool, job, task, profile)
+        chosen = verdicts.choose_nodes(world, pool, job, task, profile)
         if chosen:
             job.take_head(queue)
             return task, chosen, profile
@@ -232,8 +231,8 @@ def _displace(world: World, pool: Pool, job: Job) -> bool:
     for _, queue in job.queues_in_order():
         head = queue.head()
         profile = world.tasks.profile_of(head)
-        candidates = preemption.candidates_for(world, pool, job, head)
-        victims = preemption.preemption_victims(world, pool, job, profile, candidates)
+        candidates = verdicts.candidates_for(world, pool, job, head)
+        victims = verdicts.preemption_victims(world, pool, job, profile, candidates)
         for task in victims:
             world.emit(TaskDisplaced(task, "JM-7" if profile.manager else "SCHED-16"))
         if victims:
@@ -285,7 +284,7 @@ def _report_no_room(world: World, pool: Pool, job: Job, task: int, profile: Task
     elif profile.required_slots > pool.slots:
         if task not in world.scheduler.starving:
             _report(world, task, _NEVER_FITS, "SCHED-10")
-    elif profile.required_slots > 1 and _was_silent(world, task) and placement.starves(pool, job, profile):
+    elif profile.required_slots > 1 and _was_silent(world, task) and verdicts.starves(pool, job, profile):
         _report(world, task, _STARVES, "SCHED-11")
         world.calendar.at(world.now_ms + MINUTE_MS, DueKind.STARVING, pool.row)
 

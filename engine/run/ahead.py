@@ -9,13 +9,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from engine.base.units import SECOND_MS
+from engine.base.values import SECOND_MS
 from engine.run.simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.run.expectations import Outcome
+    from engine.run.conditions import Outcome
     from engine.run.journal import Input
     from engine.scenario.model import Scenario
 

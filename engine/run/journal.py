@@ -1,21 +1,33 @@
-"""The journal: all inputs of a run in the order in which they take effect, from the scenario and by hand.
+"""The records that a simulation keeps beside its world: the journal, checkpoints, and names of rows for the log.
 
-A run is determined by a scenario, a seed and this journal. All commands of one millisecond are executed together, in
-the order of their numbers, so that a command given by hand replays exactly from a saved scenario.
+A run is determined by a scenario, a seed and the journal, which has all inputs in the order in which they take effect,
+from the scenario and by hand. All commands of one millisecond are executed together, in the order of their numbers, so
+that a command given by hand replays exactly from a saved scenario.
+
+Checkpoints are copies of the world at some moments of a run, thinned out to bound memory. The names of a log entry's
+subject are its ids as cached JSON members, and words for people (see ``engine.base.log_formats``).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from enum import Enum, auto
+from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.events.calendar import DueKind
+from engine.base.calendar import DueKind
 from engine.rules.commands import NOTHING, Extras
 from engine.specs.commands import FAULTS
+from engine.state.files import NO_TASK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.run.conditions import ExpectationsCopy, RefusedCommand
+    from engine.scenario.model import TimelineEntry
     from engine.specs.command import Command
+    from engine.state.task_records import TaskBlock
+    from engine.world import World, WorldCopy
 
 
 class Origin(Enum):
@@ -118,3 +130,146 @@ class Journal:
         self.inputs = self.inputs[: self.done] + [one for one in future if one.origin is not Origin.HAND]
         self.changes += len(dropped)
         return dropped
+
+
+# Beyond this number every second checkpoint is dropped and the distance doubles.
+MOST_CHECKPOINTS = 192
+FIRST_DISTANCE = 8192  # log entries
+
+
+class Checkpoint(NamedTuple):
+    """Everything that can change, as it was at ``now_ms``."""
+
+    now_ms: int
+    world: WorldCopy
+    done: int
+    conditions: tuple[Input, ...]
+    waiting: tuple[TimelineEntry, ...]
+    refusals: tuple[RefusedCommand, ...]
+    expectations: ExpectationsCopy
+
+
+class Checkpoints:
+    """Checkpoints in order of time. The first one, at the start of the run, is never dropped."""
+
+    def __init__(self) -> None:
+        """Create an empty collection."""
+        self._all: list[Checkpoint] = []
+        self._distance = FIRST_DISTANCE
+        self._next_length = 0
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def is_due(self, log_length: int) -> bool:
+        """Return whether the log has grown enough since the last checkpoint."""
+        return log_length >= self._next_length
+
+    def add(self, checkpoint: Checkpoint) -> None:
+        """Add a checkpoint, unless there is a later one.
+
+        Most of the cost of a checkpoint is copying what is alive, so the next one is the farther away the more that is.
+        """
+        length = checkpoint.world.log_length
+        self._next_length = length + max(self._distance, checkpoint.world.alive)
+        if self._all and self._all[-1].world.log_length >= length:
+            return
+        self._all.append(checkpoint)
+        if len(self._all) > MOST_CHECKPOINTS:
+            del self._all[1::2]
+            self._distance *= 2
+
+    def nearest(self, when_ms: int) -> Checkpoint:
+        """Return the last checkpoint before ``when_ms``, from which that moment can be reached by replay."""
+        at = bisect_right(self._all, when_ms, key=lambda one: one.now_ms)
+        while at > 1 and self._all[at - 1].now_ms == when_ms:
+            at -= 1
+        return self._all[max(at - 1, 0)]
+
+    def forget_after(self, when_ms: int) -> None:
+        """Drop the checkpoints of a discarded future."""
+        del self._all[max(1, bisect_right(self._all, when_ms, key=lambda one: one.now_ms)) :]
+        self._next_length = self._all[-1].world.log_length + self._distance
+
+
+class RowNames:
+    """Ids by row, for ``engine.base.log_formats``, and names by row, for ``engine.base.log_formats``."""
+
+    def __init__(self, world: World) -> None:
+        """Create the names of this world's rows."""
+        self._world = world
+        self._nodes: dict[int, str] = {}
+        self._jobs: dict[int, str] = {}
+
+    def pool_ids(self, pool: int) -> str:
+        """Return the id of a pool."""
+        return f',"poolId":{_quoted(self._world.pools[pool].id)}'
+
+    def node_ids(self, node: int) -> str:
+        """Return the ids of a node and its pool."""
+        text = self._nodes.get(node)
+        if text is None:
+            record = self._world.nodes[node]
+            text = f'{self.pool_ids(record.pool)},"nodeId":{_quoted(record.id)}'
+            self._nodes[node] = text
+        return text
+
+    def job_ids(self, job: int) -> str:
+        """Return the id of a job."""
+        text = self._jobs.get(job)
+        if text is None:
+            text = self._jobs[job] = f',"jobId":{_quoted(self._world.jobs[job].id)}'
+        return text
+
+    def tasks_ids(self, tasks: Sequence[int]) -> list[str]:
+        """Return the ids of each of these tasks and its job."""
+        return self._world.tasks.texts_of(tasks, self._of_block)
+
+    def _of_block(self, block: TaskBlock, ordinals: list[int]) -> list[str]:
+        """Return the ids of tasks that were added together; JSON escapes no character of such an id (GEN-1)."""
+        return block.source.task_ids(ordinals, f'{self.job_ids(block.job)},"taskId":"', '"')
+
+    def schedule_ids(self, schedule: int) -> str:
+        """Return the id of a job schedule."""
+        return f',"scheduleId":{_quoted(self._world.job_schedules[schedule].id)}'
+
+    def upload_ids(self, upload: int) -> str:
+        """Return the ids of the task that has uploaded a blob, the blob's URL and its bytes."""
+        blob = self._world.blobs[upload]
+        task = "" if blob.task == NO_TASK else self.tasks_ids([blob.task])[0]
+        return f'{task},"url":{_quoted(blob.url)},"bytes":{blob.content.size}'
+
+    # -- for people (see ``engine.events.log_text``) --------------------------------------------------------------
+
+    def pool(self, pool: int) -> str:
+        """Return the scenario's name of a pool."""
+        return self._world.pools[pool].id
+
+    def node(self, node: int) -> str:
+        """Return the scenario's name of a node: its index in the pool."""
+        record = self._world.nodes[node]
+        return f"node {record.position} of {self.pool(record.pool)}"
+
+    def job(self, job: int) -> str:
+        """Return the scenario's name of a job."""
+        return self._world.jobs[job].id
+
+    def task(self, task: int) -> str:
+        """Return the scenario's name of a task and its job."""
+        block = self._world.tasks.block_of(task)
+        return f"{block.source.task_id(task - block.first)} of {self.job(block.job)}"
+
+    def schedule(self, schedule: int) -> str:
+        """Return the scenario's name of a job schedule."""
+        return self._world.job_schedules[schedule].id
+
+    def upload(self, upload: int) -> tuple[str, str]:
+        """Return the URL of an uploaded blob, and how much was uploaded by which task."""
+        blob = self._world.blobs[upload]
+        by = "" if blob.task == NO_TASK else f" by {self.task(blob.task)}"
+        return blob.url, f"{blob.content.size:,} bytes uploaded{by}"
+
+    def forget(self) -> None:
+        """Clear the cache: rows may stand for something else after a branch."""
+        self._nodes.clear()
+        self._jobs.clear()

@@ -8,29 +8,25 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base import gc_pause
+from engine.base import runtime
+from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError
-from engine.base.units import DAY_MS
-from engine.events.calendar import Due, DueKind
-from engine.events.log_json import json_lines
-from engine.rules import acts, commands, reactions
+from engine.base.log_formats import json_lines
+from engine.base.values import DAY_MS
+from engine.rules import commands, reactions
 from engine.rules.commands import Extras
-from engine.run.checkpoints import Checkpoint, Checkpoints
-from engine.run.expectations import Expectations, Judgement, Outcome, RefusedCommand
-from engine.run.journal import Input, Journal, Origin
-from engine.run.names import RowNames
-from engine.run.observe import observe
-from engine.scenario.acting_processes import processes_wait
-from engine.scenario.expect import matches
-from engine.scenario.sweep import factory_of
+from engine.run.conditions import Expectations, Judgement, Outcome, RefusedCommand, has_work, observe
+from engine.run.journal import Checkpoint, Checkpoints, Input, Journal, Origin, RowNames
+from engine.scenario.commands import processes_wait
+from engine.scenario.tasks import factory_of
 from engine.specs import commands as c
-from engine.world.idle import has_work
-from engine.world.world import World
+from engine.specs.conditions import matches
+from engine.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engine.events.log import EventLog
+    from engine.base.log import EventLog
     from engine.scenario.model import Scenario, TimelineEntry
     from engine.specs.command import Command
 
@@ -75,7 +71,7 @@ class Simulation:
         self._checked_length = 0  # length of the log when conditions were last checked
         self._checked_moves = -1  # how often jobs had changed their states by then; -1: to be checked
         self._enter_rules()
-        with gc_pause.paused():
+        with runtime.gc_paused():
             self._enter_scenario()
         self._can_go_back = can_go_back
         self.checkpoints = Checkpoints()
@@ -325,11 +321,11 @@ class Simulation:
             if matches(entry.when.wanted, seen):
                 self._waiting.remove(entry)
                 self._enter_entry(entry, world.now_ms + entry.after_ms, Origin.CONDITION)
-        for awaited in list(acts.awaited(world)) if has_changed and self._acts_wait else ():
+        for awaited in list(commands.awaited(world)) if has_changed and self._acts_wait else ():
             if matches(awaited.wanted, observe(world, awaited.subject, awaited.wanted, world.now_ms)):
-                acts.has_come_true(world, awaited)
+                commands.has_come_true(world, awaited)
         if has_changed and self._acts_wait:
-            acts.instant_over(world)
+            commands.instant_over(world)
         # Also without a change: the next entry may lie after the moment of an `at`.
         self._expectations.check(world, has_changed=has_changed)
 
@@ -386,7 +382,7 @@ class Simulation:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         self.jumps += 1
-        with gc_pause.paused():
+        with runtime.gc_paused():
             self.world.restore(checkpoint.world)
         self.journal.rewind(checkpoint.done, checkpoint.conditions)
         self._inputs_entered.clear()

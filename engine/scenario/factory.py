@@ -18,9 +18,8 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lazy import lazy_regex
-from engine.base.shortening import quoted, shortened
-from engine.specs.task import TaskSpec
+from engine.base.values import lazy_regex, quoted, shortened
+from engine.specs.bodies import TaskSpec
 
 if TYPE_CHECKING:
     from engine.base.terms import Plain

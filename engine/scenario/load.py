@@ -8,17 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from engine.base import gc_pause
+from engine.base import runtime
 from engine.base.errors import Position, Problem, ScenarioError, Severity
-from engine.base.lazy import lazy_regex
-from engine.base.units import parse_utc
-from engine.scenario.acting_processes import Processes
-from engine.scenario.added_tasks import added_body
+from engine.base.values import lazy_regex, parse_utc
 from engine.scenario.bodies import read_body, report_refusals
+from engine.scenario.commands import Processes
 from engine.scenario.conditions import Asked, read_condition, read_time
-from engine.scenario.document import Document, DocumentPlace
-from engine.scenario.factors import VARIED
-from engine.scenario.files import ScenarioSource, read_source
+from engine.scenario.locations import VARIED
 from engine.scenario.model import (
     DEFAULT_START,
     Expectation,
@@ -30,28 +26,23 @@ from engine.scenario.model import (
     TimelineEntry,
     WorldSimulation,
     pool_setting,
+    read_study,
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications, text_at
 from engine.scenario.pasted import as_created
-from engine.scenario.study import read_study
-from engine.scenario.sweep import check_keys
-from engine.scenario.tasks import read_job_tasks
+from engine.scenario.tasks import added_body, check_keys, read_job_tasks
+from engine.scenario.text import ScenarioSource, read_source, shown
 from engine.scenario.timeline import read_timeline
-from engine.scenario.tree import ReadingStopped, Tree, parse
+from engine.scenario.tree import Document, DocumentPlace, ReadingStopped, Tree, parse
 from engine.scenario.warnings import WarningCollector
-from engine.scenario.wording import shown
-from engine.specs.account import Account
+from engine.specs.account import Account, SimulateStorage
 from engine.specs.base import Spec
-from engine.specs.job import JobSpec
-from engine.specs.pool import PoolSpec
-from engine.specs.refusals.account import account_refusals
-from engine.specs.refusals.job import job_refusals, schedule_refusals
-from engine.specs.refusals.parts import Refusal
-from engine.specs.refusals.pool import pool_refusals
-from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
-from engine.specs.storage import SimulateStorage
-from engine.specs.subnets import SimulateNetwork
+from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec
+from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
+from engine.specs.job_refusals import job_refusals, schedule_refusals
+from engine.specs.machine import SimulateNetwork
+from engine.specs.pool_refusals import account_refusals, pool_refusals
+from engine.specs.refusals import Refusal
 
 Model = TypeVar("Model", bound=Spec)
 
@@ -104,7 +95,7 @@ def _loaded(
 ) -> Scenario:
     document = Document(source.path)
     scenario = None
-    with suppress(ReadingStopped), gc_pause.paused():
+    with suppress(ReadingStopped), runtime.gc_paused():
         scenario = read(document, source)
     problems, warnings = document.problems, _in_order(document.warnings)
     if strict:

@@ -1,26 +1,333 @@
-"""Bodies in another form than the one that creates the thing: as a resource, or as the service returns them.
+"""Bodies in another form than the one that creates the object: as a resource, or as the service returns them.
 
 They are put into that form before they are read. What only the service writes is left out, with one warning for each
-body; so are the lists of nodes and statuses that only the state document of a run adds (GEN-21).
+body; so are the lists of nodes and statuses that only the state document of a run adds (GEN-21). A pool as the resource
+manager has it, in templates, in Bicep and on the portal (GEN-20), is put into the form of the data plane, and every
+part of it keeps its place in the document.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from engine.scenario import arm
-from engine.scenario.body_models import fields_of
-from engine.scenario.document import DocumentPlace, Path
-from engine.scenario.spelling import PRINTED_BY_AZ, Parts, Style, spelled, wire_spelled
-from engine.scenario.tree import Tree
+from engine.base.terms import Deallocation
+from engine.base.values import lazy_regex
+from engine.scenario.bodies import (
+    PRINTED_BY_AZ,
+    RESOURCE_NAMES,
+    Parts,
+    Style,
+    fields_of,
+    spelled,
+    spelled_value,
+    wire_spelled,
+)
+from engine.scenario.factory import template_strings
+from engine.scenario.text import does_not_exist, one_of, shown
+from engine.scenario.tree import DocumentPlace, Path, Tree
 from engine.specs.account import Account, Certificate
 from engine.specs.base import Spec
+from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, PoolSpecification, TaskSpec
 from engine.specs.commands import COMMANDS
-from engine.specs.job import JobSpec
-from engine.specs.pool import PoolSpec
-from engine.specs.schedule import JobScheduleSpec
-from engine.specs.task import TaskSpec
+
+_TYPE = "Microsoft.Batch/batchAccounts/pools"
+# Keys of a resource beside `properties`; those of a template and of `az resource show` that say nothing about the pool.
+_IDENTIFYING = ("id", "name")
+ENVELOPE = (
+    *("type", "apiVersion", "location", "tags", "dependsOn", "comments", "condition", "scope", "parent"),
+    *("kind", "managedBy", "plan", "sku", "resourceGroup", "extendedLocation"),
+)
+SERVICE_ENVELOPE = ("etag", "systemData", "createdTime", "changedTime", "provisioningState")
+SERVICE_NAMES = (
+    *("creationTime", "lastModified", "provisioningState", "provisioningStateTransitionTime", "allocationState"),
+    *("allocationStateTransitionTime", "currentDedicatedNodes", "currentLowPriorityNodes", "autoScaleRun"),
+    *("resizeOperationStatus", "currentNodeCommunicationMode"),
+)
+# Where the resource has what the data plane has at the top of a pool.
+MOVED = {
+    "virtualMachineConfiguration": "deploymentConfiguration",
+    "cloudServiceConfiguration": "deploymentConfiguration",
+    "resizeTimeout": "scaleSettings.fixedScale",
+    "targetDedicatedNodes": "scaleSettings.fixedScale",
+    "targetLowPriorityNodes": "scaleSettings.fixedScale",
+    "enableAutoScale": "scaleSettings.autoScale",
+    "autoScaleFormula": "scaleSettings.autoScale.formula",
+    "autoScaleEvaluationInterval": "scaleSettings.autoScale.evaluationInterval",
+    "enableInterNodeCommunication": "interNodeCommunication",
+    "applicationPackageReferences": "applicationPackages",
+    "certificateReferences": "certificates",
+}
+_OWN = ("deploymentConfiguration", "scaleSettings", "interNodeCommunication", "applicationPackages", "certificates")
+FIXED_SCALE = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
+AUTO_SCALE = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}
+_COMMUNICATION = {"enabled": True, "disabled": False}
+_EXPRESSION = lazy_regex(r"\[\s*[A-Za-z_]\w*\s*\(.*\]\s*", re.ASCII | re.DOTALL)
+_DEALLOCATIONS = tuple(option.value for option in Deallocation)  # it matters to resizes only
+_VERSION = lazy_regex(r"/versions/([^/]+)$", re.IGNORECASE)  # at the end of the id of a package
+_TEMPLATE = ("resources", "$schema", "contentVersion")
+
+
+def is_resource(place: DocumentPlace) -> bool:
+    """Return whether a pool is written as a resource, or has a part at its top that only a resource has."""
+    value = place.tree.value
+    return isinstance(value, dict) and any(name in value for name in ("properties", *_OWN, *_TEMPLATE))
+
+
+def has_resource_names(place: DocumentPlace) -> bool:
+    """Return whether a pool in the form of the data plane has names of the resource manager."""
+    machine = place.get("virtualMachineConfiguration")
+    return machine is not None and machine.get(RESOURCE_NAMES["nodeAgentSKUId"]) is not None
+
+
+def pool_of(place: DocumentPlace, *, others: Iterable[str], has_id: bool) -> tuple[DocumentPlace, list[DocumentPlace]]:
+    """Return a resource as the body of a pool, and the places of what only the service writes.
+
+    Mistakes are reported. Keys in ``others`` are kept; ``has_id`` is false for an auto pool.
+    """
+    properties = place.get("properties")
+    reader = _PoolReader(place, properties, tuple(others), has_id=has_id)
+    if not reader.is_readable():
+        return reader.stand_in(), []
+    if properties is not None:
+        reader.read_envelope()
+    reader.read_properties(properties or place)
+    return reader.finish(), reader.left_out
+
+
+class _PoolReader:
+    """A reader of one pool. Without ``properties`` its parts stand beside those of the data plane."""
+
+    def __init__(
+        self, place: DocumentPlace, properties: DocumentPlace | None, others: tuple[str, ...], *, has_id: bool
+    ) -> None:
+        self._outer = place
+        self._place = properties or place
+        self._others = others
+        self._has_id = has_id
+        self._parts = Parts(self._place)
+        self._fields = fields_of(PoolSpec if has_id else PoolSpecification)
+        service = (*SERVICE_ENVELOPE, *SERVICE_NAMES)
+        self._style = Style(is_resource=True, is_returned=any(map(self._place.get, service)) or bool(place.get("etag")))
+        self.left_out: list[DocumentPlace] = []
+
+    def is_readable(self) -> bool:
+        """Report a template, another kind of resource, and expressions, which only a deployment evaluates."""
+        if any(map(self._outer.get, _TEMPLATE)):
+            self._outer.report("is a whole template: put its pools here, each as an entry of its own", key=True)
+            return False
+        kind = self._outer.get("type")
+        name = str(kind.plain).partition("@")[0].lower() if kind is not None else "pools"
+        if kind is not None and name not in (_TYPE.lower(), "pools"):
+            kind.report(f"{shown(kind.plain)} is no pool: only resources of the type {_TYPE} can stand here")
+            return False
+        if not self._is_mapping(self._place):
+            return False
+        before = len(self._outer.document.problems)
+        for path, text in template_strings(self._place.plain):
+            if _EXPRESSION.fullmatch(text):
+                self._place.find(path)[0].report(
+                    f"{shown(text)} is an expression of a template: write its value, or paste the resource as deployed"
+                )
+        return len(self._outer.document.problems) == before
+
+    def stand_in(self) -> DocumentPlace:
+        """Return a valid pool in place of one that cannot be read, which is reported."""
+        parts, position = Parts(self._outer), self._outer.tree.position
+        if self._has_id:
+            parts.default("id", Tree(position, self._id(quietly=True)))
+        parts.default("vmSize", Tree(position, "standard_d2s_v3"))
+        parts.default("targetDedicatedNodes", Tree(position, 0))
+        return parts.place()
+
+    def read_envelope(self) -> None:
+        """Read what stands beside ``properties``."""
+        for name, inner in self._outer.items():
+            if inner.tree.value is None or name == "properties":
+                continue
+            if name in (*self._others, *_IDENTIFYING, *ENVELOPE):
+                self._beside(name, inner)
+            elif name == "identity":
+                self._identity(inner)
+            elif name in SERVICE_ENVELOPE:
+                self.left_out.append(inner)
+            elif name in self._fields or name in _OWN:
+                inner.report(f"{shown(name)} belongs in 'properties' of a resource", key=True)
+            else:
+                words = (*_IDENTIFYING, "properties", "identity", *ENVELOPE, *self._others)
+                inner.report(does_not_exist(name, words), key=True)
+
+    def read_properties(self, place: DocumentPlace) -> None:
+        """Read the properties of the pool."""
+        loose = place is self._outer
+        for name, inner in place.items():
+            if inner.tree.value is None:
+                continue
+            if loose and name in (*self._others, *_IDENTIFYING, *ENVELOPE):
+                self._beside(name, inner)
+            elif name == "deploymentConfiguration":
+                self._sections(inner, ("virtualMachineConfiguration", "cloudServiceConfiguration"))
+            elif name == "scaleSettings":
+                self._scale(inner)
+            elif name == "interNodeCommunication":
+                self._communication(inner)
+            elif name in ("applicationPackages", "certificates"):
+                self._references(name, inner)
+            elif name == "identity":
+                self._identity(inner)
+            elif name in SERVICE_NAMES or (loose and name in (*SERVICE_ENVELOPE, *PoolSpec.SERVICE_NAMES)):
+                self.left_out.append(inner)
+            elif not loose and name in MOVED:
+                inner.report(f"{shown(name)} does not exist here: the resource has it in {MOVED[name]}", key=True)
+            elif name in self._fields and (loose or name != "id"):
+                self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
+            else:
+                words = (*_OWN, *(word for word in self._fields if loose or (word not in MOVED and word != "id")))
+                inner.report(does_not_exist(name, words), key=True)
+                place.document.misspelt.add(place.path)
+
+    def finish(self) -> DocumentPlace:
+        """Return the pool. A resource without scale settings has no nodes."""
+        if not any(name in self._parts.value for name in ("targetLowPriorityNodes", "enableAutoScale")):
+            self._parts.default("targetDedicatedNodes", Tree(self._place.tree.position, 0))
+        if self._has_id and "id" not in self._parts.value:
+            self._parts.default("id", Tree(self._outer.tree.position, self._id()))
+        return self._parts.place()
+
+    def _beside(self, name: str, place: DocumentPlace) -> None:
+        """Read a key that stands beside the properties, or would if there were ``properties``."""
+        if name in self._others:
+            self._parts.put(name, place)
+        elif self._has_id and (name == "id" or (name == "name" and self._outer.get("id") is None)):
+            self._parts.put("id", place, self._id_tree(place))
+
+    def _id_tree(self, source: DocumentPlace) -> Tree:
+        return Tree(source.tree.position, self._id()) if source.plain else source.tree
+
+    def _id(self, *, quietly: bool = False) -> str:
+        """Return the pool's id: ``id``, or the last segment of a resource id or a name."""
+        stand_in = f"line-{self._outer.line}"
+        source = self._outer.get("id") or self._outer.get("name")
+        if source is None:
+            if not quietly:
+                self._outer.report("the pool needs a name or an id", key=True, below=("name",))
+            return stand_in
+        text = source.plain
+        if not isinstance(text, str) or _EXPRESSION.fullmatch(text):
+            if not quietly:
+                what = "is an expression of a template" if isinstance(text, str) else "is not text"
+                source.report(f"{shown(text)} {what}: write the id of the pool, or 'account/pool'")
+            return stand_in
+        return text.rstrip("/").rpartition("/")[2] or stand_in
+
+    def _is_mapping(self, place: DocumentPlace) -> bool:
+        if not isinstance(place.tree.value, dict):
+            place.report(f"must be a mapping, not {shown(place.plain)}")
+            return False
+        return True
+
+    def _sections(self, place: DocumentPlace, names: tuple[str, ...]) -> None:
+        """Read the parts of a section, each of which the data plane has at the top of a pool."""
+        for name, inner in place.items() if self._is_mapping(place) else ():
+            if name not in names:
+                inner.report(does_not_exist(name, names), key=True)
+            elif inner.tree.value is not None and name in self._fields:
+                self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
+            elif inner.tree.value is not None and str(inner.plain).lower() not in _DEALLOCATIONS:
+                inner.report(f"{shown(inner.plain)} does not exist here" + one_of(str(inner.plain), _DEALLOCATIONS))
+
+    def _scale(self, place: DocumentPlace) -> None:
+        fixed, auto = place.get("fixedScale"), place.get("autoScale")
+        for name, inner in place.items() if self._is_mapping(place) else ():
+            if name not in ("fixedScale", "autoScale"):
+                inner.report(does_not_exist(name, ("fixedScale", "autoScale")), key=True)
+        if fixed is not None and auto is not None:
+            auto.report("a pool has 'fixedScale' or 'autoScale', not both", key=True)
+        elif fixed is not None:
+            self._sections(fixed, FIXED_SCALE)
+        elif auto is not None and self._is_mapping(auto):
+            self._parts.put("enableAutoScale", auto, Tree(auto.tree.position, True))
+            for name, inner in auto.items():
+                if name not in AUTO_SCALE:
+                    inner.report(does_not_exist(name, AUTO_SCALE), key=True)
+                elif inner.tree.value is not None:
+                    field = self._fields[AUTO_SCALE[name]]
+                    self._parts.put(AUTO_SCALE[name], inner, spelled_value(inner, field, self._style))
+            if auto.get("formula") is None:
+                auto.report_missing("formula")
+                self._parts.default("autoScaleFormula", Tree(auto.tree.position, "$TargetDedicatedNodes = 0"))
+
+    def _communication(self, place: DocumentPlace) -> None:
+        value = place.plain
+        enabled = _COMMUNICATION.get(value.lower()) if isinstance(value, str) else None
+        if enabled is None:
+            place.report(does_not_exist(value, ("Enabled", "Disabled")))
+        else:
+            self._parts.put("enableInterNodeCommunication", place, Tree(place.tree.position, enabled))
+
+    def _references(self, name: str, place: DocumentPlace) -> None:
+        """Read references to packages or certificates, which a resource names by the ids of their resources."""
+        target = _RENAMED[name]
+        if not isinstance(place.tree.value, list):
+            place.report(f"must be a list, not {shown(place.plain)}")
+            return
+        entries = [self._reference(name, entry) for entry in place.entries()]
+        self._parts.put(target, place, Tree(place.tree.position, list(entries)))
+
+    def _reference(self, name: str, place: DocumentPlace) -> Tree:
+        if not isinstance(place.tree.value, dict):
+            return place.tree
+        parts = Parts(place)
+        own, words = _REFERENCES[name]
+        parts.expect(own, (*place.path, "id"))
+        for key, inner in place.items():
+            if key not in words:
+                inner.report(does_not_exist(key, words), key=True)
+            elif inner.tree.value is not None and key != "id":
+                parts.put(key, inner)
+            elif inner.tree.value is not None:
+                text = str(inner.plain).rstrip("/")
+                version = _VERSION.search(text) if name == "applicationPackages" else None
+                if version is not None:
+                    text = text[: version.start()]
+                    parts.put("version", inner, Tree(inner.tree.position, version[1]))
+                text = text.rpartition("/")[2]
+                if name == "certificates" and "-" in text:
+                    algorithm, _, text = text.partition("-")
+                    parts.put("thumbprintAlgorithm", inner, Tree(inner.tree.position, algorithm))
+                parts.put(own, inner, Tree(inner.tree.position, text) if isinstance(inner.plain, str) else inner.tree)
+        return parts.place().tree
+
+    def _identity(self, place: DocumentPlace) -> None:
+        """Read the identities, which a resource has in a mapping by their ids."""
+        if not isinstance(place.tree.value, dict):
+            self._parts.put("identity", place)
+            return
+        parts = Parts(place)
+        for name, inner in place.items():
+            if name == "userAssignedIdentities" and isinstance(inner.tree.value, dict):
+                entries: list[Tree] = []
+                for resource_id, details in inner.items():
+                    entry = Parts(details)
+                    entry.put("resourceId", details, Tree(details.tree.position, resource_id))
+                    for key in ("clientId", "principalId"):
+                        if (detail := details.get(key)) is not None:
+                            entry.put(key, detail)
+                    entries.append(entry.place().tree)
+                parts.put(name, inner, Tree(inner.tree.position, entries))
+            elif inner.tree.value is not None and name not in ("principalId", "tenantId"):
+                parts.put(name, inner)
+        if "identity" in self._fields:
+            self._parts.put("identity", place, parts.place().tree)
+
+
+_RENAMED = {own: name for name, own in MOVED.items()}
+_REFERENCES = {
+    "applicationPackages": ("applicationId", ("id", "version")),
+    "certificates": ("thumbprint", ("id", "storeLocation", "storeName", "visibility")),
+}
+
 
 _AUTO_POOL: Path = ("poolInfo", "autoPoolSpecification", "pool")
 _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes", "targetDedicated")
@@ -64,19 +371,19 @@ def command_as_created(entry: DocumentPlace) -> DocumentPlace:
 
 
 def _pool(place: DocumentPlace, model: type[PoolSpec], others: tuple[str, ...]) -> DocumentPlace:
-    if not arm.is_resource(place):
+    if not is_resource(place):
         sent = _as_sent(place, model, others)
-        if sent is not place or not arm.has_resource_names(place):
+        if sent is not place or not has_resource_names(place):
             return sent
-    pool, left_out = arm.pool_of(place, others=others, has_id=True)
+    pool, left_out = pool_of(place, others=others, has_id=True)
     _warn(place, left_out)
     return pool
 
 
 def _auto_pool(place: DocumentPlace) -> DocumentPlace:
-    if _is_printed_by_az(place) or not (arm.is_resource(place) or arm.has_resource_names(place)):
+    if _is_printed_by_az(place) or not (is_resource(place) or has_resource_names(place)):
         return place
-    pool, left_out = arm.pool_of(place, others=(), has_id=False)
+    pool, left_out = pool_of(place, others=(), has_id=False)
     _warn(place, left_out)
     return pool
 

@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from engine.base.lazy import lazy_regex
-from engine.base.shortening import shortened
 from engine.base.terms import Plain
-from engine.base.units import format_duration
+from engine.base.values import format_duration, lazy_regex, shortened
 from engine.scenario.model import Scenario
 from engine.scenario.tree import Tree, parse
 from engine.specs.command import Command

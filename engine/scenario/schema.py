@@ -14,8 +14,9 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from engine.base.terms import AllocationState, TaskResult
-from engine.base.units import format_duration
-from engine.scenario import arm
+from engine.base.values import format_duration
+from engine.scenario import pasted
+from engine.scenario.bodies import RESOURCE_NAMES
 from engine.scenario.conditions import (
     EVENTS,
     INSTANCE_COUNTS,
@@ -27,21 +28,15 @@ from engine.scenario.conditions import (
     TASK_COUNTS,
     TASK_STATES,
 )
-from engine.scenario.model import Options
-from engine.scenario.spelling import RESOURCE_NAMES
-from engine.scenario.study import MEASURES, SHORT_NAMES
-from engine.specs.account import Account
+from engine.scenario.model import MEASURES, SHORT_NAMES, Options
+from engine.specs.account import Account, SimulateStorage
 from engine.specs.base import Spec, accepted_names, wire_names
+from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 from engine.specs.command import OnJob
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
-from engine.specs.job import JobSpec
-from engine.specs.pool import PoolSpec
-from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
-from engine.specs.storage import SimulateStorage
-from engine.specs.subnets import SimulateNetwork
-from engine.specs.task import TaskSpec
-from engine.specs.unread import OTHERS_COMPLETED
+from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
+from engine.specs.conditions import OTHERS_COMPLETED
+from engine.specs.machine import SimulateNetwork
 
 Schema = dict[str, Any]
 
@@ -193,23 +188,23 @@ def _pool_resource(models: Mapping[str, Schema], others: Mapping[str, Schema]) -
     left_out: Schema = {"deprecated": True, "description": "Written by the service only; left out."}
     reference = _mapping({"id": text, "version": text}, required=["id"])
     certificate = _mapping({"id": text, "storeLocation": text, "storeName": text, "visibility": {"type": "array"}})
-    fixed = {name: body[name] for name in arm.FIXED_SCALE if name in body} | {"nodeDeallocationOption": text}
-    auto = _mapping({own: body[name] for own, name in arm.AUTO_SCALE.items()}, required=["formula"])
+    fixed = {name: body[name] for name in pasted.FIXED_SCALE if name in body} | {"nodeDeallocationOption": text}
+    auto = _mapping({own: body[name] for own, name in pasted.AUTO_SCALE.items()}, required=["formula"])
     machines = ("virtualMachineConfiguration", "cloudServiceConfiguration")
-    properties = {name: schema for name, schema in body.items() if name not in arm.MOVED} | {
+    properties = {name: schema for name, schema in body.items() if name not in pasted.MOVED} | {
         "deploymentConfiguration": _mapping({name: body[name] for name in machines}),
         "scaleSettings": {**_mapping({"fixedScale": _mapping(fixed), "autoScale": auto}), "maxProperties": 1},
         "interNodeCommunication": {"enum": ["Enabled", "Disabled"]},
         "applicationPackages": _list(reference, "Application packages by the ids of their resources."),
         "certificates": _list(certificate, "Certificates by the ids of their resources."),
-        **dict.fromkeys(arm.SERVICE_NAMES, left_out),
+        **dict.fromkeys(pasted.SERVICE_NAMES, left_out),
     }
     envelope = {
         "id": {**text, "description": "The pool's id, or the id of the resource."},
         "name": {**text, "description": "The pool's name, or account/pool."},
         "identity": {"type": "object"},
-        **{name: {} for name in arm.ENVELOPE},
-        **dict.fromkeys(arm.SERVICE_ENVELOPE, left_out),
+        **{name: {} for name in pasted.ENVELOPE},
+        **dict.fromkeys(pasted.SERVICE_ENVELOPE, left_out),
         "properties": _mapping(properties, required=["vmSize"]),
     }
     return _mapping(envelope | dict(others), required=["properties"])

@@ -1,16 +1,179 @@
-"""The tasks of a scenario's job: listed ones, and those of its factory."""
+"""The tasks of a scenario: those of a job, listed or of its ``taskFactory``, and ordinary tasks added by the timeline.
+
+A factory is a parametric sweep or a collection of tasks. Lines of a timeline that add ordinary tasks need no warning,
+so they are read without their places: a log of a cluster has hundreds of thousands of them.
+"""
 
 from __future__ import annotations
 
-from engine.base.shortening import quoted
-from engine.scenario.bodies import report_refusals
-from engine.scenario.document import DocumentPlace
-from engine.scenario.factory import TaskFactory
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from engine.base.errors import ScenarioError
+from engine.base.terms import Plain
+from engine.base.values import quoted
+from engine.scenario.bodies import read_body, read_value, report_refusals
+from engine.scenario.conditions import parse_time
+from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
 from engine.scenario.names import Ids
-from engine.scenario.sweep import read_factory, read_tasks
-from engine.specs.job import JobSpec
-from engine.specs.refusals.job import task_refusals
-from engine.specs.task import TaskSpec
+from engine.scenario.text import does_not_exist, one_of, shown
+from engine.scenario.tree import Document, DocumentPlace, JsonTree, Tree, parse
+from engine.specs.bodies import JobSpec, TaskSpec
+from engine.specs.commands import AddTasks
+from engine.specs.job_refusals import task_refusals
+
+TASK_LIMIT = 10_000_000
+_KEYS = {"parametricSweep": ("type", "parameterSets", "repeatTask"), "taskCollection": ("type", "tasks")}
+_SET_KEYS = ("start", "end", "step")
+
+
+def read_tasks(place: DocumentPlace) -> tuple[tuple[DocumentPlace, TaskSpec], ...]:
+    """Return the valid tasks of a list with their places; report mistakes."""
+    if not isinstance(place.tree.value, list):
+        place.report("must be a list of tasks")
+    found = []
+    for entry in place.entries():
+        task = read_body(entry, TaskSpec)
+        if task is not None:
+            found.append((entry, task))
+    return tuple(found)
+
+
+def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[DocumentPlace, TaskSpec], ...]]:
+    """Return the sweep of a task factory, or the tasks of its collection."""
+    if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
+        return None, ()
+    kind = place.get("type")
+    if kind is None:
+        place.report_missing("type")
+        return None, ()
+    keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
+    if keys is None:
+        kind.report(f"{shown(kind.plain)} is not a kind of task factory" + one_of(str(kind.plain), _KEYS))
+        return None, ()
+    check_keys(place, keys)
+    if "tasks" in keys:
+        tasks = place.get("tasks")
+        if tasks is None:
+            place.report_missing("tasks")
+            return None, ()
+        return None, read_tasks(tasks)
+    text = json.dumps(place.plain)
+    factory = place.document.sweeps.get(text) or _read_sweep(place)
+    if factory is not None:
+        place.document.sweeps[text] = factory
+    return factory, ()
+
+
+def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[TaskSpec, ...]]:
+    """Return the sweep or the tasks of a ``taskFactory`` given as data.
+
+    Raises:
+        ScenarioError: It has mistakes; all of them are listed.
+    """
+    document = Document("taskFactory")
+    tree = parse(json.dumps(body), document.report)
+    factory, listed = read_factory(DocumentPlace(document, tree)) if tree is not None else (None, ())
+    if document.problems:
+        raise ScenarioError(document.problems)
+    return factory, tuple(task for _, task in listed)
+
+
+def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
+    """Return whether the value is a mapping; report unknown keys."""
+    if not isinstance(place.tree.value, dict):
+        place.report(f"must be a mapping with {', '.join(known)}")
+        return False
+    for name, inner in place.items() if not only_mapping else ():
+        if name not in known:
+            inner.report(does_not_exist(name, known), key=True)
+    return True
+
+
+def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
+    sets, template = place.get("parameterSets"), place.get("repeatTask")
+    if sets is None:
+        place.report_missing("parameterSets")
+    if template is None:
+        place.report_missing("repeatTask")
+    ranges = _read_ranges(sets) if sets is not None else None
+    if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True) or ranges is None:
+        return None
+    if not _has_valid_patterns(template, len(ranges)):
+        return None
+    body = template.plain
+    assert isinstance(body, dict)
+    factory = TaskFactory(ranges, body)
+    for k in factory.samples():
+        if read_value(template, TaskSpec, factory.body(k)) is None:
+            return None
+    problem = factory.duplicate()
+    if problem is not None:
+        (template.get("id") or template).report(problem)
+        return None
+    return factory
+
+
+def _has_valid_patterns(template: DocumentPlace, parameters: int) -> bool:
+    sound = True
+    for path, text in template_strings(template.plain):
+        try:
+            parse_pattern(text, parameters)
+        except ValueError as error:
+            template.find(path)[0].report(str(error))
+            sound = False
+    return sound
+
+
+def _read_ranges(place: DocumentPlace) -> list[range] | None:
+    entries = list(place.entries())
+    if not entries:
+        place.report("must be a list of parameter sets, such as [{start: 1, end: 200}]")
+        return None
+    ranges = [_read_range(entry) for entry in entries]
+    found = [parameter for parameter in ranges if parameter is not None]
+    count = 1
+    for parameter in found:
+        count *= _length(parameter)
+        if count > TASK_LIMIT:
+            place.report(f"makes more than {TASK_LIMIT:,} tasks")
+            return None
+    return found if len(found) == len(ranges) else None
+
+
+def _length(parameter: range) -> int:
+    """Return ``len`` of a range of any length."""
+    return max(
+        0, (parameter.stop - parameter.start + parameter.step - (1 if parameter.step > 0 else -1)) // parameter.step
+    )
+
+
+def _read_range(place: DocumentPlace) -> range | None:
+    if not check_keys(place, _SET_KEYS):
+        return None
+    numbers: dict[str, int] = {"step": 1}
+    for name in _SET_KEYS:
+        inner = place.get(name)
+        value = inner.plain if inner is not None else None
+        if inner is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            inner.report("must be a whole number")
+            return None
+        if isinstance(value, int):
+            numbers[name] = value
+        elif name != "step":
+            place.report_missing(name)
+            return None
+    start, end, step = numbers["start"], numbers["end"], numbers["step"]
+    if step == 0 or (end - start) * step < 0:
+        wrong = place.get("step") or place.get("end") or place
+        wrong.report(f"steps of {step} from {start} never reach {end}")
+        return None
+    return range(start, end + (1 if step > 0 else -1), step)
+
 
 Listed = tuple[tuple[DocumentPlace, TaskSpec], ...]
 
@@ -74,3 +237,55 @@ def _special_ids(spec: JobSpec) -> list[tuple[str, str]]:
         (spec.job_manager_task, "the job manager task"),
     )
     return [(task.id, what) for task, what in special if task is not None]
+
+
+_ENTRY = {"at", "addTasks"}
+_BODY = {"jobId", "tasks"}
+_TASK = {"id", "commandLine", "simulate", "requiredSlots", "multiInstanceSettings", "dependsOn"}
+_SETTINGS = {"numberOfInstances", "coordinationCommandLine", "simulate"}
+_SIMULATE = {"duration", "exitCode"}
+
+
+class Addition(NamedTuple):
+    """The command of a line, and its time in ms."""
+
+    command: AddTasks
+    at_ms: int
+
+
+def added_body(tree: Tree) -> Mapping[str, Plain] | None:
+    """Return the body of a line that adds ordinary tasks at a time; None if the line is of another kind."""
+    entry = tree.plain if isinstance(tree, JsonTree) else None
+    if not isinstance(entry, dict) or entry.keys() != _ENTRY:
+        return None
+    body = entry["addTasks"]
+    if not isinstance(body, dict) or body.keys() != _BODY:
+        return None
+    tasks = body["tasks"]
+    return body if isinstance(tasks, list) and all(map(is_ordinary, tasks)) else None
+
+
+def addition(tree: Tree, start: datetime) -> Addition | None:
+    """Return what a line adds; None if it is of another kind, or if anything in it is wrong."""
+    body = added_body(tree)
+    at = tree.plain["at"] if body is not None and isinstance(tree.plain, dict) else None
+    if isinstance(at, bool) or not isinstance(at, str | int | float):
+        return None
+    try:
+        return Addition(AddTasks.from_wire(body), parse_time(at, start))
+    except (ValidationError, ValueError):
+        return None
+
+
+def is_ordinary(task: Plain) -> bool:
+    """Return whether a task has a simulated outcome, and no property that could be worth a warning."""
+    if not isinstance(task, dict) or not task.keys() <= _TASK or not _is_outcome(task.get("simulate")):
+        return False
+    several = task.get("multiInstanceSettings")
+    if several is None:
+        return "multiInstanceSettings" not in task
+    return isinstance(several, dict) and several.keys() <= _SETTINGS and _is_outcome(several.get("simulate"))
+
+
+def _is_outcome(simulate: Plain) -> bool:
+    return isinstance(simulate, dict) and bool(simulate) and simulate.keys() <= _SIMULATE

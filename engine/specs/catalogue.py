@@ -10,10 +10,9 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple
 
-from engine.base.lazy import lazy_regex
 from engine.base.terms import OsFamily
-from engine.base.units import MINUTE_MS, SECOND_MS
-from engine.specs.distributions import Distribution
+from engine.base.values import MINUTE_MS, SECOND_MS, lazy_regex
+from engine.specs.base import Distribution
 
 # --- VM sizes -------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pydantic import (
     model_validator,
 )
 
-from engine.base.shortening import quoted
+from engine.base.values import quoted
 from engine.specs.base import Int, Occasional, Text
 
 REGISTERED: dict[str, type["Command"]] = {}

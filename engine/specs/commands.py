@@ -14,11 +14,22 @@ from pydantic import (
     field_validator,
 )
 
-from engine.base.shortening import quoted
 from engine.base.terms import Deallocation, DisableTasks, WireOption
-from engine.base.units import MINUTE_MS
+from engine.base.values import MINUTE_MS, quoted
 from engine.specs.account import Certificate, Count, Quotas
 from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Size, Text, UtcTime
+from engine.specs.bodies import (
+    JobScheduleSpec,
+    JobScheduleUpdate,
+    JobSpec,
+    JobUpdate,
+    PoolInfo,
+    PoolReplacement,
+    PoolSpec,
+    PoolUpdate,
+    TaskConstraints,
+    TaskSpec,
+)
 from engine.specs.command import (
     REGISTERED,
     Command,
@@ -32,11 +43,7 @@ from engine.specs.command import (
     OnTask,
 )
 from engine.specs.common import IdentityReference
-from engine.specs.guest_os import family_of
-from engine.specs.job import JobSpec, JobUpdate, PoolInfo
-from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
-from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
-from engine.specs.task import TaskConstraints, TaskSpec
+from engine.specs.images import family_of
 
 
 def _keeps_no_data(option: Deallocation) -> Deallocation:

@@ -1,11 +1,21 @@
-"""Conditions on the state of a run, in ``expect``, ``when`` and ``until``: a subject and what is wanted of it."""
+"""Conditions on the state of a run: a subject, the values expected of it, and their comparison with actual values.
+
+They stand in ``expect``, ``when`` and ``until``. ``does`` and ``until`` of a process are kept as text (``Unread``),
+which ``engine.scenario.timeline`` reads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from math import isclose
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+
+from engine.base.values import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,7 @@ class ConditionSubject(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition that holds when every wanted property matches; see ``engine.scenario.expect.matches``.
+    """A condition that holds when every wanted property matches; see ``engine.specs.conditions.matches``.
 
     ``wanted`` has the property names of the file. A job: ``state``, ``terminateReason``, ``tasks``,
     ``preparationTasks``, ``releaseTasks``; a pool: ``state``, ``allocationState``, ``nodes``, ``cost``,
@@ -81,3 +91,114 @@ class Condition(NamedTuple):
     def needs_job_move(self) -> bool:
         """True if only a job that changes its state can make this true."""
         return self.subject.kind is SubjectKind.JOB and self.wanted.keys() <= _STATE_OF_JOB
+
+
+def matches(wanted: Wanted, seen: object) -> bool:
+    """Return whether ``seen`` satisfies ``wanted``.
+
+    Text is compared without regard to case like the service's values (GEN-5), except ``Verbatim``. Numbers are compared
+    exactly, or with ``Bounds`` including both ends, up to rounding. A mapping needs all wanted parts, where an absent
+    part counts as None; a list needs all items in order. None matches only None.
+    """
+    if isinstance(wanted, Bounds):
+        return _within(wanted, seen)
+    if isinstance(wanted, str):
+        return isinstance(seen, str) and wanted.casefold() == seen.casefold()
+    if isinstance(wanted, Verbatim):
+        return isinstance(seen, str) and _lines(wanted.text) == _lines(seen)
+    if isinstance(wanted, bool) or wanted is None:
+        return seen is wanted
+    if isinstance(wanted, int | float):
+        return _within(Bounds(wanted, wanted), seen)
+    if isinstance(wanted, tuple):
+        if not isinstance(seen, Sequence) or isinstance(seen, str):
+            return False
+        return len(wanted) == len(seen) and all(map(matches, wanted, seen))
+    return isinstance(seen, Mapping) and all(matches(inner, seen.get(key)) for key, inner in wanted.items())
+
+
+def _within(bounds: Bounds, seen: object) -> bool:
+    if isinstance(seen, bool) or not isinstance(seen, int | float):
+        return False
+    low, high = bounds.at_least, bounds.at_most
+    reaches = low is None or seen >= low or _rounds_to(low, seen)
+    return reaches and (high is None or seen <= high or _rounds_to(high, seen))
+
+
+def _rounds_to(bound: float, seen: float) -> bool:
+    """Return whether both differ by rounding only, which needs a number that is not whole."""
+    return not (isinstance(bound, int) and isinstance(seen, int)) and isclose(seen, bound)
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").removesuffix("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of a scenario that holds commands or conditions, as JSON text; ``engine.scenario.timeline`` reads it.
+
+    Bodies of commands hold ``simulate`` themselves, so their classes cannot be named here.
+    """
+
+    text: str
+
+    @classmethod
+    def of(cls, value: object) -> Unread:
+        """Return the text of JSON data."""
+        return cls(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+
+    @property
+    def plain(self) -> Any:  # noqa: ANN401 - any JSON
+        """The value as JSON data."""
+        return json.loads(self.text)
+
+    def __bool__(self) -> bool:
+        return self.text != "[]"
+
+
+OTHERS_COMPLETED = "othersCompleted"
+
+
+def is_others_completed(until: object) -> bool:
+    """Return whether an ``until`` is the word for the completion of all others, in any case."""
+    return isinstance(until, str) and until.lower() == OTHERS_COMPLETED.lower()
+
+
+def _parse_acts(value: object) -> Unread | None:
+    if value is None or isinstance(value, Unread):
+        return value
+    if not isinstance(value, list):
+        raise ValueError("must be a list of commands such as {after: PT10S, addTasks: {tasks: [...]}}")
+    return Unread.of(value)
+
+
+def _parse_until(value: object) -> Unread | None:
+    if value is None or isinstance(value, Unread):
+        return value
+    if is_others_completed(value):
+        return Unread.of(OTHERS_COMPLETED)
+    if not isinstance(value, dict):
+        raise ValueError(
+            f"must be {OTHERS_COMPLETED} or a condition such as {{jobId: risk, state: completed}}, "
+            f"not {quoted(value)}; a time is a 'duration'"
+        )
+    return Unread.of(value)
+
+
+def _write_unread(value: Unread | None) -> Any:  # noqa: ANN401 - any JSON
+    return None if value is None else value.plain
+
+
+ActList = Annotated[
+    Unread | None,
+    PlainValidator(_parse_acts),
+    PlainSerializer(_write_unread),
+    WithJsonSchema({"type": "array", "items": {"type": "object"}}),
+]
+Until = Annotated[
+    Unread | None,
+    PlainValidator(_parse_until),
+    PlainSerializer(_write_unread),
+    WithJsonSchema({"type": ["string", "object"]}),
+]

@@ -25,11 +25,11 @@ from random import Random  # noqa: TID251  seeded by key below, never shared
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from engine.base.units import UNLIMITED_FROM_MS
+from engine.base.values import UNLIMITED_FROM_MS
 
 if TYPE_CHECKING:
-    from engine.specs.distributions import Distribution
-    from engine.specs.simulate import ExitCodes
+    from engine.specs.base import Distribution
+    from engine.specs.common import ExitCodes
 
 _MANTISSA = 53
 _TINY = 2.0**-_MANTISSA

@@ -1,10 +1,17 @@
-"""The configuration of a node: image, disks, extensions, mounts and upgrades (POOL-4, POOL-5, POOL-23, FILE-13)."""
+"""The configuration of nodes: image, disks, extensions, mounts, upgrades and network.
 
+The parts of a pool's body are those of POOL-4, POOL-5, POOL-23, FILE-13 and NET-1; a job has a network too. The subnets
+of ``simulate.network`` have addresses and closed ports.
+"""
+
+from fnmatch import fnmatchcase
+from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, PlainValidator, WithJsonSchema
 
 from engine.base.terms import WireOption
+from engine.base.values import quoted
 from engine.specs.base import (
     LEFT_OUT_OF_ANSWERS,
     NO_EFFECT,
@@ -14,6 +21,7 @@ from engine.specs.base import (
     Occasional,
     OptionalDuration,
     Secret,
+    Spec,
     Text,
 )
 from engine.specs.common import ContainerRegistry, IdentityReference
@@ -298,3 +306,136 @@ class UpgradePolicy(Occasional):
     mode: UpgradeMode
     automatic_os_upgrade_policy: AutomaticOSUpgradePolicy | None = None
     rolling_upgrade_policy: RollingUpgradePolicy | None = None
+
+
+# Options of a network that have no effect on a simulation (NET-1).
+DynamicVNetAssignmentScope = Annotated[Literal["none", "job"], AnyCase]
+InboundEndpointProtocol = Annotated[Literal["tcp", "udp"], AnyCase]
+NetworkSecurityGroupRuleAccess = Annotated[Literal["allow", "deny"], AnyCase]
+IpFamily = Annotated[Literal["IPv4", "IPv6"], AnyCase]
+
+
+class IpAddressProvisioning(WireOption):
+    """The origin of public IP addresses (NET-1)."""
+
+    BATCH_MANAGED = "batchmanaged"
+    USER_MANAGED = "usermanaged"
+    NO_PUBLIC_IP_ADDRESSES = "nopublicipaddresses"
+
+
+class NetworkSecurityGroupRule(Occasional):
+    """A rule for access to an inbound endpoint."""
+
+    priority: Int
+    access: NetworkSecurityGroupRuleAccess
+    source_address_prefix: Text
+    source_port_ranges: tuple[Text, ...] = ()
+
+
+class InboundNatPool(Occasional):
+    """A port of every node behind a range of public ports."""
+
+    name: Text
+    protocol: InboundEndpointProtocol
+    backend_port: Int
+    frontend_port_range_start: Int
+    frontend_port_range_end: Int
+    network_security_group_rules: Annotated[tuple[NetworkSecurityGroupRule, ...], NO_EFFECT] = ()
+
+
+class PoolEndpointConfiguration(Occasional):
+    """The inbound endpoints of the nodes."""
+
+    inbound_nat_pools: tuple[InboundNatPool, ...]
+
+
+class IpTag(Occasional):
+    """A tag of public IP addresses."""
+
+    ip_tag_type: Text | None = None
+    tag: Text | None = None
+
+
+class PublicIpAddressConfiguration(Occasional):
+    """The public IP addresses of the nodes."""
+
+    provision: IpAddressProvisioning = IpAddressProvisioning.BATCH_MANAGED
+    ip_families: Annotated[tuple[IpFamily, ...], NO_EFFECT] = ()
+    ip_address_ids: tuple[Text, ...] = ()
+    ip_tags: Annotated[tuple[IpTag, ...], NO_EFFECT] = ()
+
+
+class NetworkConfiguration(Occasional):
+    """The network of a pool (NET-1)."""
+
+    subnet_id: Text | None = None
+    dynamic_vnet_assignment_scope: Annotated[DynamicVNetAssignmentScope, NO_EFFECT] = "none"
+    endpoint_configuration: PoolEndpointConfiguration | None = None
+    public_ip_address_configuration: PublicIpAddressConfiguration | None = None
+    enable_accelerated_networking: Annotated[Bool, NO_EFFECT] = False
+
+
+class JobNetworkConfiguration(Occasional):
+    """The network that a job's nodes join while it runs (JOB-2)."""
+
+    subnet_id: Text
+    skip_withdraw_from_vnet: Bool = False
+
+
+# The number of addresses of a subnet that Azure reserves.
+_RESERVED_ADDRESSES = 5
+
+
+def _parse_prefix(value: object) -> str:
+    try:
+        return str(IPv4Network(str(value)))
+    except ValueError:
+        raise ValueError(f"{quoted(value)} is not an address range such as 10.1.0.0/24") from None
+
+
+def _parse_blocked(value: object) -> bool | tuple[int, ...]:
+    if isinstance(value, bool):
+        return value
+    ports = tuple(value) if isinstance(value, list | tuple) else ()
+    if ports and all(type(port) is int and 1 <= port <= 65_535 for port in ports):
+        return ports
+    raise ValueError(f"must be true, false or a list of ports such as [29876, 29877], not {quoted(value)}")
+
+
+AddressPrefix = Annotated[str, PlainValidator(_parse_prefix), WithJsonSchema({"type": "string"})]
+_PORTS: dict[str, Any] = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 65_535}, "minItems": 1}
+Blocked = Annotated[
+    bool | tuple[int, ...], PlainValidator(_parse_blocked), WithJsonSchema({"anyOf": [{"type": "boolean"}, _PORTS]})
+]
+
+
+class SimulateNetwork(Spec):
+    """A subnet by id glob: its addresses (NET-3), its closed ports (NET-4), and what Batch needs of it (NET-2).
+
+    ``blocked`` is true for all ports, or lists the closed ones. ``free_addresses`` wins over ``address_prefix``.
+    """
+
+    free_addresses: Annotated[Int, Field(ge=0)] | None = None
+    address_prefix: AddressPrefix | None = None
+    blocked: Blocked = False
+    location: Text | None = None
+    role_assignment: Bool = True
+
+    @property
+    def addresses(self) -> int | None:
+        """The number of nodes that get an address: 2^(32-n) - 5 for a /n subnet (NET-3); None if unknown."""
+        if self.free_addresses is None and self.address_prefix is not None:
+            return max(0, IPv4Network(self.address_prefix).num_addresses - _RESERVED_ADDRESSES)
+        return self.free_addresses
+
+    def blocks(self, port: int) -> bool:
+        """Return whether the port is closed between Batch and the nodes (NET-4)."""
+        return self.blocked if isinstance(self.blocked, bool) else port in self.blocked
+
+
+Networks = tuple[tuple[str, SimulateNetwork], ...]
+
+
+def subnet_settings(networks: Networks, subnet_id: str) -> SimulateNetwork | None:
+    """Return the settings of a subnet by the first glob that matches, without regard to case."""
+    return next((settings for glob, settings in networks if fnmatchcase(subnet_id.lower(), glob.lower())), None)

@@ -15,9 +15,9 @@ from engine.specs.commands import AddTasks
 from engine.specs.conditions import OWN_JOB
 
 if TYPE_CHECKING:
+    from engine.specs.bodies import TaskSpec
     from engine.specs.command import Command
     from engine.specs.conditions import Condition
-    from engine.specs.task import TaskSpec
     from engine.state.task_records import TaskSource
 
 NO_JOB = -1

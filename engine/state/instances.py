@@ -11,10 +11,9 @@ from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from engine.base.failures import FailureInfo, end_fields, result_of
-from engine.base.terms import InstanceState, TaskResult
-from engine.events.log import EventLog, LogSubject
-from engine.state.columns import (
+from engine.base.log import EventLog, LogSubject
+from engine.base.terms import FailureInfo, InstanceState, TaskResult, end_fields, result_of
+from engine.state.tables import (
     NEVER_MS,
     PAGE_BITS,
     PAGE_ROWS,

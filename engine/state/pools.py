@@ -1,24 +1,91 @@
-"""Pools: records with their nodes, the index of free slots, and the turns of their jobs."""
+"""Pools: records with their nodes, the index of free slots, the turns of their jobs, and the state of autoscale.
+
+A record also keeps the errors of resizes and the requests that will fail.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from engine.autoscale import joined
 from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
+from engine.base.log import EventLog, LogSubject
 from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState
-from engine.events.log import EventLog, LogSubject
-from engine.state.pool_records import FailingRequest, ResizeError, Scaling
-from engine.state.records import Named, NamedRecords, Values
+from engine.state.tables import Named, NamedRecords, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from engine.autoscale import RunError
     from engine.base.terms import NodeFillType, OsFamily
+    from engine.specs.bodies import PoolSpec
     from engine.specs.catalogue import VmSize
-    from engine.specs.pool import PoolSpec
     from engine.state.jobs import Job
+
+
+class ResizeError(NamedTuple):
+    """A reason for which a resize fell short (ERR-R)."""
+
+    code: str
+    message: str
+    values: tuple[tuple[str, str], ...] = ()
+
+    def wire(self) -> dict[str, object]:
+        """Return the error as the service writes it."""
+        body: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.values:
+            body["values"] = [{"name": name, "value": value} for name, value in self.values]
+        return body
+
+
+class FailingRequest(NamedTuple):
+    """A request for nodes of one kind that will fail: how many, and what the service will report (RSZ-16)."""
+
+    dedicated: bool
+    nodes: int
+    errors: tuple[ResizeError, ...]
+
+
+class AutoScaleRun(NamedTuple):
+    """An evaluation of a formula (AS-67), with its targets and the nodes at that moment."""
+
+    when_ms: int
+    items: tuple[tuple[str, str], ...]  # of the results string
+    error: RunError | None
+    target_dedicated: int
+    target_spot: int
+    current_dedicated: int
+    current_spot: int
+
+    @property
+    def results(self) -> str:
+        """The results string of the service (AS-68)."""
+        return joined(self.items)
+
+
+class Sampling(NamedTuple):
+    """The moment of a pool's next sample, and its ``busy_slot_ms`` at the last one (AS-52, AS-53)."""
+
+    next_ms: int
+    busy_slot_ms: int
+
+
+class Scaling(NamedTuple):
+    """The autoscale settings of a pool (AS-83), its next evaluation and sample, and its last evaluations in order."""
+
+    formula: str
+    interval_ms: int
+    next_ms: int
+    sampling: Sampling
+    runs: tuple[AutoScaleRun, ...] = ()
+
+    @property
+    def run(self) -> AutoScaleRun | None:
+        """The last evaluation."""
+        return self.runs[-1] if self.runs else None
+
 
 # A job's turn is one number: its rank by priority, when it was last served, its row.
 ROW_BITS = 24

@@ -11,19 +11,18 @@ from bisect import bisect_left, bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from engine.base.byte_columns import equals
 from engine.base.errors import BrokenInvariant
-from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
-from engine.base.terms import TaskResult, TaskState
-from engine.events.log import EventLog, LogSubject
-from engine.state.columns import NEVER_MS, PAGE_BITS, PAGE_ROWS, SPAN, TIME, Columns, Excerpt, byte_column, column
+from engine.base.log import EventLog, LogSubject
+from engine.base.terms import FailureInfo, TaskResult, TaskState, end_fields, result_of
+from engine.base.values import equals
+from engine.state.tables import NEVER_MS, PAGE_BITS, PAGE_ROWS, SPAN, TIME, Columns, Excerpt, byte_column, column
 from engine.state.task_records import PLAIN, UNTRIED, ListedTasks, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from engine.specs.task import TaskSpec
+    from engine.specs.bodies import TaskSpec
     from engine.state.jobs import JobTable
 
 ACTIVE, PREPARING, RUNNING, COMPLETED = (int(state) for state in TaskState)

@@ -1,17 +1,21 @@
-"""Measures of a finished run: the summary that ``run`` prints, waiting and preparation times, the ends of jobs."""
+"""Measures of a finished run, and the figures in which two runs or histories differ.
+
+Measures are the summary that ``run`` prints, waiting and preparation times, and the ends of jobs. A comparison has a
+row for each figure of both sides, with their difference.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engine.base.percentiles import percentile
-from engine.base.units import SECOND_MS
-from engine.views.results import document, totals
+from engine.base.values import SECOND_MS, percentile
+from engine.views import results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engine.run.simulation import Simulation
+
 
 Measured = dict[str, object]
 
@@ -26,7 +30,7 @@ def expectations(sim: Simulation) -> list[bool]:
 
 def summary(sim: Simulation) -> Measured:
     """Return the ``summary`` of the state of a run as JSON, and every measure of a study by its name."""
-    return with_derived(document.summary(sim), totals.task_waits_ms(sim.world), totals.preparation_ms(sim.world))
+    return with_derived(results.run_totals(sim), results.task_waits_ms(sim.world), results.preparation_ms(sim.world))
 
 
 def with_derived(whole: Mapping[str, object], waits_ms: Iterable[int], preparation_ms: int) -> Measured:
@@ -59,3 +63,163 @@ def seconds(ms: float | None) -> float | None:
 def job_ends(sim: Simulation) -> dict[str, dict[str, float | None]]:
     """Return when each job that is not deleted has ended, in seconds from the start of the run; None if it has not."""
     return {job.id: {"endSeconds": seconds(job.end_ms)} for job in sim.world.jobs.present()}
+
+
+MEASURES = (
+    "makespanSeconds",
+    "costUsd",
+    "nodeHours",
+    "slotUtilization",
+    "totalTasks",
+    "succeededTasks",
+    "failedTasks",
+    "failedPreparations",
+    "failedReleases",
+    "waitSecondsMedian",
+    "waitSecondsP95",
+    "runSecondsMedian",
+    "runSecondsP95",
+    "preparationSeconds",
+    "releaseSeconds",
+)
+"""The names of figures; those that a study measures too have the same value there."""
+
+
+class Figures(NamedTuple):
+    """The figures of a run or history; None stands for what is not known.
+
+    ``measures`` are by name, ``job_ends`` by job id, in seconds from the start; None there is a job that has not ended.
+    """
+
+    measures: Mapping[str, float | None]
+    job_ends: Mapping[str, float | None]
+
+
+class Times(NamedTuple):
+    """Times in ms, of which the figures are made."""
+
+    waits: Iterable[int]  # of each task that has started, from its creation to its latest start
+    runs: Iterable[int]  # of each task that has ended, from its latest start
+    preparation: int  # on all nodes
+    release: int
+
+
+def measures_of_times(times: Times) -> dict[str, float | None]:
+    """Return the measures that follow from times alone."""
+    return {
+        **of_times("wait", times.waits),
+        **of_times("run", times.runs),
+        "preparationSeconds": times.preparation / SECOND_MS,
+        "releaseSeconds": times.release / SECOND_MS,
+    }
+
+
+def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, float | None]) -> Figures:
+    """Return the figures that follow from the ``summary`` of the state of a run as JSON, and from times."""
+    tasks = cast("Mapping[str, float | None]", summary["tasks"])
+    found = {
+        **with_derived(summary, times.waits, times.preparation),
+        "totalTasks": tasks["total"],
+        "succeededTasks": tasks["succeeded"],
+        **measures_of_times(times),
+    }
+    return Figures({name: found[name] for name in MEASURES}, job_ends)
+
+
+def figures_of_run(simulation: Simulation) -> Figures:
+    """Return the figures of a run at the moment that is shown."""
+    world = simulation.world
+    times = Times(
+        results.task_waits_ms(world),
+        results.task_runs_ms(world),
+        results.preparation_ms(world),
+        results.release_ms(world),
+    )
+    ends = {job_id: found["endSeconds"] for job_id, found in job_ends(simulation).items()}
+    return figures(results.run_totals(simulation), times, ends)
+
+
+_DECIMALS, _PERCENT_DECIMALS = 9, 6  # beyond these there is only the error of binary fractions
+
+
+class Change(NamedTuple):
+    """The difference of two numbers, B minus A, and its percent of A; None where there is none."""
+
+    difference: float | None
+    percent: float | None
+
+
+class Row(NamedTuple):
+    """A figure of both sides, its difference, B minus A, and the percent of A. A job's end has its id as ``job_id``."""
+
+    what: str
+    a: float | None
+    b: float | None
+    difference: float | None
+    percent: float | None
+    job_id: str | None = None
+
+    @property
+    def weight(self) -> float:
+        """The size of the difference as a share of the larger value, 0 to 1, by which differences are ranked."""
+        if self.a is None or self.b is None or not self.difference:
+            return 0.0
+        return abs(self.difference) / max(abs(self.a), abs(self.b))
+
+
+def change(a: float | None, b: float | None) -> Change:
+    """Return the change from ``a`` to ``b``."""
+    if a is None or b is None:
+        return Change(None, None)
+    difference = round(b - a, _DECIMALS)
+    return Change(difference, round(100 * difference / a, _PERCENT_DECIMALS) if a else None)
+
+
+def compared(a: Figures, b: Figures) -> list[Row]:
+    """Return a row for each measure, and one for the end of each job of either side, in the order of A, then of B.
+
+    The row of a job that is on both sides has the id that A gives it.
+    """
+    rows = [row(name, a.measures[name], b.measures[name]) for name in MEASURES]
+    there = _same_jobs(a.job_ends, b.job_ends)
+    ends = [(job_id, end, b.job_ends.get(there.get(job_id, ""))) for job_id, end in a.job_ends.items()]
+    only_there = b.job_ends.keys() - there.values()
+    ends += [(job_id, None, end) for job_id, end in b.job_ends.items() if job_id in only_there]
+    return rows + [row(f"jobs.{job_id}.endSeconds", one, other, job_id) for job_id, one, other in ends]
+
+
+def _same_jobs(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
+    """Return the other side's id of each of our jobs that is there, under the same id or that which an import gives.
+
+    Case does not matter (GEN-1). A job of a job schedule has a colon in its id, for which an import writes a hyphen.
+    """
+    found: dict[str, str] = {}
+    for comparable in (str.casefold, _as_imported):
+        taken = set(found.values())
+        there = {comparable(job_id): job_id for job_id in theirs if job_id not in taken}
+        left = [job_id for job_id in ours if job_id not in found]
+        found |= {job_id: there[comparable(job_id)] for job_id in left if comparable(job_id) in there}
+    return found
+
+
+def _as_imported(job_id: str) -> str:
+    return job_id.casefold().replace(":", "-")
+
+
+def row(what: str, a: float | None, b: float | None, job_id: str | None = None) -> Row:
+    """Return the row of a figure."""
+    return Row(what, a, b, *change(a, b), job_id)
+
+
+def largest(rows: Iterable[Row], count: int) -> list[Row]:
+    """Return the rows with the largest differences, the largest first; equal ones in their order."""
+    return sorted((one for one in rows if one.weight), key=lambda one: -one.weight)[:count]
+
+
+def as_json(a: str, b: str, rows: Sequence[Row]) -> Mapping[str, object]:
+    """Return a comparison as ``batchdeck compare --output json`` prints it; ``a`` and ``b`` name the sides."""
+    return {
+        "a": a,
+        "b": b,
+        "rows": [{name: getattr(one, name) for name in ("what", "a", "b", "difference", "percent")} for one in rows],
+    }

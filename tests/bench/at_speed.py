@@ -8,14 +8,13 @@ from itertools import cycle, repeat
 from statistics import median
 from typing import TYPE_CHECKING
 
-from engine.pacing.pacer import FRAME_S
-from engine.pacing.yielding import DRAWING_S
+from engine.pacing import DRAWING_S, FRAME_S
 from tests.bench.stage import is_quiet, percentile
-from tui.panes.list_page import ListPage
+from tui.panes.pages import ListPage
 from tui.panes.watch import Watch
-from tui.viewmodels.frame.tabs import TABS
-from tui.widgets.lines import LinesView
-from tui.widgets.node_map import NodeMap
+from tui.textual.views import LinesView
+from tui.viewmodels.go_line import TABS
+from tui.widgets.charts import NodeMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

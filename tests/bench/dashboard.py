@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from engine import Simulation, load_scenario
-from engine.base import gc_pause
+from engine.base import runtime
 from tests.bench.at_speed import back, idle, keys, speed
 from tests.bench.first_paint import first_paint
 from tests.bench.frames import BUSY, frames, frames_of_view, pages, views
@@ -75,7 +75,7 @@ def measure(sheet: Sheet, arguments: argparse.Namespace, _: Path | None) -> None
     for size, acts in ((_USUAL, usual), (_WIDE, wide)):
         if acts:
             stage = Stage(Dashboard(simulation, plays=False), sheet, rounds=arguments.rounds, keys=arguments.keys)
-            with gc_pause.relaxed(gc_pause.FOR_FRAMES):  # as the dashboard does
+            with runtime.gc_relaxed(runtime.FOR_FRAMES):  # as the dashboard does
                 asyncio.run(show(stage.app, size, lambda stage=stage, acts=acts: _act(stage, acts)))
 
 

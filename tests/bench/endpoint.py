@@ -22,12 +22,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engine import Simulation, load_scenario
-from engine.base import gc_pause
-from engine.base.units import HOUR_MS
-from engine.rest.application import application
-from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, signature
-from engine.rest.protocol.requests import Request
-from engine.rest.service import Service
+from engine.base import runtime
+from engine.base.values import HOUR_MS
+from engine.rest.messages import Request
+from engine.rest.server import application
+from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Service, signature
 from tests.bench.one import peak_bytes
 from tests.bench.results import Result
 
@@ -215,5 +214,5 @@ def measure(sheet: Sheet, arguments: argparse.Namespace) -> None:
     simulation = Simulation(load_scenario("endpoint", text=scenario(arguments.tasks)), can_go_back=False)
     simulation.run_until(3 * HOUR_MS)
     service = Service(simulation)
-    with gc_pause.relaxed():  # as the server does
+    with runtime.gc_relaxed():  # as the server does
         asyncio.run(_run(sheet, service, arguments.tasks, arguments.requests))

@@ -15,15 +15,14 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.base import gc_pause
+from engine.base import runtime
 from engine.rest.session import begin
 from tests.bench.results import Result
 from tests.bench.stage import percentile, show
 from tests.bench.terminal import Terminal
 from tui.app.dashboard import Dashboard
-from tui.cli.hosting import DashboardHost
-from tui.cli.serving import Options
-from tui.settings.values import Settings, Source
+from tui.cli.serving import DashboardHost, Options
+from tui.saving.settings import Settings, Source
 
 if TYPE_CHECKING:
     import argparse
@@ -126,5 +125,5 @@ def measure(sheet: Sheet, arguments: argparse.Namespace) -> None:
         settings = Settings()
         settings.use("speed", 60.0, Source.COMMAND_LINE)
         app = Dashboard(simulation, settings, plays=False, host=host)
-        with gc_pause.relaxed(gc_pause.FOR_FRAMES):
+        with runtime.gc_relaxed(runtime.FOR_FRAMES):
             asyncio.run(show(app, (120, 40), lambda: _keys(sheet, app, host, arguments)))

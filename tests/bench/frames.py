@@ -6,7 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.bench.bare import lines_of
-from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.go_line import TABS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.bench.stage import Stage
-    from tui.panes.list_page import ListPage
+    from tui.panes.pages import ListPage
 
 _FLOOR_US, _FLOOR_TASKS = 2.7, 100_000
 _FILTER_S, _SORT_S, _FIRST_MS = 0.5, 0.6, 50  # of a million rows, and until some of them are shown

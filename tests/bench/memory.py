@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from engine import Simulation, load_scenario
-from engine.base import gc_pause
+from engine.base import runtime
 from tests.bench.one import peak_bytes
 from tests.bench.results import Form, Result, Sheet
 from tests.bench.trees import HERE
@@ -37,7 +37,7 @@ def _look_at_everything(simulation: Simulation) -> None:
     """Show each view of the dashboard once, and filter the tasks."""
     from tests.bench.stage import Stage, show
     from tui.app.dashboard import Dashboard
-    from tui.viewmodels.frame.tabs import TABS
+    from tui.viewmodels.go_line import TABS
 
     stage = Stage(Dashboard(simulation, plays=False), Sheet(Form.LINES), rounds=1)
 
@@ -50,7 +50,7 @@ def _look_at_everything(simulation: Simulation) -> None:
         stage.screen.update()
         await stage.settle()
 
-    with gc_pause.relaxed(gc_pause.FOR_FRAMES):
+    with runtime.gc_relaxed(runtime.FOR_FRAMES):
         asyncio.run(show(stage.app, (120, 40), look))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 
+from engine.base.log import EventLog, LogSubject
 from engine.base.terms import InstanceState, TaskState
-from engine.events.log import EventLog, LogSubject
 from tests.bench.answer import Answer, Work
 
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from tests.bench.bare import bare_beside, lines_of
 from tests.bench.results import Result
 from tests.bench.terminal import Terminal
-from tui.panes.curves import Curves
-from tui.panes.list_page import ListPage
-from tui.panes.timeline import Timeline
-from tui.screens.main_screen import MainScreen
-from tui.widgets.timeline import TimelineGrid
+from tui.app.main_screen import MainScreen
+from tui.panes.pages import ListPage
+from tui.panes.timeline import Timeline, TimelineGrid
+from tui.widgets.charts import Curves
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence

@@ -202,7 +202,7 @@ def test_quiet_leaves_the_status_to_tell(small, capsys):
     ("arguments", "module"),
     [
         (["run", "--quiet"], "textual"),
-        (["run", "--quiet"], "engine.views.exports.trace"),
+        (["run", "--quiet"], "engine.views.trace"),
         (["check"], "engine.run.simulation"),
         (["--version"], "pydantic"),
     ],

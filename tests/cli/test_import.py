@@ -134,7 +134,7 @@ def test_a_full_disk_is_told(capsys):
 
 def test_fit_without_scipy_is_told_in_a_sentence(files, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy", None)
-    for name in ("engine.histories.fitting", "engine.histories.distributions"):
+    for name in ("engine.histories.fitting", "engine.histories.fitting"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     assert main(["import", "--swf", "cluster.swf", "--fit", "-o", "made.yaml"]) == 2
     assert "--fit needs scipy, which is not installed: pip install 'batchdeck[fit]'" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine.base.shortening import LONGEST
+from engine.base.values import LONGEST
 from tui.cli.commands import main
 
 LONG = "A" * 200_000

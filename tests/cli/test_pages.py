@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from engine import Simulation, load_scenario
-from engine.views.results.document import document
+from engine.views.results import document
 from tests.histories.swf_texts import SwfJob, swf_text
 from tui.cli.commands import cli, main
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyarrow import feather, parquet
 
-from engine.views.exports import event_table
+from engine.views import tables
 from tui.cli.commands import main
 
 NAME = "job-prep-release-sample"
@@ -124,8 +124,8 @@ def test_an_interrupt_while_a_table_is_written_leaves_no_file(suffix, tmp_path, 
         yield next(event_batches(simulation))
         raise KeyboardInterrupt
 
-    event_batches = event_table.event_batches
-    monkeypatch.setattr(event_table, "event_batches", interrupted)
+    event_batches = tables.event_batches
+    monkeypatch.setattr(tables, "event_batches", interrupted)
     assert main(["run", NAME, "--events", f"events{suffix}"]) == 130
     assert "no file was written" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -8,8 +8,7 @@ import pytest
 
 from tests.builders import a_job, a_pool, a_shell, a_task
 from tui.cli import main
-from tui.saving.blob_paths import BlobText, placed
-from tui.saving.targets import TreeTarget
+from tui.saving.targets import BlobText, TreeTarget, placed
 
 IN = "https://acc.blob.core.windows.net/in"
 

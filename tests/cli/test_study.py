@@ -17,14 +17,12 @@ from pathlib import Path
 import pytest
 
 from engine import load_scenario
-from engine.studies.plan import Run, planned
+from engine.studies.runs import Run, planned
 from tests.studies.conftest import NIGHT
 from tui.cli.commands import main
-from tui.saving.locks import is_locked
-from tui.saving.results_file import ResultsFile
 from tui.saving.targets import TargetError
-from tui.workers.dispatch import WorkersLost
 from tui.workers.local import LocalWorkers
+from tui.workers.runs import ResultsFile, WorkersLost, is_locked
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tui"]

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from engine import Simulation, load_scenario
-from engine.views.results import report
+from engine.views import results
 from tui.cli import output
 
 
@@ -22,7 +22,7 @@ def summary():
     simulation = Simulation(load_scenario("one-pool-per-scheduled-job"))
     simulation.run_until(simulation.end_ms)
     simulation.finish()
-    return report.summary(simulation)
+    return results.summary(simulation)
 
 
 def pools(text):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY
+from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY
 from tests.clients import environments, validating
 
 TREE = Path(__file__).parents[2]

@@ -10,9 +10,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from engine.rest import application
-from engine.rest.protocol.answers import Answer
-from engine.rest.protocol.requests import Request
+from engine.rest import server
+from engine.rest.messages import Answer, Request
 from tests.rest.wire import check_answer
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _answer(start, body) -> Answer:
 
 def main() -> int:
     """Run the command line."""
-    made = application.application
+    made = server.application
     all_made = []
 
     def tell(line: str) -> None:
@@ -80,7 +79,7 @@ def main() -> int:
         all_made.append(Validating(made(*args, **kwargs), tell))
         return all_made[-1]
 
-    application.application = validated  # before the command line imports it
+    server.application = validated  # before the command line imports it
     from tui.cli import main as command_line
 
     try:

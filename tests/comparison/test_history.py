@@ -8,13 +8,11 @@ from functools import cache
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.comparison.figures import figures_of_run
-from engine.comparison.history import observed
-from engine.comparison.rows import compared
-from engine.comparison.sides import read_side
-from engine.comparison.wording import agreement, notable, report_card
 from engine.histories.history import read_history
-from engine.views.results import document
+from engine.studies.measures import compared, figures_of_run
+from engine.studies.sides import observed, read_side
+from engine.studies.wording import agreement, notable, report_card
+from engine.views import results
 from tests.histories.dialects import DIALECTS, written
 
 # Scenarios that delete nothing, and whose first job is created at their start.
@@ -44,7 +42,7 @@ def played(name):
 
 @cache
 def state_of(name):
-    return json.dumps(document.document(played(name)))
+    return json.dumps(results.document(played(name)))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -9,13 +9,11 @@ from functools import cache
 import pytest
 
 from engine import ScenarioError, Simulation, load_scenario
-from engine.comparison.figures import MEASURES, figures_of_run
-from engine.comparison.results import read_state
-from engine.comparison.rows import as_json, compared
-from engine.comparison.sides import SideKind, read_side
-from engine.scenario.files import bundled
+from engine.scenario.text import bundled
 from engine.studies import measures
-from engine.views.results import document
+from engine.studies.measures import MEASURES, as_json, compared, figures_of_run
+from engine.studies.sides import SideKind, read_side, read_state
+from engine.views import results
 
 
 @cache
@@ -28,7 +26,7 @@ def played(name, until_ms=None):
 
 def results_file(sim, folder):
     path = folder / "results.json"
-    path.write_text("".join(document.json_text(sim)))
+    path.write_text("".join(results.json_text(sim)))
     return path
 
 
@@ -66,7 +64,7 @@ def test_figures_are_those_of_a_study(name):
 
 def test_running_and_release_times_are_those_of_the_bodies():
     sim = played("job-prep-release-sample")
-    state = document.document(sim)
+    state = results.document(sim)
     found = figures_of_run(sim).measures
     tasks = [task for job in state["jobs"] for task in job["tasks"]]
     assert found["totalTasks"] == len(tasks) == 8
@@ -78,12 +76,12 @@ def test_running_and_release_times_are_those_of_the_bodies():
 def test_a_file_of_results_may_be_written_anew_in_another_order(tmp_path):
     sim = played("spot-evictions")
     path = tmp_path / "sorted.json"
-    path.write_text(json.dumps(json.loads("".join(document.json_text(sim))), sort_keys=True))
+    path.write_text(json.dumps(json.loads("".join(results.json_text(sim))), sort_keys=True))
     assert all(not row.difference for row in compared(figures_of_run(sim), read_side(str(path)).figures))
 
 
 def changed(sim, folder, change):
-    state = json.loads("".join(document.json_text(sim)))
+    state = json.loads("".join(results.json_text(sim)))
     change(state)
     path = folder / "broken.json"
     path.write_text(json.dumps(state))

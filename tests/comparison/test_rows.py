@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from engine.comparison.figures import MEASURES, Figures
-from engine.comparison.rows import as_json, change, compared, largest
+from engine.studies.measures import MEASURES, Figures, as_json, change, compared, largest
 
 
 def some(ends, **given):

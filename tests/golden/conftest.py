@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.events.log_text import line
-from engine.scenario.files import bundled
+from engine.base.log_formats import line
+from engine.scenario.text import bundled
 
 
 @dataclass(frozen=True)

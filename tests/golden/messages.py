@@ -20,20 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 from engine import ScenarioError, Simulation, load_scenario
 from engine.autoscale import FormulaError, parse
-from engine.scenario.files import bundled
 from engine.scenario.schema import schema
-from engine.studies.plan import planned
-from engine.studies.variants import Variants
+from engine.scenario.text import bundled
+from engine.studies.runs import Variants, planned
 from tests.autoscale.situations import USUAL
 from tests.properties.recorded import drawn
 from tests.properties.runs import submit
-from tui.viewmodels.actions.consequences import effect_lines
-from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets.why import answers_to, expected_of, plain_text
-from tui.viewmodels.text.styled import ItemRef, plain
-from tui.viewmodels.watch.attention import AttentionModel
-from tui.viewmodels.watch.estimates import estimate_line
+from tui.viewmodels.actions.menu import actions_for, effect_lines
+from tui.viewmodels.sentences import answers_to, expected_of, plain_text
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain
+from tui.viewmodels.watch.attention import AttentionModel, estimate_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping

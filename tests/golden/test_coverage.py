@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from engine.base import lifecycles
-from engine.scenario.files import bundled
+from engine.scenario.text import bundled
 
 ROOT = Path(engine.__file__).parent
 README = (ROOT.parent / "scenarios" / "README.md").read_text(encoding="utf-8")

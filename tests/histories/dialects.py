@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import Simulation
-from engine.base.units import parse_duration
-from engine.views.results.document import document
+from engine.base.values import parse_duration
+from engine.views.results import document
 
 if TYPE_CHECKING:
     from engine import Scenario

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.histories.azure import imported
-from engine.histories.checks import epoch_ms
-from engine.histories.history import read_history
-from engine.histories.writing import scenario_lines
+from engine.histories.files import scenario_lines
+from engine.histories.history import epoch_ms, read_history
 from engine.scenario.load import load
 from tests.histories.dialects import state_of, written
 

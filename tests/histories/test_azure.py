@@ -8,11 +8,10 @@ import pytest
 
 from engine.base.errors import ScenarioError
 from engine.histories.azure import imported
+from engine.histories.files import PoolShape, scenario_lines
 from engine.histories.history import read_history
-from engine.histories.imported import PoolShape
-from engine.histories.writing import scenario_lines
-from engine.scenario.files import bundled
 from engine.scenario.load import load
+from engine.scenario.text import bundled
 from tests.histories.dialects import DIALECTS, state_of, written
 from tests.histories.replays import differences, import_text
 

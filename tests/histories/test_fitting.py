@@ -11,16 +11,14 @@ pytest.importorskip("scipy", reason="the extra `fit`")
 
 from engine import Simulation, load_scenario
 from engine.histories.azure import imported as imported_history
-from engine.histories.distributions import best_fit
-from engine.histories.fitting import fitted
+from engine.histories.files import Imported, PoolShape, scenario_lines
+from engine.histories.fitting import best_fit, fitted
 from engine.histories.history import read_history
-from engine.histories.imported import Imported, PoolShape
 from engine.histories.swf import imported as imported_log
-from engine.histories.writing import scenario_lines
-from engine.run.observe import makespan_ms
+from engine.run.conditions import makespan_ms
 from engine.specs import draws
-from engine.specs.distributions import Distribution
-from engine.views.results.document import document
+from engine.specs.base import Distribution
+from engine.views.results import document
 from tests.histories.swf_texts import SwfJob, swf_text
 
 SAMPLES = {

@@ -8,11 +8,10 @@ import random
 import pytest
 
 from engine import ScenarioError, Simulation, load_scenario
-from engine.base.units import parse_utc
+from engine.base.values import parse_utc
 from engine.histories import swf
-from engine.histories.imported import PoolShape
-from engine.histories.writing import scenario_lines
-from engine.views.results.document import document
+from engine.histories.files import PoolShape, scenario_lines
+from engine.views.results import document
 from tests.histories.swf_texts import SwfJob, first_come_first_served, swf_text
 
 LATENCY_S = 1  # TIME-9: from being added to being ready
@@ -262,11 +261,11 @@ def test_flaws_of_single_jobs_are_warnings(tmp_path):
 
 
 def test_the_same_line_without_end_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.histories.swf_log.JOB_LIMIT", 1_000)
+    monkeypatch.setattr("engine.histories.swf.JOB_LIMIT", 1_000)
     found = mistakes(tmp_path, GOOD * 5_000)
     assert found == [":1001:1: has 1,000 jobs with a number that an earlier job has before: this is no log"]
 
 
 def test_a_log_of_nothing_but_comments_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("engine.histories.swf_log.LINE_LIMIT", 1_000)
+    monkeypatch.setattr("engine.histories.swf.LINE_LIMIT", 1_000)
     assert mistakes(tmp_path, ";\n" * 5_000) == [":1001:1: has more than 1,000 lines before: import a part of the log"]

@@ -8,11 +8,10 @@ import random
 import pytest
 
 from engine import ScenarioError, Simulation, load_scenario
-from engine.base.units import parse_utc
+from engine.base.values import parse_utc
 from engine.histories import wfformat
-from engine.histories.imported import PoolShape
-from engine.histories.writing import scenario_lines
-from engine.views.results.document import document
+from engine.histories.files import PoolShape, scenario_lines
+from engine.views.results import document
 
 
 def task_14(name, run=10, parents=(), files=(), **more):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from engine import ScenarioError, load_scenario
 from engine.histories import swf, wfformat
-from engine.histories.imported import Imported, PoolShape
-from engine.histories.writing import scenario_lines
+from engine.histories.files import Imported, PoolShape, scenario_lines
 from engine.scenario.tree import parse
 from tests.histories.swf_texts import SwfJob, swf_text
 

@@ -10,25 +10,21 @@ from unittest import mock
 from hypothesis import strategies as st
 
 from engine import BatchError, Simulation
-from engine.rules.processes import plain_outputs
-from engine.run import checkpoints
+from engine.rules.processes import output_files
+from engine.run import journal
 from engine.run import simulation as playing
 from engine.run.journal import Origin
-from engine.state import past
+from engine.state import task_tables
 from engine.state.tasks import ACTIVE, PREPARING
-from engine.views.explain.autoscale import why_targets
-from engine.views.explain.expected import expected
-from engine.views.explain.job_schedules import why_schedule
-from engine.views.explain.jobs import why_counts, why_job
-from engine.views.explain.nodes import why_node
-from engine.views.explain.pools import why_pool
-from engine.views.explain.preparation import why_preparation
-from engine.views.explain.questions import explain
-from engine.views.explain.tasks import why_task
-from engine.views.pages.storage import stored_blobs
-from engine.views.rest.node_files import tree
-from engine.views.results.document import summary
-from engine.views.series.series import RunSeries
+from engine.views.diagnosis.jobs import why_counts, why_job, why_schedule
+from engine.views.diagnosis.nodes import why_node, why_preparation
+from engine.views.diagnosis.pools import why_pool, why_targets
+from engine.views.diagnosis.questions import expected, explain
+from engine.views.diagnosis.tasks import why_task
+from engine.views.log.series import RunSeries
+from engine.views.resources.account import stored_blobs
+from engine.views.rest.nodes import tree
+from engine.views.results import run_totals
 from tests.builders import play_one_by_one
 from tests.event_table import check_table
 from tests.properties.runs import Case, cases, play, submit
@@ -46,8 +42,8 @@ class Property(NamedTuple):
         """Fail where the case breaks the promise."""
         # Short runs have several checkpoints so.
         with (
-            mock.patch.object(checkpoints, "FIRST_DISTANCE", 60),
-            mock.patch.object(past, "MOST_SINCE_BASE", 150),
+            mock.patch.object(journal, "FIRST_DISTANCE", 60),
+            mock.patch.object(task_tables, "MOST_SINCE_BASE", 150),
             mock.patch.object(playing, "SLICE", 100),
         ):
             self.holds(case)
@@ -155,13 +151,13 @@ def _the_fast_path_leaves_the_same_log_as_the_ordinary_one(case: Case) -> None:
 
 @promise(commands=20)
 def _plain_tasks_leave_and_upload_the_same_as_any_others(case: Case) -> None:
-    with mock.patch.object(plain_outputs, "outputs_of", return_value=None):
+    with mock.patch.object(output_files, "outputs_of", return_value=None):
         ordinary, _ = _played(case)
     plain, _ = _played(case)
     assert list(plain.json_lines()) == list(ordinary.json_lines())
     assert list(tree(plain)) == list(tree(ordinary))
     assert stored_blobs(plain) == stored_blobs(ordinary)
-    assert summary(plain) == summary(ordinary)
+    assert run_totals(plain) == run_totals(ordinary)
 
 
 @promise(commands=30)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.rest import application as application_module
-from engine.rest import connections
-from engine.rest.application import application
-from engine.rest.protocol.bodies import LONGEST_BODY
-from engine.rest.server import Server, allow_connections, listen
+from engine.rest import server
+from engine.rest import server as application_module
+from engine.rest.messages import LONGEST_BODY
+from engine.rest.server import Server, allow_connections, application, listen
 from engine.rest.service import Service
 from tests.builders import a_job, a_task, run, simulation
 from tests.rest.test_server import Served, serving
@@ -32,8 +31,8 @@ LIST = f"GET /pools?{VERSION} HTTP/1.1\r\n{HEAD}\r\n".encode()
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     for module, name in (
-        (connections, "HEAD_WITHIN_S"),
-        (connections, "TAKEN_WITHIN_S"),
+        (server, "HEAD_WITHIN_S"),
+        (server, "TAKEN_WITHIN_S"),
         (application_module, "BODY_WITHIN_S"),
     ):
         monkeypatch.setattr(module, name, SOON_S)
@@ -344,12 +343,12 @@ def test_thousands_of_silent_connections_take_no_more_memory_and_others_are_serv
         list(served.client.list_pools())
         grown_kb, open_files = asyncio.run(holding(served, SILENT))
     assert grown_kb < MOST_KB
-    assert open_files < connections.MOST_CONNECTIONS + 100
+    assert open_files < server.MOST_CONNECTIONS + 100
 
 
 def test_a_connection_too_many_takes_the_place_of_the_one_that_is_silent_for_longest(monkeypatch):
-    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 20)
-    monkeypatch.setattr(connections, "HEAD_WITHIN_S", IN_TIME_S)
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 20)
+    monkeypatch.setattr(server, "HEAD_WITHIN_S", IN_TIME_S)
 
     async def play():
         async with served() as connect:
@@ -371,7 +370,7 @@ def test_a_connection_too_many_takes_the_place_of_the_one_that_is_silent_for_lon
 
 
 def test_while_every_connection_has_a_request_under_way_another_is_told_to_come_again(monkeypatch):
-    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 5)
     monkeypatch.setattr(application_module, "BODY_WITHIN_S", IN_TIME_S)
 
     async def play():

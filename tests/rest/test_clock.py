@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from engine.rest.clock import PacedClock
+from engine.rest.session import PacedClock
 from tests.builders import a_job, simulation
 
 

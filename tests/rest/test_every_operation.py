@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.rest.operations import HANDLERS
-from engine.rest.protocol.routes import ROUTES
+from engine.rest.service import HANDLERS
+from engine.rest.urls import ROUTES
 from tests.builders import a_job, a_line, a_pool, run
 from tests.rest.test_account import CERTIFICATE, PRICER, THUMBPRINT
 from tests.rest.test_files import WINDOWS

@@ -6,12 +6,10 @@ import asyncio
 import tracemalloc
 from itertools import count
 
-from engine.rest.application import application
-from engine.rest.faults import ServiceFaults
-from engine.rest.protocol.authentication import Credentials
-from engine.rest.protocol.requests import Request
-from engine.rest.service import Service
-from engine.specs.simulate import SimulateService
+from engine.rest.messages import Request
+from engine.rest.server import application
+from engine.rest.service import Credentials, Service, ServiceFaults
+from engine.specs.common import SimulateService
 from tests import builders
 
 QUERY = "api-version=2025-06-01"

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from engine.base.units import format_duration
+from engine.base.values import format_duration
 from tests.builders import REIMAGED_S, a_job, a_line, a_pool, a_shell, a_task, node, run, run_to_end
 from tests.rest.wire import BASE
 
@@ -138,7 +138,7 @@ def test_file_10_a_file_comes_with_its_properties_as_headers(batch):
 
 
 def test_the_length_of_a_file_is_told_without_it(batch):
-    from engine.rest.protocol.requests import Request
+    from engine.rest.messages import Request
 
     service = batch.service
     request = Request("HEAD", of_task("/stdout.txt"), "api-version=2025-06-01", {"authorization": "Bearer x"})
@@ -228,7 +228,7 @@ def test_a_downloaded_file_without_text_has_its_size_in_zeros(account):
         simulate={"storage": {url: {"size": "4 GB"}}},
     )
     run(batch.simulation, minutes=30)
-    from engine.rest.protocol.requests import Request
+    from engine.rest.messages import Request
 
     def asked(method, **headers):
         path, headers = of_task("/wd/big.bin"), {"authorization": "Bearer x"} | headers

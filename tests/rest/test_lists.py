@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rest.protocol import paging
+from engine.rest import handlers
 from tests.builders import a_job, a_pool, a_task, run, some_tasks
 
 TASKS = [a_task("a"), a_task("b", exit_code=2), a_task("it's")]
@@ -43,7 +43,7 @@ def test_gen_8_a_page_has_at_most_a_thousand_items(account):
 
 
 def test_a_list_that_a_filter_empties_is_searched_in_parts(account, monkeypatch):
-    monkeypatch.setattr(paging, "MOST_LOOKED_AT", 2)
+    monkeypatch.setattr(handlers, "MOST_LOOKED_AT", 2)
     batch = account(a_job(tasks=5))
     run(batch.simulation, seconds=1)
     assert batch.pages("/jobs/j/tasks", _filter="id eq 't5'") == [[], [], ["t5"]]

@@ -7,11 +7,9 @@ import json
 import pytest
 
 from engine import BatchError, Simulation, load_scenario
-from engine.rest.present import Present
-from engine.rest.protocol.authentication import Credentials
-from engine.rest.protocol.requests import Request
-from engine.rest.service import Service
-from engine.rest.session import saved
+from engine.rest.messages import Request
+from engine.rest.service import Credentials, Service
+from engine.rest.session import Present, saved
 from tests.builders import a_job, a_pool, a_task, scenario
 
 QUERY = "api-version=2025-06-01"
@@ -158,8 +156,8 @@ def test_a_session_that_is_saved_in_the_past_has_everything_that_clients_did(scr
 
 
 def test_while_the_present_is_being_prepared_clients_are_told_to_come_again(screen, monkeypatch):
-    monkeypatch.setattr("engine.rest.present.SLICE_S", -1.0)
-    monkeypatch.setattr("engine.rest.present.ENTRIES_BETWEEN_CLOCK_READS", 1)
+    monkeypatch.setattr("engine.rest.session.SLICE_S", -1.0)
+    monkeypatch.setattr("engine.rest.session.ENTRIES_BETWEEN_CLOCK_READS", 1)
     screen.go(MINUTE_MS)
     statuses = []
     while not statuses or statuses[-1] != 201:

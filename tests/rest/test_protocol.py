@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from engine.base.errors import BatchError
-from engine.rest.protocol import authentication, bodies, routes
-from engine.rest.protocol.authentication import Credentials
-from engine.rest.protocol.requests import Request
+from engine.rest import messages, service, urls
+from engine.rest.messages import Request
+from engine.rest.service import Credentials
 from tests.builders import a_job, a_pool, run
 from tests.rest.wire import BASE, SCHEMA, Account
 
@@ -36,9 +36,9 @@ def test_gen_11_and_18_the_routing_table_has_the_operations_of_the_schema():
         for path, methods in SCHEMA["paths"].items()
         for method, operation in methods.items()
     }
-    assert set(routes.CURRENT) == schema
-    assert len(routes.CURRENT) == 72
-    assert len({route.operation for route in routes.ROUTES}) == len(routes.ROUTES)
+    assert set(urls.CURRENT) == schema
+    assert len(urls.CURRENT) == 72
+    assert len({route.operation for route in urls.ROUTES}) == len(urls.ROUTES)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_gen_11_and_18_the_routing_table_has_the_operations_of_the_schema():
     ],
 )
 def test_paths_are_split_before_they_are_decoded(path, operation, names):
-    route, found = routes.find("GET", path)
+    route, found = urls.find_route("GET", path)
     assert route.operation == operation
     assert names.items() <= found.items()
 
@@ -136,8 +136,8 @@ REQUEST = Request(
 
 
 def signed(request: Request, text: str | None = None) -> Request:
-    key = authentication.DEFAULT_KEY
-    value = authentication.signature(request, "localbatch", key)
+    key = service.DEFAULT_KEY
+    value = service.signature(request, "localbatch", key)
     if text is not None:
         value = base64.b64encode(hmac.digest(base64.b64decode(key), text.encode(), "sha256")).decode()
     return replace(request, headers={**request.headers, "authorization": f"SharedKey localbatch:{value}"})
@@ -151,15 +151,15 @@ def test_the_text_that_clients_sign():
         "GET\n\n\n0\n\n\n\n\nM\n\n\n\nocp-a:A\nocp-date:D\n/localbatch/jobs/s%3Ajob-1\n"
         "$filter:id eq 'a+b'\napi-version:2025-06-01\ntimeOut:30"
     )
-    assert next(authentication.texts_to_sign(request, "localbatch")) == text
-    authentication.check(signed(request, text), Credentials())
+    assert next(service.texts_to_sign(request, "localbatch")) == text
+    service.check_credentials(signed(request, text), Credentials())
 
 
 def test_names_may_be_signed_in_lower_case_and_a_plus_read_either_way():
     request = replace(REQUEST, query_string="api-version=1&timeOut=a+b")
     head = "GET" + "\n" * 12 + "/localbatch/jobs/s%3Ajob-1\napi-version:1\n"
     for line in ("timeOut:a b", "timeOut:a+b", "timeout:a b", "timeout:a+b"):
-        authentication.check(signed(request, head + line), Credentials())
+        service.check_credentials(signed(request, head + line), Credentials())
 
 
 @pytest.mark.parametrize(
@@ -176,20 +176,20 @@ def test_names_may_be_signed_in_lower_case_and_a_plus_read_either_way():
 )
 def test_a_request_that_is_not_signed_is_refused(header, status, code):
     with pytest.raises(BatchError) as refused:
-        authentication.check(
+        service.check_credentials(
             replace(REQUEST, headers={} if header is None else {"authorization": header}), Credentials()
         )
     assert (refused.value.code, refused.value.status) == (code, status)
 
 
 def test_bearer_tokens_are_taken_as_they_are():
-    authentication.check(replace(REQUEST, headers={"authorization": "Bearer x"}), Credentials())
+    service.check_credentials(replace(REQUEST, headers={"authorization": "Bearer x"}), Credentials())
 
 
 def test_with_any_key_every_signature_is_valid():
     any_key = Credentials(any_key=True)
-    authentication.check(REQUEST, any_key)
-    authentication.check(replace(REQUEST, headers={"authorization": "SharedKey other:AAAA"}), any_key)
+    service.check_credentials(REQUEST, any_key)
+    service.check_credentials(replace(REQUEST, headers={"authorization": "SharedKey other:AAAA"}), any_key)
 
 
 # -- conditions ------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_what_is_no_json_object_is_refused(batch, content):
 
 
 def test_a_body_that_is_too_large_is_refused(batch):
-    refused = batch.post("/pools", b'{"id": "' + b"x" * bodies.LONGEST_BODY + b'"}')
+    refused = batch.post("/pools", b'{"id": "' + b"x" * messages.LONGEST_BODY + b'"}')
     assert (refused.status, refused.code) == (413, "RequestBodyTooLarge")
 
 

@@ -22,7 +22,7 @@ from azure.core.credentials import AccessToken, AzureNamedKeyCredential
 from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 
 from engine import Simulation, load_scenario
-from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY
+from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY
 from tui.cli import main
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

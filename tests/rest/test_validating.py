@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from engine.rest.protocol import answers
+from engine.rest import messages
 from tests.clients.validating import MISTAKE, Validating
 
 
-def told(path, status, body, *, content_type=answers.JSON, request_id="1"):
+def told(path, status, body, *, content_type=messages.JSON, request_id="1"):
     """Return what is said of an answer."""
     headers = [(b"content-type", content_type.encode()), (b"request-id", request_id.encode())]
 

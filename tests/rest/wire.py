@@ -10,13 +10,13 @@ from urllib.parse import quote, urlsplit
 
 from jsonschema import Draft7Validator
 
-from engine.rest.protocol import authentication, routes
-from engine.rest.protocol.requests import Request
+from engine.rest import service, urls
+from engine.rest.messages import Request
 from engine.rest.service import Service
 
 if TYPE_CHECKING:
     from engine import Simulation
-    from engine.rest.protocol.answers import Answer
+    from engine.rest.messages import Answer
 
 BASE = "http://127.0.0.1:8100"
 VERSION = "2025-06-01"
@@ -80,9 +80,9 @@ class Account:
         if content:
             given |= {"content-length": str(len(content)), "content-type": "application/json; odata=minimalmetadata"}
         request = Request(method, path, query, given, content, BASE)
-        key = authentication.DEFAULT_KEY
-        signature = authentication.signature(request, authentication.DEFAULT_ACCOUNT, key)
-        authorization = {"authorization": f"SharedKey {authentication.DEFAULT_ACCOUNT}:{signature}"}
+        key = service.DEFAULT_KEY
+        signature = service.signature(request, service.DEFAULT_ACCOUNT, key)
+        authorization = {"authorization": f"SharedKey {service.DEFAULT_ACCOUNT}:{signature}"}
         request = Request(method, path, query, authorization | given, content, BASE)
         answer = self.service.answer(request)
         check_answer(request, answer)
@@ -130,7 +130,7 @@ def check_answer(request: Request, answer: Answer) -> None:
         if request.method != "HEAD" and answer.status != 304:
             _check({"$ref": "#/components/schemas/BatchError"}, json.loads(answer.body))
         return
-    route = routes.find(request.method, request.path).route
+    route = urls.find_route(request.method, request.path).route
     assert answer.status == route.status
     Account.seen.add(route.operation)
     if "json" in answer.headers.get("Content-Type", ""):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine.views.pages.provisioning import is_behind
+from engine.views.resources.processes import is_behind
 from engine.views.rest.account import account_body
 from tests.builders import (
     READY_S,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rules.decisions.tasks import retry_verdict
+from engine.rules.decisions.verdicts import retry_verdict
 from engine.state.task_records import TaskExtra, TaskProfile
 from tests.builders import (
     READY_S,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.base.errors import ScenarioError
-from engine.rules.decisions.pool_metrics import arrived
-from engine.views.rest.pools import pool_body
+from engine.rules.decisions.metrics import arrived
+from engine.views.rest.account import pool_body
 from tests.builders import a_job, a_task, do, events, job_state, node_states, refusal, run_to, simulation, some_tasks
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.views.rest.pools import pool_body
+from engine.views.rest.account import pool_body
 from tests.builders import (
     a_job,
     a_task,

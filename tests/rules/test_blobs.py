@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.views.pages.storage import bytes_of_job, bytes_of_run, bytes_of_task, stored_blobs, uploads_of_task
+from engine.views.resources.account import bytes_of_job, bytes_of_run, bytes_of_task, stored_blobs, uploads_of_task
 from tests.builders import (
     READY_S,
     a_job,

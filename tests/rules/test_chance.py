@@ -6,9 +6,9 @@ from math import exp, isclose, sqrt
 
 import pytest
 
+from engine.base.calendar import DueKind
 from engine.base.terms import NodeState
-from engine.events.calendar import DueKind
-from engine.rules.chance import may_be_evicted, may_fail
+from engine.rules.faults import may_be_evicted, may_fail
 from tests.builders import (
     ALLOCATION_S,
     NOTICE_S,

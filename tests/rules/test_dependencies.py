@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.state.dependencies import DependencyBook, number_of
+from engine.state.task_tables import DependencyBook, number_of
 from tests.builders import (
     READY_S,
     a_job,

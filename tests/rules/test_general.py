@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 from engine.base.errors import BatchError
-from engine.base.failures import FAILURE_EXIT_CODE, ended, failure
 from engine.base.terms import (
+    FAILURE_EXIT_CODE,
     AllocationState,
     DisableTasks,
     ErrorCategory,
@@ -18,11 +18,12 @@ from engine.base.terms import (
     PoolState,
     SchedulingState,
     TaskState,
+    ended,
+    failure,
 )
-from engine.rules import commands
+from engine.rules import commands, facts
 from engine.rules.reactions import REACTIONS
 from engine.specs.commands import COMMANDS
-from engine.world import facts
 from tests.builders import (
     READY_S,
     a_job,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.results.document import document
+from engine.views.results import document
 
 _READY = {"nodes": {"allocation": "PT10S", "starting": "PT10S", "ready": "PT10S"}}
 

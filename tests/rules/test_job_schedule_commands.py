@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.units import HOUR_MS
+from engine.base.values import HOUR_MS
 from tests.builders import a_job, a_line, do, events, job_state, refusal, run, run_to, run_to_end, schedule_state
 from tests.rules.schedules import a_schedule, at, ended, made, record
 

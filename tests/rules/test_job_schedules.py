@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.units import HOUR_MS
-from engine.rules.decisions import occurrences
-from engine.rules.decisions.occurrences import Timing
+from engine.base.values import HOUR_MS
+from engine.rules import job_schedules
+from engine.rules.job_schedules import Timing
 from tests.builders import a_line, a_pool, do, job_state, run, run_to, run_to_end, schedule_state, times
 from tests.rules.schedules import a_schedule, at, ended, made, record
 
@@ -159,6 +159,6 @@ def test_js_4_the_only_occurrence_can_be_made_after_a_disabled_period_within_its
 def test_js_3_to_5_what_is_due(timing, turn, now, due, following, over):
     hours = Timing(*(None if part is None else round(part * HOUR_MS) for part in timing))
     now_ms = round(now * HOUR_MS)
-    assert occurrences.due_occurrence(hours, turn, now_ms) == due
-    assert occurrences.next_due_ms(hours, turn, now_ms) == (None if following is None else following * HOUR_MS)
-    assert occurrences.is_over(hours, turn, now_ms) is over
+    assert job_schedules.due_occurrence(hours, turn, now_ms) == due
+    assert job_schedules.next_due_ms(hours, turn, now_ms) == (None if following is None else following * HOUR_MS)
+    assert job_schedules.is_over(hours, turn, now_ms) is over

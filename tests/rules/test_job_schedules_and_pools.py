@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.base.units import HOUR_MS
+from engine.base.values import HOUR_MS
 from tests.builders import (
     a_job,
     do,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import JobState
-from engine.rules.decisions.jobs import command_verdict
-from engine.views.rest.jobs import job_body
+from engine.rules.decisions.verdicts import job_command_verdict
+from engine.views.rest.account import job_body
 from tests.builders import (
     READY_S,
     a_job,
@@ -65,7 +65,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", REFUSALS)
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.wire)
 def test_job_19_the_verdict_names_the_state_that_forbids_a_command(command, state):
-    verdict = command_verdict(command, state)
+    verdict = job_command_verdict(command, state)
     assert (verdict.code if verdict else None) == REFUSALS[command][state.wire]
 
 

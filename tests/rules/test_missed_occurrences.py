@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.units import HOUR_MS, MINUTE_MS
-from engine.rules.decisions.occurrences import Timing
+from engine.base.values import HOUR_MS, MINUTE_MS
+from engine.rules.job_schedules import Timing
 from tests.builders import a_job, a_line, a_pool, do, events, run, run_to, run_to_end, simulation, times
 from tests.rules.schedules import a_schedule, at, made, record
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.base.failures import STOPPED_EXIT_CODE
+from engine.base.terms import STOPPED_EXIT_CODE
 from tests.builders import (
     READY_S,
     a_job,
@@ -66,7 +66,7 @@ def test_mi_8_deleting_removes_the_files_of_every_instance(start):
 
 
 def test_mi_8_a_retention_time_changed_later_holds_only_for_the_primary(start):
-    from engine.views.rest.node_files import files_of
+    from engine.views.rest.nodes import files_of
 
     sim = start(a_job(tasks=[together(seconds=600, constraints={"retentionTime": "PT1H"})]), pool=mpi_pool(3))
     run_to(sim, minutes=5)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine import BatchError
-from engine.rules.decisions import network
+from engine.rules.decisions import capacity
+from engine.views.rest.account import pool_body
 from engine.views.rest.nodes import node_body
-from engine.views.rest.pools import pool_body
 from tests.builders import (
     ALLOCATION_S,
     REBOOT_S,
@@ -104,7 +104,7 @@ def test_net_3_and_spot_3_a_preempted_node_that_leaves_takes_no_address(start):
     do(sim, "resizePool", poolId="p", targetDedicatedNodes=1)
     run(sim, minutes=3)
     do(sim, "resizePool", poolId="p", targetLowPriorityNodes=0)
-    assert network.free_addresses(sim.world, sim.world.pools.find("p")) == 0
+    assert capacity.free_addresses(sim.world, sim.world.pools.find("p")) == 0
     run_to_end(sim)
     assert (node_states(sim, 0)[-2:], node_state(sim, 1)) == (["leavingpool", None], "idle")
 
@@ -159,8 +159,8 @@ def test_net_1_without_public_addresses_nobody_reaches_a_node_from_outside(start
 def test_net_8_a_load_balancer_for_fifty_nodes(start, nodes, count):
     sim = start(pools=[in_subnet(nodes), a_pool("q", nodes)], account={"quotas": {"dedicatedCores": 1000}})
     run_to_end(sim)
-    assert network.load_balancers(sim.world, sim.world.pools.find("p")) == count
-    assert network.load_balancers(sim.world, sim.world.pools.find("q")) == 0
+    assert capacity.load_balancers(sim.world, sim.world.pools.find("p")) == count
+    assert capacity.load_balancers(sim.world, sim.world.pools.find("q")) == 0
 
 
 # --- ports

@@ -6,7 +6,7 @@ import pytest
 
 from engine.base.terms import NodeState
 from engine.rules.node_operations import operation_verdict
-from engine.state.node_records import Operation, PendingOperation
+from engine.state.nodes import Operation, PendingOperation
 from tests.builders import (
     READY_S,
     REBOOT_S,

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from engine.rules.decisions.placement import choose_node
+from engine.rules.decisions.verdicts import choose_node
 from engine.state.task_records import TaskProfile
 from tests.builders import (
     READY_S,

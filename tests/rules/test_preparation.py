@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import InstanceState, TaskResult
-from engine.rules.decisions.preparation import PrepVerdict, prep_retry_verdict, prep_verdict
-from engine.specs.job import JobPreparationTask, PreparationConstraints
+from engine.rules.preparation import PrepVerdict, prep_retry_verdict, prep_verdict
+from engine.specs.bodies import JobPreparationTask, PreparationConstraints
 from engine.state.instances import ABSENT, PrepFlag
 from tests.builders import (
     READY_S,

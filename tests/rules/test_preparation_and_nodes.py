@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.failures import FAILURE_EXIT_CODE, ended, failure
-from engine.base.terms import ErrorCategory, InstanceState, TaskResult
-from engine.executors.protocol import TIME_LIMIT
-from engine.rules.decisions.preparation import is_final_failure, voided_by_reboot
-from engine.specs.job import JobPreparationTask
+from engine.base.terms import FAILURE_EXIT_CODE, ErrorCategory, InstanceState, TaskResult, ended, failure
+from engine.rules.preparation import is_final_failure, voided_by_reboot
+from engine.shell.protocol import TIME_LIMIT
+from engine.specs.bodies import JobPreparationTask
 from engine.state.instances import InstanceView, PrepFlag
 from tests.builders import (
     BOOT_S,

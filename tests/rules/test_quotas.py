@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.units import HOUR_MS
-from engine.rules.decisions.quotas import Grant, active_jobs_and_schedules, cores_in_use, granted
-from engine.run.observe import pool_cost_usd
+from engine.base.values import HOUR_MS
+from engine.rules.decisions.capacity import Grant, active_jobs_and_schedules, cores_in_use, granted
+from engine.run.conditions import pool_cost_usd
 from tests.builders import (
     ALLOCATION_S,
     READY_S,

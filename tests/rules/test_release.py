@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import InstanceState, NodeState, ReleaseAfter, TaskResult
-from engine.base.units import MINUTE_MS
+from engine.base.values import MINUTE_MS
 from engine.rules.release import ReleaseVerdict, owes_release, release_verdict
-from engine.specs.job import JobReleaseTask
+from engine.specs.bodies import JobReleaseTask
 from engine.state.instances import ABSENT, PrepFlag
 from tests.builders import (
     READY_S,

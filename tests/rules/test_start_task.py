@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import TaskResult
-from engine.rules.decisions.tasks import start_retry_verdict
-from engine.specs.pool import StartTask
+from engine.rules.decisions.verdicts import start_retry_verdict
+from engine.specs.bodies import StartTask
 from tests.builders import (
     READY_S,
     REBOOTED_S,

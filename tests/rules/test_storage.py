@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rules.processes import disk_space
-from engine.views.rest.node_files import files_of
+from engine.rules.processes import node_disk
+from engine.views.rest.nodes import files_of
 from tests.builders import (
     BOOT_S,
     READY_S,
@@ -130,7 +130,7 @@ def test_vm_4_files_packages_and_outputs_take_room(start):
     sim = start(job, account=account, simulate=sizes(a=100))
     run_to_end(sim)
     assert used(sim) == 1000 + 2 * 100 + 5
-    assert disk_space.free_bytes(sim.world, node_row(sim)) == DISK - used(sim)
+    assert node_disk.free_bytes(sim.world, node_row(sim)) == DISK - used(sim)
     assert {entry.path: entry.size for entry in files_of(sim.world, node_row(sim), sim.now_ms)}[f"{JOB}/t1/wd/c"] == 100
 
 
@@ -171,7 +171,7 @@ def test_vm_4_nobody_writes_where_his_user_may_not(start):
 def test_vm_4_a_size_without_a_temporary_disk_has_thirty_gib(start):
     sim = start(pool=a_pool(vmSize="standard_d2s_v5"))
     run_to_end(sim)
-    assert disk_space.free_bytes(sim.world, node_row(sim)) == 30 * GIB
+    assert node_disk.free_bytes(sim.world, node_row(sim)) == 30 * GIB
 
 
 def test_vm_4_what_is_deleted_gives_its_room_back(start):

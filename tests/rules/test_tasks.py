@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.events.log import plain
+from engine.base.log import plain
 from tests.builders import (
     READY_S,
     STOPPED,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rules.processes.identities import User, user_of
+from engine.rules.processes.setup import User, user_of
+from engine.specs.bodies import PoolSpec
 from engine.specs.common import UserIdentity
-from engine.specs.pool import PoolSpec
 from tests.builders import (
     READY_S,
     a_job,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.scenario.expect import matches
-from engine.specs.conditions import Bounds, Verbatim
+from engine.specs.conditions import Bounds, Verbatim, matches
 
 HELD = [
     ("completed", "Completed"),

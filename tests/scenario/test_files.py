@@ -7,7 +7,7 @@ import os
 import pytest
 
 from engine.base.errors import ScenarioError
-from engine.scenario import files
+from engine.scenario import text
 from engine.scenario.load import load
 
 SCENARIO = "scenario: s\n"
@@ -86,11 +86,11 @@ def test_permission_denied_is_a_sentence(monkeypatch):
 
     monkeypatch.setattr("builtins.open", denied)
     with pytest.raises(ScenarioError, match=r"^s\.yaml: may not be read: permission denied$"):
-        files.read_source("s.yaml")
+        text.read_source("s.yaml")
 
 
 def test_a_huge_file_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BYTE_LIMIT", 1024 * 1024)
+    monkeypatch.setattr(text, "BYTE_LIMIT", 1024 * 1024)
     path = tmp_path / "s.yaml"
     path.write_bytes(b"#" * (2 * 1024 * 1024))
     assert "larger than 1 MB" in mistake(path)

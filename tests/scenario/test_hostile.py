@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from engine.base.errors import ScenarioError
 from engine.scenario import tree
-from engine.scenario.files import decode
 from engine.scenario.load import KEYS, load
+from engine.scenario.text import decode
 from engine.specs.commands import COMMANDS
 
 # A limit that a busy machine does not exceed.

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from engine import ScenarioError, load_scenario
-from engine.scenario import json_lines, tree
+from engine.scenario import text, tree
 from engine.scenario.tree import JsonTree, parse
 
 HEAD = """\
@@ -97,7 +97,7 @@ def test_a_text_means_the_same_both_ways(monkeypatch, text):
 def test_long_lists_are_lifted_and_short_ones_are_not():
     root = parse(text_of(MANY), lambda *_: None)
     assert {type(entry) for entry in root.value["timeline"].value} == {JsonTree}
-    root = parse(text_of(MANY[: json_lines.FEWEST_LINES - 1]), lambda *_: None)
+    root = parse(text_of(MANY[: text.FEWEST_LINES - 1]), lambda *_: None)
     assert JsonTree not in {type(entry) for entry in root.value["timeline"].value}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine import ScenarioError, load_scenario
 from engine.scenario import tree
-from engine.scenario.files import bundled
+from engine.scenario.text import bundled
 from engine.scenario.tree import DEPTH_LIMIT, JsonTree, parse
 from tests.scenario.test_json_lines import both_ways, parsed
 

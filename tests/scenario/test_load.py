@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 import pytest
 
 from engine.base.errors import ScenarioError
-from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.scenario.files import bundled
+from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.scenario.load import load
 from engine.scenario.model import Options
+from engine.scenario.text import bundled
+from engine.specs.base import Distribution
 from engine.specs.commands import AddTasks, CreateJob, RebootNode
 from engine.specs.conditions import Bounds, ConditionSubject, SubjectKind, Verbatim
-from engine.specs.distributions import Distribution
 
 SCENARIO = """\
 scenario: night

@@ -10,11 +10,11 @@ import pytest
 
 from engine.base.errors import ScenarioError
 from engine.base.terms import NodeFillType
-from engine.base.units import MINUTE_MS
+from engine.base.values import MINUTE_MS
 from engine.scenario.load import load
 from engine.scenario.model import Scenario
+from engine.specs.bodies import PoolSpec
 from engine.specs.commands import CreatePool
-from engine.specs.pool import PoolSpec
 
 SIZE = "vmSize: standard_d2s_v3"
 ACCOUNT = {

@@ -9,10 +9,10 @@ import pytest
 
 from engine import Simulation
 from engine.base.errors import ScenarioError
-from engine.base.units import MINUTE_MS
+from engine.base.values import MINUTE_MS
 from engine.scenario.schema import schema
 from engine.specs.commands import CreateJob
-from engine.views.results import document
+from engine.views import results
 from tests.scenario.test_pasted import ACCOUNT, RESOURCE, pool, scenario
 
 RETURNED = {
@@ -131,7 +131,7 @@ def test_gen_21_the_state_of_a_run_can_be_pasted():
     first = scenario(account=ACCOUNT, pools=[RESOURCE], jobs=[prepared], until="PT10M")
     simulation = Simulation(first)
     simulation.run_until(10 * MINUTE_MS)
-    state = json.loads("".join(document.json_text(simulation)))
+    state = json.loads("".join(results.json_text(simulation)))
     again = scenario(account=state["account"], pools=state["pools"], jobs=state["jobs"])
     before, after = first.pools[0].spec, again.pools[0].spec
     assert after.wire() == before.wire()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from engine import Simulation
-from engine.base.units import MINUTE_MS
-from engine.scenario.files import bundled
+from engine.base.values import MINUTE_MS
 from engine.scenario.load import load
+from engine.scenario.text import bundled
 from engine.specs.command import OnApplication
-from engine.views.results import document
+from engine.views import results
 from tests.scenario.test_pasted import RESOURCES, scenario
 
 MOVED = {
@@ -85,7 +85,7 @@ def test_gen_21_every_bundled_body_can_be_pasted_as_it_is_returned(name):
     own = load(name)
     simulation = Simulation(own)
     simulation.run_until(20 * MINUTE_MS)
-    state = json.loads("".join(document.json_text(simulation)))
+    state = json.loads("".join(results.json_text(simulation)))
     again = scenario(account=state["account"], pools=state["pools"], jobs=state["jobs"])
     specs = {entry.spec.id: entry.spec for entry in own.jobs}
     assert again.jobs

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from engine.scenario.load import load
 from engine.scenario.record import GivenCommand, dump
+from engine.specs.bodies import TaskSpec
 from engine.specs.commands import AddTasks, CreateJob, FailNode, RebootNode, ResizePool, StorageOutage
-from engine.specs.task import TaskSpec
 
 GIVEN = [
     GivenCommand(1_500, RebootNode(pool_id="p", node=1)),

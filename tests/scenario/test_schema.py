@@ -11,14 +11,12 @@ import pytest
 
 from engine.scenario import tree
 from engine.scenario.conditions import PROPERTIES
-from engine.scenario.files import bundled
 from engine.scenario.load import KEYS, SIMULATE_KEYS, load
 from engine.scenario.schema import schema
+from engine.scenario.text import bundled
 from engine.specs.base import wire_names
+from engine.specs.bodies import JobSpec, PoolSpec, TaskSpec
 from engine.specs.commands import COMMANDS
-from engine.specs.job import JobSpec
-from engine.specs.pool import PoolSpec
-from engine.specs.task import TaskSpec
 
 SCHEMA = schema()
 DEFINITIONS = SCHEMA["$defs"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.scenario.conditions import parse_time
 from engine.scenario.model import DEFAULT_START
-from engine.scenario.times import parse_time
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.base.errors import Problem, ScenarioError, Severity
-from engine.scenario.files import bundled
 from engine.scenario.load import load
+from engine.scenario.text import bundled
 from engine.specs.base import has_effect
-from engine.specs.pool import PoolSpec
+from engine.specs.bodies import PoolSpec
 
 HEAD = """\
 scenario: w

@@ -5,14 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from azure.batch import models
 
-from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS
+from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS
 from engine.specs.account import Account
-from engine.specs.job import JobSpec, JobUpdate
-from engine.specs.pool import PoolSpec
-from engine.specs.refusals.job import job_refusals, schedule_refusals, task_refusals
-from engine.specs.refusals.pool import pool_refusals
-from engine.specs.schedule import JobScheduleSpec
-from engine.specs.task import TaskSpec
+from engine.specs.bodies import JobScheduleSpec, JobSpec, JobUpdate, PoolSpec, TaskSpec
+from engine.specs.job_refusals import job_refusals, schedule_refusals, task_refusals
+from engine.specs.pool_refusals import pool_refusals
 
 
 @pytest.fixture

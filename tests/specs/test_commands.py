@@ -8,10 +8,8 @@ from pydantic import ValidationError
 from engine.base.terms import Deallocation, DisableTasks
 from engine.rules import commands as carrying_out
 from engine.specs import commands
+from engine.specs.bodies import JobConstraints, JobSpec, PoolSpec, TaskSpec
 from engine.specs.commands import COMMANDS, FAULTS, AddTasks, CreateJob, CreatePool, RemoveNodes, UpdateJob, UpdatePool
-from engine.specs.job import JobConstraints, JobSpec
-from engine.specs.pool import PoolSpec
-from engine.specs.task import TaskSpec
 
 ON_NODE = {"poolId": "p", "node": 1}
 ENTRIES = {

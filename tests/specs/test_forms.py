@@ -7,13 +7,22 @@ import pytest
 from pydantic import ValidationError
 
 from engine.base.terms import JobDefaultOrder, NodeFillType, OnAllTasksComplete
-from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, UNLIMITED_WIRE
+from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, UNLIMITED_WIRE
 from engine.specs.account import Account
+from engine.specs.bodies import (
+    JobConstraints,
+    JobPreparationTask,
+    JobReleaseTask,
+    JobScheduleSpec,
+    JobSpec,
+    PoolSpec,
+    Schedule,
+    StartTask,
+    TaskConstraints,
+    TaskSchedulingPolicy,
+    TaskSpec,
+)
 from engine.specs.common import ContainerSettings, ContainerWorkingDirectory
-from engine.specs.job import JobConstraints, JobPreparationTask, JobReleaseTask, JobSpec
-from engine.specs.pool import PoolSpec, StartTask, TaskSchedulingPolicy
-from engine.specs.schedule import JobScheduleSpec, Schedule
-from engine.specs.task import TaskConstraints, TaskSpec
 
 A_POOL = {"id": "p", "vmSize": "standard_d2s_v3"}
 

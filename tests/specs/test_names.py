@@ -4,10 +4,17 @@ import pytest
 from pydantic import ValidationError
 
 from engine.specs.base import wire_name, wire_names
+from engine.specs.bodies import (
+    JobPreparationTask,
+    JobReleaseTask,
+    JobSpec,
+    NodeCommunicationMode,
+    PoolSpec,
+    PoolUpdate,
+    StartTask,
+    TaskSpec,
+)
 from engine.specs.common import AutoUser, ElevationLevel, ResourceFile, UserIdentity
-from engine.specs.job import JobPreparationTask, JobReleaseTask, JobSpec
-from engine.specs.pool import NodeCommunicationMode, PoolSpec, PoolUpdate, StartTask
-from engine.specs.task import TaskSpec
 
 
 def mistakes(model, body):

@@ -4,7 +4,7 @@ import pytest
 
 from engine.specs.account import Account, Certificate
 from engine.specs.common import ApplicationPackageReference
-from engine.specs.refusals.account import account_refusals, certificate_refusals
+from engine.specs.pool_refusals import account_refusals, certificate_refusals
 
 
 def refused(**account):

@@ -3,13 +3,10 @@
 import pytest
 
 from engine.base.terms import OsFamily
+from engine.specs.bodies import PoolSpec
 from engine.specs.commands import ResizePool
 from engine.specs.images import IMAGES
-from engine.specs.pool import PoolSpec
-from engine.specs.refusals.pool import (
-    pool_refusals,
-    resize_refusals,
-)
+from engine.specs.pool_refusals import pool_refusals, resize_refusals
 from tests.specs.test_refusals_pool import A_POOL, ACCOUNT, cloud_service, found, linux, refused
 
 

@@ -2,9 +2,17 @@
 
 import pytest
 
+from engine.specs.bodies import (
+    JobScheduleSpec,
+    JobScheduleUpdate,
+    JobSpec,
+    JobSpecification,
+    JobUpdate,
+    TaskConstraints,
+    TaskSpec,
+)
 from engine.specs.commands import AddTasks
-from engine.specs.job import JobSpec, JobSpecification, JobUpdate
-from engine.specs.refusals.job import (
+from engine.specs.job_refusals import (
     add_tasks_refusals,
     job_refusals,
     job_update_refusals,
@@ -13,8 +21,6 @@ from engine.specs.refusals.job import (
     task_constraints_refusals,
     task_refusals,
 )
-from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
-from engine.specs.task import TaskConstraints, TaskSpec
 
 A_JOB = {"id": "j", "poolInfo": {"poolId": "p"}}
 A_TASK = {"id": "t", "commandLine": "x"}

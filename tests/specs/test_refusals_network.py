@@ -2,13 +2,9 @@
 
 import pytest
 
-from engine.specs.pool import PoolSpec, PoolUpdate
-from engine.specs.refusals.pool import (
-    PoolSetting,
-    pool_refusals,
-    pool_update_refusals,
-)
-from engine.specs.subnets import SimulateNetwork
+from engine.specs.bodies import PoolSpec, PoolUpdate
+from engine.specs.machine import SimulateNetwork
+from engine.specs.pool_refusals import PoolSetting, pool_refusals, pool_update_refusals
 from tests.specs.test_refusals_pool import (
     A_POOL,
     ACCOUNT,

@@ -4,9 +4,9 @@ import pytest
 
 from engine.base.terms import OsFamily
 from engine.specs.account import Account
+from engine.specs.bodies import PoolSpec, PoolSpecification, PoolUpdate
 from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluatePoolAutoScale, RemoveNodes, ResizePool
-from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate
-from engine.specs.refusals.pool import (
+from engine.specs.pool_refusals import (
     PoolSetting,
     auto_scale_refusals,
     node_user_refusals,

@@ -3,10 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from engine.specs.distributions import Distribution
-from engine.specs.simulate import DiskRates, NetworkRates, Simulate, SimulateNodes, SimulateSpot
-from engine.specs.storage import SimulateStorage
-from engine.specs.subnets import SimulateNetwork
+from engine.specs.account import SimulateStorage
+from engine.specs.base import Distribution
+from engine.specs.common import DiskRates, NetworkRates, Simulate, SimulateNodes, SimulateSpot
+from engine.specs.machine import SimulateNetwork
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,8 @@
 
 import pytest
 
-from engine.base.units import UNLIMITED_WIRE
-from engine.specs.job import JobSpec
-from engine.specs.pool import PoolSpec
-from engine.specs.schedule import JobScheduleSpec
-from engine.specs.task import TaskSpec
+from engine.base.values import UNLIMITED_WIRE
+from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 
 A_USER = {"autoUser": {"scope": "pool", "elevationLevel": "nonadmin"}}
 BODIES = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.scenario.load import load
-from engine.studies.plan import planned
+from engine.studies.runs import planned
 
 NIGHT = """\
 scenario: night

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.scenario.files import bundled
 from engine.scenario.load import load
-from engine.studies.plan import planned
-from engine.studies.playing import Player
-from engine.studies.results import read
+from engine.scenario.text import bundled
+from engine.studies.runs import Player, Variants, planned, read
 from engine.studies.summary import summarize
-from engine.studies.variants import Variants
 
 ANSWERS = {
     "nodes-for-a-deadline": {"pools.render.targetDedicatedNodes": 8},

@@ -13,8 +13,7 @@ from engine.scenario.locations import completions
 from engine.scenario.record import GivenCommand, dump
 from engine.scenario.tree import parse
 from engine.specs.commands import RebootNode
-from engine.studies.plan import planned
-from engine.studies.variants import Variants, chosen_again
+from engine.studies.runs import Variants, chosen_again, planned
 from tests.studies.conftest import NIGHT
 
 NODES = "pools.render.targetDedicatedNodes"

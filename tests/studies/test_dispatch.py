@@ -9,8 +9,8 @@ from math import ceil
 
 import pytest
 
-from engine.studies.plan import Run
-from tui.workers.dispatch import Dispatcher, Played
+from engine.studies.runs import Run
+from tui.workers.runs import Dispatcher, Played
 
 
 class FakeWorkers:

@@ -7,12 +7,11 @@ import itertools
 import pytest
 
 from engine.base.errors import ScenarioError
-from engine.scenario.factors import VARIED, FactorMistake, parse_path, parse_range, parse_values, split_option
 from engine.scenario.load import KEYS, load
+from engine.scenario.locations import VARIED, FactorMistake, parse_path, parse_range, parse_values, split_option
+from engine.scenario.model import parse_seeds
 from engine.scenario.record import dump
-from engine.scenario.study import parse_seeds
-from engine.studies.plan import DEFAULT_SEEDS, planned
-from engine.studies.variants import Variants
+from engine.studies.runs import DEFAULT_SEEDS, Variants, planned
 from tests.studies.conftest import NIGHT
 
 

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from engine.studies.plan import Run
-from engine.studies.playing import Player, failed_line
-from engine.studies.results import BEGINNING, NoResults, kept
+from engine.studies.runs import BEGINNING, NoResults, Player, Run, failed_line, kept
 
 OPTION = "pools.render.targetDedicatedNodes=1,2"
 

@@ -10,13 +10,10 @@ from datetime import datetime
 import pytest
 
 from engine import Simulation
-from engine.scenario.study import MEASURES
-from engine.studies.plan import Run
-from engine.studies.playing import Player, failed_line
-from engine.studies.results import read
+from engine.scenario.model import MEASURES
+from engine.studies.runs import Player, Run, Variants, failed_line, read
 from engine.studies.summary import as_json, pareto, spread, summarize, wilson
-from engine.studies.variants import Variants
-from engine.views.results.document import document
+from engine.views.results import document
 
 OPTIONS = "pools.render.targetDedicatedNodes=1..3", "jobs.shot-1.jobPreparationTask=null,{commandLine: sync}"
 SEEDS = (1, 2, 5, 9)
@@ -258,13 +255,13 @@ def test_an_exception_in_a_run_is_its_result_and_the_others_go_on(night, monkeyp
 
 
 def test_the_text_of_the_scenario_is_parsed_once_and_each_variant_read_once(night, monkeypatch):
-    from engine.studies import variants
+    from engine.studies import runs
 
     study = night("pools.render.targetDedicatedNodes=1,2", seeds=(1, 2, 3))
     calls = []
     for name in ("parse", "load_tree"):
-        original = getattr(variants, name)
-        monkeypatch.setattr(variants, name, lambda *given, o=original, n=name: calls.append(n) or o(*given))
+        original = getattr(runs, name)
+        monkeypatch.setattr(runs, name, lambda *given, o=original, n=name: calls.append(n) or o(*given))
     player = Player(study)
     for run in study.runs():
         player.play([run])

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.studies.labels import short_names, time_step_s
-from engine.studies.playing import Player
-from engine.studies.results import read
-from engine.studies.summary import summarize
-from engine.studies.tally import Tally
-from engine.studies.wording import pace_text
+from engine.studies.runs import Player, read
+from engine.studies.summary import Tally, summarize
+from engine.studies.wording import pace_text, short_names, time_step_s
 
 
 def test_the_tally_of_results_in_any_order_is_their_summary(night):

@@ -10,8 +10,8 @@ from tests.builders import (
     run_to,
     simulation,
 )
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import plain
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain
 from tui.viewmodels.watch.attention import AttentionModel
 
 BROKEN_S = 30

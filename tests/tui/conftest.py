@@ -11,13 +11,12 @@ import textual.app
 import textual.pilot
 from textual.css.stylesheet import Stylesheet
 
-from engine import Simulation, load_scenario
-from engine.pacing import yielding
+from engine import Simulation, load_scenario, pacing
 from tests.tui.studying import PlayedHere, night_dashboard
 from tui.app.dashboard import Dashboard
-from tui.settings.values import Settings, Source
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.study import model
+from tui.saving.settings import Settings, Source
+from tui.viewmodels import study
+from tui.viewmodels.session import Session
 
 SOON_S = 0.06  # longer than Textual delays a frame, a resize or a batch of updates
 LONGEST_S = 60  # some tests play a whole study
@@ -75,8 +74,8 @@ def _settles_without_sleeping(monkeypatch):
 @pytest.fixture(autouse=True)
 def _pauses_are_timers(monkeypatch):
     """Where time goes by there is always a timer, so that ``settle`` does not take it for work that is to be done."""
-    monkeypatch.setattr(yielding, "ROUNDS", 1)
-    monkeypatch.setattr(yielding, "ROUND_S", 0.001)
+    monkeypatch.setattr(pacing, "ROUNDS", 1)
+    monkeypatch.setattr(pacing, "ROUND_S", 0.001)
 
 
 _PARSED = {}  # the rules of a style sheet, by its text and its variables
@@ -138,7 +137,7 @@ def snap_compare(snap_compare):
 @pytest.fixture
 def played_here(monkeypatch):
     """Studies are played by this process when they are begun."""
-    monkeypatch.setattr(model, "BackgroundStudy", PlayedHere)
+    monkeypatch.setattr(study, "BackgroundStudy", PlayedHere)
     monkeypatch.setattr(PlayedHere, "HELD", 0)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tui.viewmodels.detail_pages import detail_model_of
-from tui.viewmodels.session.items import focus_on
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.items import focus_on
+from tui.viewmodels.text import ItemRef, plain
 
 NODE, POOL, JOB, TASK = ItemRef("node", 1), ItemRef("pool", "shared"), ItemRef("job", "risk"), ItemRef("task", 24)
 SUBJECTS = [NODE, POOL, JOB, TASK]

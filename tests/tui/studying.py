@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from engine import Simulation, load_scenario
-from engine.studies.playing import Player, failed_line
-from engine.studies.results import read
+from engine.studies.runs import Player, failed_line, read
 from tests.studies.conftest import NIGHT
 from tui.app.dashboard import Dashboard
-from tui.settings.values import Settings, Source
+from tui.saving.settings import Settings, Source
 from tui.workers.background import StudyState
 
 NODES = "pools.render.targetDedicatedNodes"

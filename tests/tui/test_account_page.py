@@ -8,11 +8,11 @@ from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, run_to_en
 from tests.tui.conftest import settle
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.settings.values import Settings
-from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM, AccountDetailModel
-from tui.viewmodels.frame.go_line import completions
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import plain
+from tui.saving.settings import Settings
+from tui.viewmodels.go_line import completions
+from tui.viewmodels.pool_pages import ACCOUNT_ITEM, AccountDetailModel
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain
 
 ACCOUNT = {
     "name": "contoso",

@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from engine.views.pages.jobs import pool_ids
+from engine.views.resources.jobs import pool_ids
 from tests.tui.acting import action, choose
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.actions.trial import Trials
-from tui.viewmodels.text.styled import ItemRef
-from tui.widgets.buttons import Buttons
+from tui.viewmodels.text import ItemRef
+from tui.widgets.rows import Buttons
 
 LATER_S = 330
 NODES = [ItemRef("node", number) for number in range(6)]

@@ -8,14 +8,13 @@ import pytest
 
 from engine.base.errors import BrokenInvariant
 from engine.specs.commands import COMMANDS
-from engine.views.pages.jobs import pool_ids
+from engine.views.resources.jobs import pool_ids
 from tests.tui.acting import action, choose
 from tests.tui.screen_text import contains
-from tui.dialogs import form_trial
-from tui.viewmodels.actions.consequences import effect_lines
-from tui.viewmodels.actions.menu import actions_for, script_of
+from tui.dialogs import action_form
+from tui.viewmodels.actions.menu import actions_for, effect_lines, script_of
 from tui.viewmodels.actions.trial import Trials, heading, refusal_lines, trial_lines, whose
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.text import ItemRef, plain
 
 LATER_S = 330
 NODES = [ItemRef("node", number) for number in range(6)]
@@ -304,8 +303,8 @@ def test_a_longer_trial_that_has_no_time_replaces_nothing(session_at, monkeypatc
 
 
 def test_a_form_that_is_closed_while_a_trial_goes_on_gets_no_more_results(dashboard_at, monkeypatch):
-    app, begun, begin = dashboard_at(LATER_S), [], form_trial.start_work
-    monkeypatch.setattr(form_trial, "start_work", lambda form, work, *of: begun.append(work) or begin(form, work, *of))
+    app, begun, begin = dashboard_at(LATER_S), [], action_form.start_work
+    monkeypatch.setattr(action_form, "start_work", lambda form, work, *of: begun.append(work) or begin(form, work, *of))
 
     async def no_pause():
         """Give no time in which the form is removed to the end."""

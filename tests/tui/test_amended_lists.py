@@ -6,17 +6,15 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs import commands as c
-from tui.viewmodels.events import event_filter, event_list
-from tui.viewmodels.events.event_filter import EventFilter
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.lists import amending
-from tui.viewmodels.lists.amending import ChangedRows, amended
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.lists.release import ReleaseModel
+from tui.viewmodels.glyphs import GlyphSet
+from tui.viewmodels.lists import columns, events, filters
+from tui.viewmodels.lists.columns import ChangedRows, amended
+from tui.viewmodels.lists.events import EventsModel
+from tui.viewmodels.lists.filters import EventFilter
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.glyphs import GlyphSet
+from tui.viewmodels.session import Session
 
 EVENTS_BETWEEN_LOOKS = 7
 CHOICES = [
@@ -36,7 +34,7 @@ CHOICES = [
 
 @pytest.fixture(autouse=True)
 def _few_rows_are_amended(monkeypatch):
-    monkeypatch.setattr(amending, "LEAST_SHARE", 0)
+    monkeypatch.setattr(columns, "LEAST_SHARE", 0)
 
 
 def model_of(session, choice):
@@ -160,8 +158,8 @@ def test_added_deleted_and_reactivated_tasks_are_put_in_their_places(reads):
 @pytest.mark.parametrize("at_once", [0, 2, 10_000])
 def test_a_filter_of_events_judges_only_new_ones(monkeypatch, at_once):
     monkeypatch.setattr(EventsModel, "at_once", at_once)
-    monkeypatch.setattr(event_list, "MOST_NEW", at_once)
-    monkeypatch.setattr(event_filter, "PIECE", 3)
+    monkeypatch.setattr(events, "MOST_NEW", at_once)
+    monkeypatch.setattr(filters, "PIECE", 3)
     simulation = Simulation(load_scenario("nodes-fail-and-recover"))
     session, judged = Session(simulation), []
     keep = EventFilter.keep

@@ -11,17 +11,16 @@ from rich.cells import cell_len
 from textual import events
 
 from engine import Simulation, load_scenario
-from engine.views.results.document import recorded
+from engine.views.results import recorded
 from tests.tui.conftest import simulation_at
 from tests.tui.driving import arrived
 from tests.tui.screen_text import strips_of
 from tui.app.dashboard import Dashboard
-from tui.panes.list_page import ListPage
-from tui.screens.playback import Playback
-from tui.settings.keymap import contexts, keys_of
-from tui.settings.options import OPTIONS
-from tui.settings.values import Settings, Source
-from tui.widgets.node_map import NodeMap
+from tui.app.playback import Playback
+from tui.panes.pages import ListPage
+from tui.saving.settings import OPTIONS, Settings, Source
+from tui.textual.keys import contexts, keys_of
+from tui.widgets.charts import NodeMap
 
 STEPS = 40
 SIZES = ((120, 40), (80, 24), (60, 16), (200, 60), (40, 10))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.units import MINUTE_MS
+from engine.base.values import MINUTE_MS
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.watch.arrangement import (
     ATTENTION,

@@ -6,8 +6,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import JobState
-from engine.views.attention.concern import Severity
-from engine.views.explain.questions import explain
+from engine.views.diagnosis.model import Severity
+from engine.views.diagnosis.questions import explain
 from tests.builders import (
     READY_S,
     a_job,
@@ -26,11 +26,11 @@ from tests.tui.concerns import broken, listed, two_jobs
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.lists.release import ReleaseModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.glyphs import glyph_of_job
-from tui.viewmodels.text.styled import ItemRef, Role, plain
-from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.glyphs import glyph_of_job
+from tui.viewmodels.lists.instances import ReleaseModel
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, Role, plain
+from tui.viewmodels.watch import job_strip
 from tui.viewmodels.watch.attention import AttentionModel
 
 BROKEN_S = 30
@@ -82,7 +82,7 @@ def test_a_release_on_an_unusable_node_is_awaited_but_not_for_ever():
     session = Session(sim)
     effect = next(concern.effect for concern in session.concerns() if "DiskFull" in concern.text)
     assert effect == "no tasks run there; align waits for release there, at most until 08:25:00"
-    assert "1 awaited, at most until 08:25:00" in plain(phase_rail.rail(session, 116, 4)[2])
+    assert "1 awaited, at most until 08:25:00" in plain(job_strip.rail(session, 116, 4)[2])
     model = ReleaseModel(session)
     model.update()
     said = "∎ 5 released   : 1 owed   ⊝ 2 skipped   awaited, at most until 08:25:00   3 nodes without a record"
@@ -97,7 +97,7 @@ def test_a_release_on_an_unusable_node_is_awaited_but_not_for_ever():
 def test_a_job_that_also_waits_for_booting_nodes_has_no_last_moment():
     sim = Simulation(load_scenario("offline-and-unusable-at-the-end"))
     run_to(sim, minutes=11)
-    assert plain(phase_rail.rail(Session(sim), 116, 4)[2]).rstrip().endswith("5 awaited")
+    assert plain(job_strip.rail(Session(sim), 116, 4)[2]).rstrip().endswith("5 awaited")
 
 
 def test_a_failed_start_task_is_listed():
@@ -418,7 +418,7 @@ def test_a_job_that_has_ended_waits_for_nothing():
     job = session.job("j")
     assert (job.state, job.phases.tasks.active) == (JobState.COMPLETED, 1)
     assert job.phases.tasks.oldest_wait_ms is None
-    rail = " ".join(plain(each) for each in phase_rail.rail(session, 120, 6))
+    rail = " ".join(plain(each) for each in job_strip.rail(session, 120, 6))
     assert "1 never completed" in rail
     assert "waiting" not in rail
     assert len(explain(sim, "job", "j")) == 1

@@ -18,13 +18,13 @@ from tests.tui.concerns import broken, listed, two_jobs
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.frame.header import Transport
+from tui.viewmodels.frame import Transport
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import ItemRef, plain, width
-from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.sentences import describe
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain, width
+from tui.viewmodels.watch import job_strip
 from tui.viewmodels.watch.attention import AttentionModel
-from tui.viewmodels.watch.screen_reader import describe
 
 BROKEN_S = 30
 
@@ -129,7 +129,7 @@ def test_at_the_end_an_empty_pane_says_that_nothing_more_will_come(is_over):
     sim = Simulation(load_scenario("quota-keeps-the-pool-small"))
     sim.run_until(sim.end_ms if is_over else 240_000)
     session = Session(sim)
-    said = " ".join(plain(each) for each in phase_rail.rail(session, 120, 6))
+    said = " ".join(plain(each) for each in job_strip.rail(session, 120, 6))
     assert " ".join(JobsModel(session).empty()).startswith(said)
     assert ("nothing more will come" in said) is is_over
     assert ("space" in said) is not is_over

@@ -9,10 +9,9 @@ from engine.base.errors import Position
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, text_of
 from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.autoscale.formula import around, coloured, numbered
-from tui.viewmodels.autoscale.overview import FIRST_FORMULA, autoscale_lines, try_out
+from tui.viewmodels.autoscale import FIRST_FORMULA, around, autoscale_lines, coloured, numbered, try_out
 from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.text.styled import ItemRef, Role, plain, width
+from tui.viewmodels.text import ItemRef, Role, plain, width
 
 DAY, NEVER = "a-day-of-autoscaling", "a-formula-that-never-grows"
 MORNING_S, FAILING_S, GROWN_S = 36_600, 700, 2_400

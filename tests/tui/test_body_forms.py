@@ -16,7 +16,7 @@ LATER_S = 330
 
 
 def typed_body(action, text):
-    from tui.viewmodels.actions.form_text import read_text
+    from tui.viewmodels.actions.forms import read_text
 
     return read_text(action.command, action.bodies, action.document, text)
 

@@ -9,11 +9,9 @@ from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.actions.documents import new_job, new_schedule, new_tasks
-from tui.viewmodels.actions.form_text import read_form
-from tui.viewmodels.actions.job_fields import JOB_FIELDS, TASK_FIELDS
-from tui.viewmodels.actions.schedule_fields import SCHEDULE_FIELDS
-from tui.viewmodels.session.session import Session
+from tui.viewmodels.actions.forms import new_job, new_schedule, new_tasks, read_form
+from tui.viewmodels.actions.item_fields import JOB_FIELDS, SCHEDULE_FIELDS, TASK_FIELDS
+from tui.viewmodels.session import Session
 
 NEVER_RUNS = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.builders import a_job, a_pool, node_rows, simulation
 from tests.tui.test_things import POOL, page
-from tui.viewmodels.events.event_words import what
-from tui.viewmodels.properties import node as properties
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import ItemRef
+from tui.viewmodels.events import what
+from tui.viewmodels.lists import pools as properties
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef
 
 
 def test_spot_10_a_pool_shows_the_rates_at_which_its_nodes_fail_and_are_evicted(session_at):
@@ -30,7 +30,7 @@ def test_node_18_the_page_of_a_node_names_the_cause():
         if sim.world.calendar.instant_is_over():
             session = Session(sim)
             for node in node_rows(sim):
-                general = properties.general(session, session.nodes().row(node))
+                general = properties.node_general(session, session.nodes().row(node))
                 seen |= {(label, span.text) for label, span in general.rows if label in ("Cause", "VM is taken back")}
         if len({label if label != "Cause" else text for label, text in seen}) == 3:
             break

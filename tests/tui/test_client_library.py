@@ -11,7 +11,7 @@ from azure.batch import BatchClient, models
 from azure.core.credentials import AccessToken, AzureNamedKeyCredential
 
 from engine import Simulation, load_scenario
-from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY
+from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY
 from tests.tui.test_endings import terminal  # noqa: F401 - a fixture
 
 SCENARIO = """

@@ -10,16 +10,15 @@ from contextlib import ExitStack
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.pacing.yielding import Turns
+from engine.pacing import Turns
 from engine.rest.session import begin
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
-from tui.cli.hosting import DashboardHost
-from tui.cli.serving import Options
+from tui.cli.serving import DashboardHost, Options
+from tui.saving.settings import Settings, Source
 from tui.saving.targets import FileLines
-from tui.settings.values import Settings, Source
-from tui.viewmodels.frame.requests import ClientRequest, client_name, note_of_writes
+from tui.viewmodels.frame import ClientRequest, client_name, note_of_writes
 
 SCENARIO = """
 scenario: shared
@@ -173,8 +172,8 @@ def test_between_requests_the_dashboard_gets_its_turn(served, monkeypatch):
 
             super().__init__(counted)
 
-    monkeypatch.setattr("tui.cli.hosting.Turns", Counted)
-    monkeypatch.setattr("engine.pacing.yielding.SLICE_S", 0)
+    monkeypatch.setattr("tui.cli.serving.Turns", Counted)
+    monkeypatch.setattr("engine.pacing.SLICE_S", 0)
     app = served()
     drive(app, lambda app: asyncio.gather(*(ask("GET", "/pools")(app) for _ in range(8))))
     assert pauses == [app.yielder.pause] * 8

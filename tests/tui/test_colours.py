@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from rich.color import Color
 
-from tui.settings.options import ANSI, CONTRAST, DARK, LIGHT
-from tui.viewmodels.text.styled import Role
-from tui.widgets import palette
+from tui.saving.settings import ANSI, CONTRAST, DARK, LIGHT
+from tui.textual import drawing
+from tui.viewmodels.text import Role
 
 LEAST = 4.5  # WCAG 2.2, success criterion 1.4.3
 
@@ -25,18 +25,18 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST])
 def test_each_role_can_be_read_on_the_background(theme):
-    found = {role.name: contrast(palette.colours(theme)[role], palette.ground(theme)) for role in Role}
+    found = {role.name: contrast(drawing.colours(theme)[role], drawing.ground(theme)) for role in Role}
     assert {name: value for name, value in found.items() if value < LEAST} == {}
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST])
 def test_what_stands_on_a_filled_cell_can_be_read(theme):
-    fills, texts = palette.colours(theme), palette.on_colours(theme)
+    fills, texts = drawing.colours(theme), drawing.on_colours(theme)
     assert all(contrast(texts[role], fills[role]) >= LEAST for role in Role)
 
 
 def test_a_colour_of_the_light_theme_is_not_taken_for_plain_text():
-    colours = palette.colours(LIGHT)
+    colours = drawing.colours(LIGHT)
     own = [role for role in Role if role.name in ("PREPARING", "RUNNING", "RELEASING", "OK", "FAILED", "TRANSITION")]
     brightest = {role.name: max(Color.parse(colours[role]).triplet) for role in own}
     assert {name: value for name, value in brightest.items() if value < 80} == {}
@@ -44,10 +44,10 @@ def test_a_colour_of_the_light_theme_is_not_taken_for_plain_text():
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST, ANSI])
 def test_a_warning_has_a_colour_of_its_own(theme):
-    colours = palette.colours(theme)
+    colours = drawing.colours(theme)
     assert [role for role in Role if colours[role] == colours[Role.WARNING]] == [Role.WARNING]
 
 
 def test_what_only_starts_in_the_light_theme_is_brown_not_red():
-    red, green, blue = Color.parse(palette.colours(LIGHT)[Role.TRANSITION]).triplet
+    red, green, blue = Color.parse(drawing.colours(LIGHT)[Role.TRANSITION]).triplet
     assert green - blue >= (red - green) * 0.9

@@ -11,21 +11,17 @@ from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, s
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.glyphs import NODE
+from tui.viewmodels.items import links_of_instance
 from tui.viewmodels.lists.columns import Column, layout
-from tui.viewmodels.lists.job_schedules import JobSchedulesModel
-from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.lists.release import ReleaseModel
+from tui.viewmodels.lists.events import EventsModel
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.jobs import JobSchedulesModel, JobsModel
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.items import links_of_instance
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.study.names import short_head
-from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.glyphs import NODE
-from tui.viewmodels.text.styled import plain
+from tui.viewmodels.session import Session
+from tui.viewmodels.study import short_head
+from tui.viewmodels.text import block_lines, plain
 from tui.widgets.table import Table
 
 LATER_S = 330

@@ -3,22 +3,21 @@
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.units import HOUR_MS, MINUTE_MS
-from engine.run.observe import cost_usd
+from engine.base.values import HOUR_MS, MINUTE_MS
+from engine.run.conditions import cost_usd
 from engine.specs.commands import DisableJob, DisableNodeScheduling, ReimageNode, ResizePool
+from tui.viewmodels import format as fmt
 from tui.viewmodels.actions.trial import Trials, trial_lines
-from tui.viewmodels.curves.charts import charts_of
-from tui.viewmodels.curves.curves import CurvesModel
-from tui.viewmodels.detail_pages.pool import PoolDetailModel
+from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.session.costs import cost_by_the_end, cost_words
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import ItemRef, plain
-from tui.viewmodels.watch.strip import JobStripModel
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
+from tui.viewmodels.pool_pages import PoolDetailModel
+from tui.viewmodels.properties import cost_by_the_end, cost_words
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain
+from tui.viewmodels.watch.charts import charts_of
+from tui.viewmodels.watch.curves import CurvesModel
+from tui.viewmodels.watch.job_strip import JobStripModel
 
 AUTO_POOLS, NIGHT = "one-pool-per-scheduled-job", "spot-night-run"
 

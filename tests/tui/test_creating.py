@@ -6,11 +6,10 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import COMMANDS, EnablePoolAutoScale, EvaluatePoolAutoScale
-from engine.views.results.document import recorded
-from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.actions.targets import ACTION_TYPES
-from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
-from tui.viewmodels.text.styled import ItemRef
+from engine.views.results import recorded
+from tui.viewmodels.actions.menu import ACTION_TYPES, actions_for
+from tui.viewmodels.pool_pages import ACCOUNT_ITEM
+from tui.viewmodels.text import ItemRef
 
 LATER_S = 600
 ITEMS = {

@@ -10,20 +10,19 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import TaskResult
-from engine.base.units import HOUR_MS, MINUTE_MS
-from engine.views.series.series import Window
+from engine.base.values import HOUR_MS, MINUTE_MS
+from engine.views.log.series import Window
 from tests.tui.screen_text import contains
 from tests.work import steps_of
-from tui.panes.curves import Curves
-from tui.viewmodels.curves import plot as module
-from tui.viewmodels.curves.charts import charts_of, compact
-from tui.viewmodels.curves.curves import CurvesModel
-from tui.viewmodels.curves.plot import Layer, Style, nice_top, plot, stretched
+from tui.textual.drawing import has_grounds
+from tui.viewmodels import format as fmt
 from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import Role, plain, width
-from tui.widgets.palette import has_grounds
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import Role, plain, width
+from tui.viewmodels.watch import charts as module
+from tui.viewmodels.watch.charts import Layer, Style, charts_of, compact, nice_top, plot, stretched
+from tui.viewmodels.watch.curves import CurvesModel
+from tui.widgets.charts import Curves
 
 BLUE, GREY = Role.RUNNING, Role.QUIET
 
@@ -302,7 +301,7 @@ def test_a_key_switches_between_the_last_hour_and_all(dashboard_at):
 
 
 def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.session.session.SERIES_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.session.SERIES_ENTRIES", 20)
     app = dashboard_at(330)
     seen = []
 
@@ -326,7 +325,7 @@ def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at,
 
 
 def test_curves_behind_the_other_panes_say_up_to_when_they_are_drawn(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.session.session.SERIES_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.session.SERIES_ENTRIES", 20)
     app = dashboard_at(330)
     seen = []
 
@@ -348,7 +347,7 @@ def test_curves_behind_the_other_panes_say_up_to_when_they_are_drawn(dashboard_a
 
 
 def test_after_a_burst_the_pane_is_drawn_only_by_what_reads_it(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.session.session.SERIES_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.session.SERIES_ENTRIES", 20)
     app = dashboard_at(330)
 
     async def run():

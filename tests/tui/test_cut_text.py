@@ -9,26 +9,20 @@ import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
 from tests.tui.screen_text import after
-from tui.viewmodels.actions.consequences import effect_lines
-from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.autoscale.formula import numbered
-from tui.viewmodels.autoscale.overview import autoscale_lines
-from tui.viewmodels.frame.header import Transport, breadcrumb
+from tui.viewmodels.actions.menu import actions_for, effect_lines
+from tui.viewmodels.autoscale import autoscale_lines, numbered
+from tui.viewmodels.frame import Transport, breadcrumb
+from tui.viewmodels.glyphs import GlyphSet
+from tui.viewmodels.go_line import PaletteEntry, entry_line
 from tui.viewmodels.lists.columns import Column, layout
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.node_map.lenses import Lens
-from tui.viewmodels.node_map.model import NodeMapModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets.palette import PaletteEntry, entry_line
-from tui.viewmodels.text.glyphs import GlyphSet
-from tui.viewmodels.text.styled import ItemRef, plain, width
-from tui.viewmodels.timeline.bars import Bar, Canvas
-from tui.viewmodels.timeline.columns import TimeColumns
-from tui.viewmodels.timeline.heights import Height
-from tui.viewmodels.timeline.rows import FAILED, NOTHING, RUNNING
-from tui.viewmodels.watch import phase_rail
-from tui.viewmodels.watch.strip import JobStripModel
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain, width
+from tui.viewmodels.timeline.rows import FAILED, NOTHING, RUNNING, Bar, Canvas, Height, TimeColumns
+from tui.viewmodels.watch import job_strip
+from tui.viewmodels.watch.job_strip import JobStripModel
+from tui.viewmodels.watch.lenses import Lens
+from tui.viewmodels.watch.node_map import NodeMapModel
 
 DAY_S = 86_400
 ENDS = {"onAllTasksComplete": "terminatejob"}
@@ -51,7 +45,7 @@ def test_without_preparation_the_map_begins_with_the_states_of_the_nodes():
 def test_the_end_of_the_job_stands_whole_in_the_strip(cells):
     sim = simulation(a_job(tasks=90, prep=a_line(5), release=a_line(5), **ENDS))
     run_to(sim, seconds=READY_S + 400)
-    told = plain(phase_rail.rail(Session(sim), cells, 9)[-1])
+    told = plain(job_strip.rail(Session(sim), cells, 9)[-1])
     assert re.search(r"job (completed )?\d\d:\d\d:\d\d", told)
 
 
@@ -72,7 +66,7 @@ def test_long_names_leave_room_for_the_rest_of_a_title():
     sim = simulation(a_job("j" * 40 + "-1", pool="p" * 40 + "-2"), pool=a_pool("p" * 40 + "-2", nodes=2))
     run_to(sim, seconds=READY_S)
     session = Session(sim)
-    title = phase_rail.title(session, 70)
+    title = job_strip.rail_title(session, 70)
     assert len(title) == 70
     assert all(each in title for each in ("-1 · active", "-2 steady 2/2 nodes"))
     path = breadcrumb(session, "Preparation tasks", Transport(False, 1, False), 120)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tui.app.commands import palette_entries
-from tui.viewmodels.frame.header import Transport
-from tui.viewmodels.watch.screen_reader import describe
+from tui.app.main_screen import palette_entries
+from tui.viewmodels.frame import Transport
+from tui.viewmodels.sentences import describe
 
 STILL = Transport(is_playing=False, speed=60, is_finished=False)
 

@@ -12,19 +12,18 @@ from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.panes.curves import Curves
-from tui.panes.node_map import NodeMapPane
-from tui.saving.recorder import NEW_EMPTY, Recorder
+from tui.panes.watch_panes import NodeMapPane
+from tui.saving.session_files import NEW_EMPTY, Recorder
 from tui.saving.targets import NewLines
-from tui.viewmodels.curves.curves import CurvesModel
 from tui.viewmodels.detail_pages import detail_model_of
-from tui.viewmodels.events.brief_lines import brief_lines
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.node_map.cards import Cards
-from tui.viewmodels.node_map.model import NodeMapModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets.scenarios import EMPTY_TEXT, offered
-from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.lists.events import EventsModel, brief_lines
+from tui.viewmodels.session import Session
+from tui.viewmodels.sheets import EMPTY_TEXT, offered
+from tui.viewmodels.text import ItemRef, plain, width
+from tui.viewmodels.watch.curves import CurvesModel
+from tui.viewmodels.watch.node_cards import Cards
+from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.widgets.charts import Curves
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ from textual.widgets import Input
 
 from tests.tui.driving import drive, look, typed
 from tests.tui.screen_text import contains
+from tui.app.main_screen import MainScreen
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
-from tui.screens.main_screen import MainScreen
-from tui.widgets.buttons import Buttons
-from tui.widgets.choices import Choices
+from tui.widgets.rows import Buttons, Choices
 
 LATER_S = 330
 

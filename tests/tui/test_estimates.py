@@ -7,20 +7,20 @@ import asyncio
 import pytest
 
 from engine.state.tasks import RUNNING
-from engine.views.estimates.attempts import attempts_seen
+from engine.views.diagnosis.estimates import attempts_seen
 from engine.views.log.reader import matching
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation, some_tasks
 from tests.tui.screen_text import after, text_of
-from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import plain, width
-from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.frame import scrubber, scrubber_ms
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain, width
+from tui.viewmodels.watch import job_strip
 
 PREPARING_S, WORKING_S, LAST_S, RELEASING_S, END_S = 70, 330, 420, 460, 1000
 
 
 def fourth_line(session):
-    return plain(phase_rail.rail(session, 116, 4)[-1])
+    return plain(job_strip.rail(session, 116, 4)[-1])
 
 
 def test_preparation_is_done_when_the_last_that_runs_ends_as_planned(session_at):
@@ -36,7 +36,7 @@ def test_the_first_start_of_a_task_is_searched_once_however_time_is_moved(sessio
         session.simulation.seek(seconds * 1000)
         session.update()
         expected[seconds] = session.forecast()
-    monkeypatch.setattr("engine.views.log.first_starts.matching", lambda *_: searched.append(None) or iter(()))
+    monkeypatch.setattr("engine.views.log.reader.matching", lambda *_: searched.append(None) or iter(()))
     for seconds in (350, 20, 400):
         session.simulation.seek(seconds * 1000)
         session.update()
@@ -65,7 +65,7 @@ def test_the_first_start_of_each_job_is_searched_once_whichever_is_in_focus(monk
         searched.append(None)
         return matching(*wanted)
 
-    monkeypatch.setattr("engine.views.log.first_starts.matching", counted)
+    monkeypatch.setattr("engine.views.log.reader.matching", counted)
     ends = {}
     for job_id in ("one", "two", "one", "two"):
         session.focus_job(job_id)
@@ -161,11 +161,11 @@ def test_retries_to_come_and_the_longest_tasks_of_the_last_round_are_expected(wi
 
 
 def test_the_estimate_of_a_large_job_stands_until_a_little_more_has_happened(with_retries, monkeypatch):
-    monkeypatch.setattr("engine.views.estimates.forecast.MANY", 10)
+    monkeypatch.setattr("engine.views.diagnosis.estimates.MANY", 10)
     sim, began_ms, end_ms = with_retries
     made, ends = [], set()
     monkeypatch.setattr(
-        "engine.views.estimates.forecast.attempts_seen", lambda *rows: made.append(None) or attempts_seen(*rows)
+        "engine.views.diagnosis.estimates.attempts_seen", lambda *rows: made.append(None) or attempts_seen(*rows)
     )
     middle_ms = (began_ms + end_ms) // 2
     sim.seek(middle_ms)
@@ -238,7 +238,7 @@ def test_an_end_that_rests_on_a_command_names_it_and_no_task_is_done_that_is_del
     line = fourth_line(session)
     assert "Simulated: no task left 08:10:00 · job completed 08:10:02, after deleteTask at 08:10:00" in line
     assert "tasks done" not in line
-    narrow = plain(phase_rail.rail(session, 78, 4)[-1])
+    narrow = plain(job_strip.rail(session, 78, 4)[-1])
     assert "Simulated: no task left 08:10:00 · job 08:10:02, after deleteTask at 08:10:00" in narrow
 
 
@@ -296,7 +296,7 @@ def test_estimates_follow_time_back(session_at):
 
 def test_where_lines_are_few_each_bar_has_its_end(session_at):
     for cells in (58, 78, 116):
-        lines = phase_rail.rail(session_at(WORKING_S), cells, 3)
+        lines = job_strip.rail(session_at(WORKING_S), cells, 3)
         assert len(lines) == 3
         assert plain(lines[1]).endswith("est. 08:07:37")
         assert all(width(each) <= cells for each in lines)
@@ -323,9 +323,9 @@ def test_below_24_rows_the_scrubber_goes_and_six_hints_stay(dashboard_at, size):
 def test_other_jobs_on_the_pool_are_counted_until_they_are_completed():
     sim = simulation(a_job("one", tasks=20), a_job("two", tasks=20), a_job("brief", onAllTasksComplete="terminatejob"))
     run_to(sim, seconds=READY_S)
-    assert "2 other jobs here" in phase_rail.title(Session(sim), 116)
+    assert "2 other jobs here" in job_strip.rail_title(Session(sim), 116)
     run_to(sim, minutes=60)
-    assert "1 other job here" in phase_rail.title(Session(sim), 116)
+    assert "1 other job here" in job_strip.rail_title(Session(sim), 116)
 
 
 def test_a_part_of_the_breadcrumb_can_be_clicked(dashboard_at):
@@ -347,7 +347,7 @@ def test_a_part_of_the_breadcrumb_can_be_clicked(dashboard_at):
 def test_where_nothing_runs_nothing_is_promised(session_at):
     session = session_at(400, "preparation-fails-everywhere")
     assert "No estimate: no task runs" in fourth_line(session)
-    assert "none owed so far" in plain(phase_rail.rail(session, 116, 4)[-2])
+    assert "none owed so far" in plain(job_strip.rail(session, 116, 4)[-2])
 
 
 def test_an_estimated_end_beside_other_jobs_or_a_job_schedule_says_whose_it_is():

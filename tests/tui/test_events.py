@@ -9,14 +9,14 @@ import pytest
 
 from engine import load_scenario
 from engine.specs import commands as c
-from engine.views.pages.event_folds import EventFolds
+from engine.views.resources.events import EventFolds
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
-from tui.viewmodels.events import event_filter
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.events.event_words import what
+from tui.viewmodels.events import what
+from tui.viewmodels.lists import filters
+from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import field_name, matcher, parse_filter
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.text import ItemRef, plain
 
 LATER_S = 330
 
@@ -213,7 +213,7 @@ def test_a_run_without_failures_says_so_when_only_failures_are_shown(session_at)
 
 def test_a_filter_of_a_long_log_finds_events_from_both_ends_and_says_how_far_it_has_come(session_at, monkeypatch):
     monkeypatch.setattr(EventsModel, "at_once", 5)
-    monkeypatch.setattr(event_filter, "PIECE", 7)
+    monkeypatch.setattr(filters, "PIECE", 7)
     session = session_at(LATER_S)
     model = model_at(session, filter_text="kind:node")
     total, seen = session.events.count, []

@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.scenario.files import bundled
-from engine.views.pages.expectations import ExpectationState, expectation_rows
+from engine.scenario.text import bundled
+from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
 from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.saving.recorder import Recorder, broken_note
-from tui.viewmodels.lists.expectations import ExpectationsModel, expectation_lines
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import plain, width
-from tui.viewmodels.watch.attention import AttentionModel
+from tui.saving.session_files import Recorder, broken_note
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain, width
+from tui.viewmodels.watch.attention import AttentionModel, ExpectationsModel, expectation_lines
 
 MET, BROKEN, PENDING = ExpectationState.MET, ExpectationState.BROKEN, ExpectationState.PENDING
 EXPECT = [

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.events.log_json import json_lines
+from engine.base.log_formats import json_lines
 from tests.builders import a_pool, do, run_to, simulation
 from tests.tui.driving import drive, look, typed
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
+from tui.saving.settings import Settings
 from tui.saving.targets import TargetError, write_new
-from tui.settings.values import Settings
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.events import EventsModel
+from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.rows import as_csv
 
 LATER_S = 330
@@ -58,7 +58,7 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
 
 
 def test_a_list_that_is_too_long_is_written_by_a_command_that_is_named(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.screens.list_keys.MOST_EXPORTED", 5)
+    monkeypatch.setattr("tui.app.list_keys.MOST_EXPORTED", 5)
     said = []
     drive(dashboard_at(LATER_S), "5", "e", "3", "e", lambda app: said.extend(notes(app)))
     too_many = "40 rows are too many to write at once; / filters them"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tui.viewmodels.files import file_text
-from tui.viewmodels.files.file_text import TextModel
-from tui.viewmodels.files.line_index import LineIndex
-from tui.viewmodels.files.log_times import time_of
-from tui.viewmodels.text.styled import Role, plain, width
+from tui.viewmodels import file_text
+from tui.viewmodels.file_text import LineIndex, TextModel, time_of
+from tui.viewmodels.text import Role, plain, width
 
 LINES = 200_000
 LOG = "".join(f"2026-01-05 {8 + at // 3600:02}:{at // 60 % 60:02}:{at % 60:02} step {at}\n" for at in range(7200))

@@ -5,20 +5,18 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.pages.files import Deletion, DeletionCause
+from engine.views.resources.files import Deletion, DeletionCause
 from tests.builders import a_job, a_line, a_task, simulation
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.files.browser import FilesModel
-from tui.viewmodels.files.locations import FileLocation, files_of
-from tui.viewmodels.files.retention import sentence, short
+from tui.viewmodels import format as fmt
+from tui.viewmodels.file_browser import FilesModel, fate_sentence, short_fate
+from tui.viewmodels.items import FileLocation, files_of
+from tui.viewmodels.lists.events import EventsModel
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.lists.release import ReleaseModel
+from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain, width
 
 READ = "output-to-read"
 JOB = "workitems/risk/job-1"
@@ -319,11 +317,20 @@ def test_what_was_downloaded_has_a_size_and_no_text():
 @pytest.mark.parametrize("cause", DeletionCause)
 def test_every_cause_is_told_in_each_of_its_times(session_at, cause):
     session = session_at(100, READ)
-    told = [sentence(session, Deletion(cause, 50_000, 60_000)), short(session, Deletion(cause, 50_000, 60_000))]
+    told = [
+        fate_sentence(session, Deletion(cause, 50_000, 60_000)),
+        short_fate(session, Deletion(cause, 50_000, 60_000)),
+    ]
     if cause in (DeletionCause.RETENTION, DeletionCause.PREEMPTED):
-        told += [sentence(session, Deletion(cause, 200_000, 60_000)), short(session, Deletion(cause, 200_000, 60_000))]
+        told += [
+            fate_sentence(session, Deletion(cause, 200_000, 60_000)),
+            short_fate(session, Deletion(cause, 200_000, 60_000)),
+        ]
     if cause not in (DeletionCause.TASK_DELETED, DeletionCause.PREEMPTED):
-        told += [sentence(session, Deletion(cause, None, 60_000)), short(session, Deletion(cause, None, 60_000))]
+        told += [
+            fate_sentence(session, Deletion(cause, None, 60_000)),
+            short_fate(session, Deletion(cause, None, 60_000)),
+        ]
     assert len(set(told)) == len(told)
     assert all("{" not in each for each in told)
     assert "08:00:50" in told[0]

@@ -11,10 +11,10 @@ from textual import events
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, text_of
 from tui.dialogs.files import Files
-from tui.settings.keymap import keys_of
-from tui.viewmodels.text.styled import plain
-from tui.widgets.file_tree import FileTree
-from tui.widgets.text_view import TextView
+from tui.textual.keys import keys_of
+from tui.viewmodels.text import plain
+from tui.widgets.rows import FileTree
+from tui.widgets.texts import TextView
 
 READ = "output-to-read"
 SCENES = {

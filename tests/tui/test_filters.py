@@ -9,9 +9,9 @@ import pytest
 from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation, some_tasks
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import after, contains, text_of
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.frame.tabs import TABS
-from tui.viewmodels.lists.expectations import ExpectationsModel
+from tui.viewmodels.go_line import TABS
+from tui.viewmodels.lists.columns import ShownRows, SlicedSort
+from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import (
     Term,
     column_of,
@@ -20,17 +20,15 @@ from tui.viewmodels.lists.filters import (
     matcher,
     parse_filter,
     quantity,
+    sort_value,
 )
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.matching import sort_value
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.lists.release import ReleaseModel
-from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import Role, plain
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import Role, plain
+from tui.viewmodels.watch.attention import ExpectationsModel
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Start time", "End time", "Exit code", "Retries", "Age in state")
@@ -251,7 +249,7 @@ def test_rows_with_the_same_value_stay_in_their_order(is_descending, different):
 def test_while_time_goes_by_rows_are_read_again_only_after_a_rest(monkeypatch):
     shown, started = ShownRows(), []
     clock_s = count()
-    monkeypatch.setattr("tui.viewmodels.lists.sorting.time.perf_counter", lambda: float(next(clock_s)))
+    monkeypatch.setattr("tui.viewmodels.lists.columns.time.perf_counter", lambda: float(next(clock_s)))
 
     def start():
         started.append(None)

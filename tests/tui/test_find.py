@@ -12,10 +12,10 @@ from tests.tui.conftest import simulation_at
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tests.work import steps_of
-from tui.viewmodels.files.locations import FileLocation
-from tui.viewmodels.frame.search import MOST_HITS, Search, WholeList, search_heading, search_lines
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.items import FileLocation
+from tui.viewmodels.search import MOST_HITS, Search, WholeList, search_heading, search_lines
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain, width
 
 LATER_S = 330
 
@@ -158,7 +158,7 @@ def test_the_files_of_more_than_a_hundred_nodes_are_searched():
 
 
 def test_what_a_long_search_leaves_out_is_said(monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.frame.search.BUDGET_S", -1.0)
+    monkeypatch.setattr("tui.viewmodels.search.BUDGET_S", -1.0)
     search = Search(with_nodes(3), "stdout")
     while search.advance(1):
         pass

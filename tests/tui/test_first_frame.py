@@ -10,11 +10,11 @@ import pytest
 from engine import Simulation, load_scenario
 from tests.bench.terminal import Terminal
 from tests.tui.screen_text import after, contains, text_of
+from tui.app import playback
 from tui.app.dashboard import Dashboard
-from tui.panes.list_page import ListPage
-from tui.screens import playback
-from tui.viewmodels.curves import curves
-from tui.widgets.table_rows import TableRows
+from tui.panes.pages import ListPage
+from tui.viewmodels.watch import curves
+from tui.widgets.rows import TableRows
 
 
 def test_a_list_is_mounted_when_it_is_first_shown(dashboard_at):

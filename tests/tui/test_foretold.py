@@ -9,10 +9,10 @@ from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, s
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import ItemRef, Role, plain
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, Role, plain
 from tui.viewmodels.watch.attention import AttentionModel
-from tui.viewmodels.watch.strip import JobStripModel
+from tui.viewmodels.watch.job_strip import JobStripModel
 
 
 def seen_in(session, cells=100):

@@ -15,12 +15,11 @@ from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.cli.commands import cli
 from tui.dialogs.action_form import ActionForm
-from tui.dialogs.form_inputs import FormInputs
-from tui.viewmodels.actions.consequences import record_lines
-from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions
+from tui.dialogs.form_fields import FormInputs
+from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions, record_lines
 from tui.viewmodels.actions.trial import Trials, trial_lines
-from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.pool_pages import ACCOUNT_ITEM
+from tui.viewmodels.text import ItemRef, plain
 
 LATER_S = 330
 RISK = ItemRef("job", "risk")

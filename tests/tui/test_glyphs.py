@@ -11,10 +11,10 @@ from rich.cells import cell_len
 import tui
 from engine.base.terms import JobState, NodeState, TaskResult, TaskState
 from engine.state.nodes import GONE as GONE_CODE
-from engine.views.pages.hook_status import Hook, HookStatus
-from tui.viewmodels.node_map.lenses import Lens, glyph_for
-from tui.viewmodels.text import glyphs
-from tui.viewmodels.text.glyphs import (
+from engine.views.hook_status import Hook, HookStatus
+from tui.textual import drawing
+from tui.viewmodels import glyphs
+from tui.viewmodels.glyphs import (
     INELIGIBLE,
     JOB,
     JOB_SCHEDULE,
@@ -31,8 +31,8 @@ from tui.viewmodels.text.glyphs import (
     job_glyph,
     task_glyph,
 )
-from tui.viewmodels.text.styled import Role
-from tui.widgets import palette
+from tui.viewmodels.text import Role
+from tui.viewmodels.watch.lenses import Lens, glyph_for
 
 # Table by table: symbol, letter, role.
 NODES = {
@@ -159,8 +159,8 @@ def test_preempted_is_not_failed():
     others = [glyph for state, glyph in NODE.items() if state is not NodeState.PREEMPTED]
     assert preempted.role is Role.PREEMPTED
     assert preempted.role not in {glyph.role for glyph in others}
-    for theme in palette.THEME_NAMES:
-        colours = palette.colours(theme)
+    for theme in drawing.THEME_NAMES:
+        colours = drawing.colours(theme)
         assert colours[Role.PREEMPTED] not in {colours[role] for role in Role if role is not Role.PREEMPTED}
 
 

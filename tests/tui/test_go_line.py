@@ -8,8 +8,7 @@ import pytest
 
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found, written_out
-from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.go_line import TABS, asked_columns, completions, find, not_found, written_out
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Retry count", "Node")
@@ -90,7 +89,7 @@ def test_the_beginning_of_one_command_stands_for_it(session_at, text, command):
 
 
 def test_an_id_is_not_taken_for_the_beginning_of_a_command(session_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.frame.go_line.COMMANDS", ("risky",))
+    monkeypatch.setattr("tui.viewmodels.go_line.COMMANDS", ("risky",))
     assert written_out(session_at(LATER_S), "risk") == "risk"
 
 

@@ -6,16 +6,15 @@ import pytest
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tui.app.commands import palette_entries
 from tui.app.dashboard import Dashboard
-from tui.dialogs.help import entries_of
-from tui.screens.main_screen import MainScreen
-from tui.settings.keymap import Keymap
-from tui.viewmodels.frame.tabs import TABS
+from tui.app.main_screen import MainScreen, palette_entries
+from tui.dialogs.sheets import entries_of
+from tui.textual.keys import Keymap
+from tui.viewmodels.glyphs import NODE, GlyphSet
+from tui.viewmodels.go_line import TABS
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.sheets.help import HelpPage, KeyEntry, key_lines, page_lines
-from tui.viewmodels.text.glyphs import NODE, GlyphSet
-from tui.viewmodels.text.styled import Role, Span, plain, width
+from tui.viewmodels.sheets import HelpPage, KeyEntry, key_lines, page_lines
+from tui.viewmodels.text import Role, Span, plain, width
 
 LATER_S = 330
 COLUMNS = (Column("", 1), Column("Node", 10), Column("Focus job", 10, is_derived=True))

@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-from engine.views.pages.instances import InstancePage
+from engine.views.resources.instances import InstancePage
 from tests.builders import READY_S, a_job, a_line, a_pool, do, job_state, node, run_to, simulation, wait_for
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.panes.job_lists import JobLists
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.glyphs import GlyphSet
-from tui.viewmodels.text.styled import plain, width
-from tui.viewmodels.watch.job_tabs import tab_spans, tab_that_matters, tabs_of
+from tui.panes.watch_panes import JobLists
+from tui.viewmodels.glyphs import GlyphSet
+from tui.viewmodels.lists.instances import PreparationModel
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain, width
+from tui.viewmodels.watch.job_strip import tab_spans, tab_that_matters, tabs_of
 
 HOOKS = {"prep": a_line(60), "release": a_line(60)}
 ENDS = {"onAllTasksComplete": "terminatejob"}

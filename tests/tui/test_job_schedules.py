@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from engine.views.attention.concern import Severity
+from engine.views.diagnosis.model import Severity
 from tests.builders import READY_S, a_line, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
 from tests.tui.test_models import rows, texts
 from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.frame.header import tab_line
-from tui.viewmodels.frame.tabs import TABS
-from tui.viewmodels.lists.job_schedules import JobSchedulesModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets.why import answers_to
-from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import ItemRef, link_at, plain
+from tui.viewmodels.frame import tab_line
+from tui.viewmodels.go_line import TABS
+from tui.viewmodels.lists.jobs import JobSchedulesModel
+from tui.viewmodels.sentences import answers_to
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, block_lines, link_at, plain
 
 OVERRUN, BY_HAND, POOLS = "nightly-schedule-overruns", "job-schedules-by-hand", "one-pool-per-scheduled-job"
 HOUR_S = 3600

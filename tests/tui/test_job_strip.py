@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.views.pages.progress import JobsProgress
+from engine.views.resources.jobs import JobsProgress
 from tests.builders import (
     READY_S,
     a_job,
@@ -22,11 +22,11 @@ from tests.tui.conftest import simulation_at
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.panes.job_strip import JobStrip
+from tui.panes.watch_panes import JobStrip
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import plain, width
-from tui.viewmodels.watch.strip import JobStripModel
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain, width
+from tui.viewmodels.watch.job_strip import JobStripModel
 
 ENDS = {"onAllTasksComplete": "terminatejob"}
 

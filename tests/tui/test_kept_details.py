@@ -8,11 +8,10 @@ from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, node_row, run, run_to, task_row
 from tests.builders import simulation as a_simulation
 from tests.tui.test_supplies import PACKAGED
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.lists.release import ReleaseModel
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.session import Session
+from tui.viewmodels.session import Session
 
 _MODELS = (TasksModel, NodesModel, PreparationModel, ReleaseModel)
 _MOST_ROWS = 5

@@ -7,16 +7,14 @@ import pytest
 from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_line, a_pool, do, run, run_to
 from tests.builders import simulation as a_simulation
-from tui.viewmodels.curves.curves import CurvesModel
-from tui.viewmodels.frame.header import Transport, breadcrumb
-from tui.viewmodels.frame.scrubber import scrubber
-from tui.viewmodels.node_map.cells import MapLines
-from tui.viewmodels.node_map.layout import Form, Layout
-from tui.viewmodels.node_map.lenses import LENSES
-from tui.viewmodels.node_map.model import NodeMapModel
-from tui.viewmodels.session.session import Session
+from tui.viewmodels.frame import Transport, breadcrumb, scrubber
+from tui.viewmodels.session import Session
 from tui.viewmodels.watch.attention import AttentionModel
-from tui.viewmodels.watch.strip import JobStripModel
+from tui.viewmodels.watch.curves import CurvesModel
+from tui.viewmodels.watch.job_strip import JobStripModel
+from tui.viewmodels.watch.lenses import LENSES, Form, Layout
+from tui.viewmodels.watch.node_cards import MapLines
+from tui.viewmodels.watch.node_map import NodeMapModel
 
 _CELLS, _ROWS = 116, 24
 _TRANSPORT = Transport(is_playing=True, speed=1, is_finished=False)

@@ -7,7 +7,7 @@ import pytest
 from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to
 from tests.builders import simulation as a_simulation
-from tui.viewmodels.session.session import Session
+from tui.viewmodels.session import Session
 from tui.viewmodels.timeline.timeline import TimelineModel
 
 _CELLS, _KINDS = 70, ("nodes", "tasks", "jobs", "preparation tasks", "release tasks")

@@ -11,9 +11,9 @@ import pytest
 import tui
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui.settings.keymap import Keymap, contexts, key_name, keys_of, meets
-from tui.settings.values import Settings
-from tui.viewmodels.frame.tabs import TABS
+from tui.saving.settings import Settings
+from tui.textual.keys import Keymap, contexts, key_name, keys_of, meets
+from tui.viewmodels.go_line import TABS
 
 # A pane may give one of the deck's keys another meaning, and a sheet one of those of all sheets.
 _OVERRIDDEN = {
@@ -28,7 +28,7 @@ _NOT_IN_VIEWS = {"_PromptInput", "FileTree", "TextView", "Buttons", "Choices"}
 
 def test_the_bindings_of_all_dialogs_are_known_before_any_is_opened():
     """What the settings list and a settings file may name does not depend on what was imported so far."""
-    count = "import tui.app.dashboard; from tui.settings.keymap import contexts; print(len(contexts()))"
+    count = "import tui.app.dashboard; from tui.textual.keys import contexts; print(len(contexts()))"
     modules = [each.name for each in pkgutil.walk_packages(tui.__path__, "tui.") if not each.name.endswith("__main__")]
     imports = f"import importlib; [importlib.import_module(each) for each in {modules}]"
     text = "; ".join((count, imports, count))
@@ -171,7 +171,7 @@ _ALIKE = (
 def test_a_key_means_the_same_in_every_view():
     meanings = {}
     for context, bound in contexts().items():
-        if not context.__module__.startswith(("tui.app.", "tui.screens.", "tui.panes.", "tui.widgets.")):
+        if not context.__module__.startswith(("tui.app.", "tui.app.", "tui.panes.", "tui.widgets.")):
             continue
         if context.__name__ in _NOT_IN_VIEWS:
             continue

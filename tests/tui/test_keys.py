@@ -12,8 +12,8 @@ from textual.actions import parse
 from engine import Simulation, load_scenario
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, strips_of, text_of
-from tui.app.commands import palette_entries
-from tui.viewmodels.frame.tabs import TABS
+from tui.app.main_screen import palette_entries
+from tui.viewmodels.go_line import TABS
 from tui.widgets.table import Table
 
 LATER_S = 330

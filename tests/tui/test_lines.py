@@ -15,12 +15,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tests.tui.screen_text import text_of
-from tui.viewmodels.text.styled import line
-from tui.widgets.compositor import ScreenCompositor
-from tui.widgets.line_cache import LightStrip
-from tui.widgets.lines import LinesView
-from tui.widgets.redraw import refresh_changes, set_title
-from tui.widgets.scrollbar import CellScrollBar
+from tui.textual.drawing import CellScrollBar, LightStrip
+from tui.textual.screens import ScreenCompositor
+from tui.textual.views import LinesView, refresh_changes, set_title
+from tui.viewmodels.text import line
 
 
 class _App(App[None]):

@@ -2,18 +2,16 @@
 
 import pytest
 
-from engine.specs.pool import PoolSpec
+from engine.specs.bodies import PoolSpec
 from tests.builders import a_pool, refusal, run_to, simulation
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.actions.trial import refusal_lines
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.events.event_words import what
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.properties.machine import hardware, operating_system
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import ItemRef, Role, plain
+from tui.viewmodels.events import what
+from tui.viewmodels.lists.events import EventsModel
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
+from tui.viewmodels.properties import hardware, operating_system
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, Role, block_lines, plain
 
 CLASSIC = {"vmSize": "medium", "cloudServiceConfiguration": {"osFamily": "5"}}
 

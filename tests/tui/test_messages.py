@@ -6,10 +6,10 @@ import pytest
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui.viewmodels.frame.messages import MOST_LINES, Message, message_lines
-from tui.viewmodels.text.styled import plain, width
-from tui.widgets.message_line import MessageLine
-from tui.widgets.messages import say
+from tui.textual.screens import say
+from tui.viewmodels.frame import MOST_LINES, Message, message_lines
+from tui.viewmodels.text import plain, width
+from tui.widgets.texts import MessageLine
 
 LATER_S = 330
 SIZES = [(80, 24), (120, 40)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.tui.screen_text import contains
-from tui.viewmodels.events.event_words import what
-from tui.viewmodels.frame.notices import cause
-from tui.viewmodels.lists.job_schedules import JobSchedulesModel
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.events import what
+from tui.viewmodels.lists.jobs import JobSchedulesModel
+from tui.viewmodels.sentences import cause
+from tui.viewmodels.text import ItemRef, plain
 from tui.viewmodels.watch.attention import AttentionModel
 
 SCENARIO = "a-missed-occurrence"

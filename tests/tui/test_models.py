@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from engine.views.pages.hook_status import HookStatus
+from engine.views.hook_status import HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, mpi_pool, run_to, simulation, together
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.frame.header import LAST_HINTS, Transport, breadcrumb, hints, of_use
-from tui.viewmodels.frame.scrubber import scrubber, scrubber_ms
+from tui.viewmodels.frame import LAST_HINTS, Transport, breadcrumb, hints, of_use, scrubber, scrubber_ms
+from tui.viewmodels.lists.events import EventsModel
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.lists.release import ReleaseModel
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.node_map.cells import MapLines
-from tui.viewmodels.node_map.layout import Form, Layout, Needs, layout_for
-from tui.viewmodels.node_map.lenses import Lens
-from tui.viewmodels.node_map.model import NodeMapModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import ItemRef, plain, width
-from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, block_lines, plain, width
+from tui.viewmodels.watch import job_strip
 from tui.viewmodels.watch.attention import AttentionModel
+from tui.viewmodels.watch.lenses import Form, Layout, Lens, Needs, layout_for
+from tui.viewmodels.watch.node_cards import MapLines
+from tui.viewmodels.watch.node_map import NodeMapModel
 
 PREPARING_S, WORKING_S, LATER_S, END_S = 70, 200, 330, 100_000
 MODELS = [PreparationModel, ReleaseModel, NodesModel, TasksModel, JobsModel, PoolsModel, EventsModel]
@@ -164,7 +159,7 @@ def test_a_job_without_hooks_says_so(session_at):
     assert rows(model) == []
     assert "JobPreparationTaskNotSpecified" in " ".join(model.empty())
     assert "has no job release task" in " ".join(ReleaseModel(session).empty())
-    assert [each.split()[0] for each in texts(phase_rail.rail(session, 110, 4))[:-1]] == ["Tasks"]
+    assert [each.split()[0] for each in texts(job_strip.rail(session, 110, 4))[:-1]] == ["Tasks"]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -227,7 +222,7 @@ def test_counts_on_the_rail_are_the_counts_of_the_tables(session_at):
 def test_the_rail_names_all_three_phases_at_every_width(session_at):
     session = session_at(WORKING_S)
     for cells in (58, 78, 116, 200):
-        lines = phase_rail.rail(session, cells, 3 if cells < 100 else 4)
+        lines = job_strip.rail(session, cells, 3 if cells < 100 else 4)
         assert all(width(each) <= cells for each in lines)
         assert [plain(each).split()[0][:4] for each in lines[:3]] == ["Prep", "Task", "Rele"]
 
@@ -323,9 +318,9 @@ def test_the_scrubber_marks_now_and_failures_and_can_be_clicked(session_at):
 
 def test_ascii_means_ascii(session_at):
     session = session_at(LATER_S, ascii_only=True)
-    lines = [scrubber(session, 100), *phase_rail.rail(session, 116, 4), PreparationModel(session).summary()]
+    lines = [scrubber(session, 100), *job_strip.rail(session, 116, 4), PreparationModel(session).summary()]
     assert all(plain(each).isascii() for each in lines)
-    assert phase_rail.title(session, 116).isascii()
+    assert job_strip.rail_title(session, 116).isascii()
 
 
 def test_an_id_is_found_at_once_in_a_list_that_is_filtered_in_slices(session_at, monkeypatch):
@@ -353,7 +348,7 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
     at_once.update()
     monkeypatch.setattr(TasksModel, "at_once", 14)
     monkeypatch.setattr("tui.viewmodels.lists.rows.PIECES", 2)
-    monkeypatch.setattr("tui.viewmodels.lists.sorting.SAMPLES", 4)
+    monkeypatch.setattr("tui.viewmodels.lists.columns.SAMPLES", 4)
     pieces = TasksModel(session)
     pieces.filter_text, pieces.sort_column, pieces.is_descending = filter_text, sort, is_descending
     pieces.update()

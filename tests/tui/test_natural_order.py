@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import pytest
 
-from engine.base.natural import natural_key
+from engine.base.values import natural_key
 from engine.scenario.factory import TaskFactory
 from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, simulation
+from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.preparation import PreparationModel
+from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.session import Session
+from tui.viewmodels.session import Session
 
 
 def test_numbers_in_ids_count_by_their_value():

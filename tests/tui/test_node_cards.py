@@ -9,15 +9,13 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_node_map import many
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.node_map.cards import Cards
-from tui.viewmodels.node_map.cells import MapLines
-from tui.viewmodels.node_map.layout import Form, Layout
-from tui.viewmodels.node_map.lenses import Lens
-from tui.viewmodels.node_map.model import NodeMapModel
-from tui.viewmodels.properties.node import general
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import ItemRef, Role, plain, width
-from tui.widgets.node_map import NodeMap
+from tui.viewmodels.lists.pools import node_general
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, Role, plain, width
+from tui.viewmodels.watch.lenses import Form, Layout, Lens
+from tui.viewmodels.watch.node_cards import Cards, MapLines
+from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.widgets.charts import NodeMap
 
 EACH_SIZE = [(200, 60), (120, 40), (80, 24)]
 
@@ -87,7 +85,7 @@ def test_a_card_tells_what_will_become_of_a_node(option, words):
     run_to(sim, seconds=READY_S + 10)
     model = model_of(sim)
     assert card(model, 0, 90)[0].startswith(f"╭ n0 ◉ running, {words}  █ 1/1 slot ─")
-    assert dict(general(model.session, model.page.row(0)).rows)["Next"].text == words
+    assert dict(node_general(model.session, model.page.row(0)).rows)["Next"].text == words
     assert "leaves" not in card(model, 1, 90)[0]
 
 

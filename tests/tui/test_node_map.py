@@ -11,17 +11,13 @@ from tests.builders import READY_S, a_job, a_line, a_pool, do, run_to, simulatio
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.node_map.cards import Cards
-from tui.viewmodels.node_map.cells import MapLines
-from tui.viewmodels.node_map.layout import Form, Layout, Needs, layout_for
-from tui.viewmodels.node_map.legend import laid_out, legend_line
-from tui.viewmodels.node_map.lenses import LENSES, Lens
-from tui.viewmodels.node_map.model import NodeMapModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.glyphs import GlyphSet
-from tui.viewmodels.text.styled import ItemRef, Role, plain, width
-from tui.widgets.legend import Legend
-from tui.widgets.node_map import NodeMap
+from tui.viewmodels.glyphs import GlyphSet
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, Role, plain, width
+from tui.viewmodels.watch.lenses import LENSES, Form, Layout, Lens, Needs, laid_out, layout_for, legend_line
+from tui.viewmodels.watch.node_cards import Cards, MapLines
+from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.widgets.charts import Legend, NodeMap
 
 LATER_S = 330
 

@@ -11,9 +11,9 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui.viewmodels.frame.notices import Notices
-from tui.viewmodels.session.session import Session
-from tui.widgets.messages import say
+from tui.textual.screens import say
+from tui.viewmodels.sentences import Notices
+from tui.viewmodels.session import Session
 
 
 def told(session, *seconds, speed=60, view="timeline"):
@@ -78,7 +78,7 @@ def test_going_to_another_moment_tells_nothing(session_at):
 
 
 def test_while_time_goes_by_it_is_said_on_the_screen_but_not_too_often(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.screens.playback.BETWEEN_NOTICES_S", 0.02)
+    monkeypatch.setattr("tui.app.playback.BETWEEN_NOTICES_S", 0.02)
     app = dashboard_at(100)
     moments = []
 
@@ -89,7 +89,7 @@ def test_while_time_goes_by_it_is_said_on_the_screen_but_not_too_often(dashboard
                 moments.append(time.perf_counter())
                 say(widget, text, severity)
 
-            monkeypatch.setattr("tui.screens.playback.say", say_and_note)
+            monkeypatch.setattr("tui.app.playback.say", say_and_note)
             await pilot.press("8", "right_curly_bracket", "space")
             await app.workers.wait_for_complete()
             while not app.messages:

@@ -12,8 +12,8 @@ from tests.bench.workloads import Workload
 from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
 from tui.app.dashboard import Dashboard
-from tui.settings.values import Settings
-from tui.viewmodels.frame.tabs import TABS
+from tui.saving.settings import Settings
+from tui.viewmodels.go_line import TABS
 
 # Five digits without a separator that are no part of a name, an address, a code or a decimal fraction.
 UNSEPARATED = re.compile(r"(?<![\w.,:/#-])\d{5,}(?![\w-])")

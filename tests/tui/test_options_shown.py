@@ -7,10 +7,9 @@ import pytest
 from tests.builders import a_job, a_line, a_pool, a_task, node_row, run_to, simulation
 from tests.tui.test_things import page
 from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.lists.preparation import PreparationModel
-from tui.viewmodels.lists.release import ReleaseModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain
 
 RETRIES = {"options": {"rebootRetriesFailedPreparation": True}}
 AFTER_PREPARATION = {"options": {"releaseAfter": "preparation"}}

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from engine.pacing.pacer import Pacer
-from engine.pacing.speeds import SPEEDS
+from engine.pacing import SPEEDS, Pacer
 
 
 class Wall:

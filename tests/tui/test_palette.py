@@ -6,9 +6,9 @@ import pytest
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tui.app.commands import palette_entries
-from tui.viewmodels.sheets.palette import PaletteEntry, about_cut_off, entry_line, fitting
-from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.app.main_screen import palette_entries
+from tui.viewmodels.go_line import PaletteEntry, about_cut_off, entry_line, fitting
+from tui.viewmodels.text import ItemRef, plain, width
 
 LATER_S = 330
 

@@ -10,11 +10,10 @@ from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.conftest import simulation_at
 from tests.tui.driving import drive
 from tui.app.dashboard import Dashboard
-from tui.settings.options import ANSI, CONTRAST
-from tui.settings.values import Settings
-from tui.viewmodels.frame.tabs import TABS
-from tui.viewmodels.text.styled import Role
-from tui.widgets.lines import LinesView
+from tui.saving.settings import ANSI, CONTRAST, Settings
+from tui.textual.views import LinesView
+from tui.viewmodels.go_line import TABS
+from tui.viewmodels.text import Role
 
 LATER_S = 330
 SIZES = [(120, 40), (80, 24)]

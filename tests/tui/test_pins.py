@@ -6,8 +6,8 @@ import pytest
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
-from tui.viewmodels.text.styled import ItemRef, plain, width
-from tui.viewmodels.watch.pins import drop_unknown_pins, pin_lines, toggle_pin
+from tui.viewmodels.text import ItemRef, plain, width
+from tui.viewmodels.watch.arrangement import drop_unknown_pins, pin_lines, toggle_pin
 
 LATER_S = 330
 

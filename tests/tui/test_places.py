@@ -6,22 +6,19 @@ import re
 
 import pytest
 
-from engine.comparison.figures import figures_of_run
-from engine.comparison.rows import change, row
-from engine.comparison.wording import label, value_text
 from engine.specs.commands import DisableJobSchedule, RebootNode, ResizePool
+from engine.studies.measures import change, figures_of_run, row
+from engine.studies.wording import label, value_text
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui.viewmodels.actions.consequences import trial_result_lines
-from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels import moments
+from tui.viewmodels.actions.menu import actions_for, trial_result_lines
 from tui.viewmodels.actions.trial import Trials
-from tui.viewmodels.events import compare
-from tui.viewmodels.events.bookmarks import Bookmarks
-from tui.viewmodels.events.command_words import words_of
-from tui.viewmodels.events.compare import compare_lines
-from tui.viewmodels.frame.tabs import letters_for
-from tui.viewmodels.session.items import links_of
-from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.events import words_of
+from tui.viewmodels.go_line import letters_for
+from tui.viewmodels.items import links_of
+from tui.viewmodels.moments import Bookmarks, compare_lines
+from tui.viewmodels.text import ItemRef, plain, width
 
 LATER_S = 330
 
@@ -142,7 +139,7 @@ def test_waiting_and_running_times_are_those_of_the_command(session_at):
 
 
 def test_times_of_very_many_tasks_are_left_out_with_a_note(session_at, monkeypatch):
-    monkeypatch.setattr(compare, "LONG_LOG", 10)
+    monkeypatch.setattr(moments, "LONG_LOG", 10)
     session = session_at(LATER_S)
     session.simulation.seek(200_000)
     session.update()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.test_describe import STILL
-from tui.viewmodels.detail_pages.pool import PoolDetailModel
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
-from tui.viewmodels.properties import pool as words
-from tui.viewmodels.text.styled import ItemRef, plain
-from tui.viewmodels.watch import phase_rail
-from tui.viewmodels.watch.screen_reader import describe
+from tui.viewmodels import properties as words
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
+from tui.viewmodels.pool_pages import PoolDetailModel
+from tui.viewmodels.sentences import describe
+from tui.viewmodels.text import ItemRef, plain
+from tui.viewmodels.watch import job_strip
 
 NIGHT_S = 4800  # of nine nodes four are preempted, and a task runs on each of the others
 
@@ -22,8 +21,8 @@ def night(session_at):
 
 
 def test_the_jobs_strip_counts_live_nodes_and_their_slots(night):
-    assert "steady 5/9 nodes, 4 preempted" in phase_rail.title(night, 120)
-    assert "slots 5/5 in use, 100%" in phase_rail.subtitle(night, 116, has_pool=False)
+    assert "steady 5/9 nodes, 4 preempted" in job_strip.rail_title(night, 120)
+    assert "slots 5/5 in use, 100%" in job_strip.rail_subtitle(night, 116, has_pool=False)
 
 
 def test_the_list_of_pools_has_a_number_for_each_state_and_the_use_of_live_slots(night):
@@ -40,7 +39,7 @@ def test_the_page_of_a_pool_has_the_same_numbers(night):
     head = " ".join(map(plain, page.head(100)))
     assert "5/9 nodes, 4 preempted" in head
     assert "slots 5/5 in use, 100%" in head
-    assert dict(words.general(night, night.pool("farm")).rows)["Utilisation"].text == "5 of 5 usable slots"
+    assert dict(words.pool_general(night, night.pool("farm")).rows)["Utilisation"].text == "5 of 5 usable slots"
 
 
 def test_a_screen_reader_hears_the_same_numbers(night):
@@ -60,7 +59,7 @@ def test_slots_of_nodes_that_are_starting_cannot_be_used_yet(session_at):
 
 def test_broken_and_unreachable_nodes_are_counted_beside_the_size_of_the_pool(session_at):
     session = session_at(301, "nodes-fail-and-recover")
-    assert "steady 14/14 nodes, 8 unusable, 6 unknown" in phase_rail.title(session, 120)
+    assert "steady 14/14 nodes, 8 unusable, 6 unknown" in job_strip.rail_title(session, 120)
 
 
 def test_the_phase_of_a_preempted_node_has_room_in_the_list_of_nodes(session_at):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.conftest import SOON_S
 from tests.tui.screen_text import after, contains, text_of
-from tui.widgets.regions import Regions
+from tui.textual.views import Regions
 
 
 def places(app):

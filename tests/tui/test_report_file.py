@@ -15,17 +15,16 @@ from engine import Simulation, load_scenario
 from engine.specs.commands import ResizePool
 from tests.tui.driving import typed
 from tests.tui.screen_text import messages_of
-from tui.viewmodels.frame.report import sections
-from tui.viewmodels.frame.report_file import report_lines
-from tui.viewmodels.session.session import Session
+from tui.textual import drawing
+from tui.viewmodels.report import report_lines, sections
+from tui.viewmodels.session import Session
 from tui.viewmodels.timeline.svg import Paint
-from tui.widgets import palette
 
 LATER_S = 330
 
 
 def report(session, *, is_html):
-    paint = Paint(palette.ground("dark"), palette.colours("dark"), palette.on_colours("dark"))
+    paint = Paint(drawing.ground("dark"), drawing.colours("dark"), drawing.on_colours("dark"))
     return "\n".join(line for lines in report_lines(session, paint, is_html=is_html) for line in lines)
 
 

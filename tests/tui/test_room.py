@@ -10,7 +10,7 @@ from tests.builders import READY_S, a_job, a_line, a_pool, simulation
 from tests.tui.conftest import settle
 from tests.tui.screen_text import text_of
 from tui.app.dashboard import Dashboard
-from tui.widgets.regions import Regions
+from tui.textual.views import Regions
 
 SIZES = [(120, 40), (200, 60)]
 MOMENTS_S = [READY_S + 12, READY_S + 45, READY_S + 150]  # preparing, the first tasks run, many have run

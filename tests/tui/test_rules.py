@@ -11,10 +11,8 @@ from engine.base import rulebook
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import after, contains, messages_of
 from tui.app.dashboard import Dashboard
-from tui.dialogs.rules import RuleSheet, rules_on
-from tui.viewmodels.sheets.rules import rule_lines
-from tui.viewmodels.text.citations import dim_citations
-from tui.viewmodels.text.styled import Role, Span, plain, width
+from tui.dialogs.sheets import RuleSheet, rules_on
+from tui.viewmodels.text import Role, Span, dim_citations, plain, rule_lines, width
 
 LATER_S = 330
 

@@ -9,7 +9,7 @@ import pytest
 from engine import Simulation
 from tests.tui.driving import arrived
 from tests.tui.screen_text import text_of
-from tui.panes.view import View
+from tui.textual.screens import View
 
 
 async def resized(app, height):

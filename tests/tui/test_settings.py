@@ -11,12 +11,11 @@ from engine import Simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, strips_of, text_of
 from tui.app import start as tui_app
-from tui.settings.file import SettingsFile
-from tui.settings.options import OPTIONS
-from tui.settings.values import Settings, Source
-from tui.viewmodels.frame.tabs import VIEW_NAMES
+from tui.saving.session_files import SettingsFile
+from tui.saving.settings import OPTIONS, Settings, Source
+from tui.textual.screens import ShowRun
+from tui.viewmodels.go_line import VIEW_NAMES
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.widgets.messages import ShowRun
 
 LATER_S = 330
 

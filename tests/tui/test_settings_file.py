@@ -6,10 +6,9 @@ import tomllib
 
 import pytest
 
+from tui.saving.session_files import SettingsFile
+from tui.saving.settings import OPTIONS, Settings
 from tui.saving.targets import TargetError
-from tui.settings.file import SettingsFile
-from tui.settings.options import OPTIONS
-from tui.settings.values import Settings
 
 VIEWS = ("nodes", "tasks", "watch")
 

@@ -8,10 +8,9 @@ import pytest
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tui.settings.options import OPTIONS
-from tui.settings.values import Settings, Source
-from tui.viewmodels.sheets.settings import entries, entry_lines, next_value
-from tui.viewmodels.text.styled import plain
+from tui.saving.settings import OPTIONS, Settings, Source
+from tui.viewmodels.sheets import entries, entry_lines, next_value
+from tui.viewmodels.text import plain
 
 LATER_S = 330
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tui.dialogs.sheet import Sheet, SheetText
-from tui.viewmodels.text.styled import line
+from tui.dialogs.sheets import Sheet, SheetText
+from tui.viewmodels.text import line
 
 LATER_S = 330
 BORDERS, MARGIN = 2, 2

@@ -8,15 +8,14 @@ from tests.builders import a_job, a_shell, a_task, run_to_end, simulation, task_
 from tests.tui.conftest import settle
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.events.event_list import EventsModel
-from tui.viewmodels.frame.go_line import completions
+from tui.viewmodels import sheets
+from tui.viewmodels.go_line import completions
+from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets import storage
-from tui.viewmodels.sheets.storage import blob_lines, storage_lines
-from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.session import Session
+from tui.viewmodels.sheets import blob_lines, storage_lines
+from tui.viewmodels.text import ItemRef, block_lines, plain
 
 OUT = "https://acc.blob.core.windows.net/out"
 NAMED = {f"{OUT[:-3]}in": {"blobs": {"a.csv": {"text": "1,2\n3"}, "big.bin": "2 GB"}}}
@@ -73,7 +72,7 @@ def test_a_blob_has_a_sheet_with_its_text():
 
 
 def test_of_very_many_blobs_the_latest_are_listed(monkeypatch):
-    monkeypatch.setattr(storage, "MOST_BLOBS", 2)
+    monkeypatch.setattr(sheets, "MOST_BLOBS", 2)
     said = shown(storage_lines(Session(a_run(3)), 100))
     assert said[0].endswith("; the latest 2 are listed")
     assert [row.split()[3] for row in said[3:]] == ["1.txt", "2.txt"]

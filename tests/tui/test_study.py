@@ -6,20 +6,19 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.studies.measures import summary
-from engine.studies.plan import Run
+from engine.studies.runs import Run
 from engine.studies.summary import Spread
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere
 from tui.app.dashboard import Dashboard
-from tui.dialogs.study_runs import VariantRuns
-from tui.settings.options import LIGHT, NO_COLOUR
-from tui.settings.values import Settings
-from tui.viewmodels.study.scatter import Dot, scatter_lines
-from tui.viewmodels.text.glyphs import VARIANT_GLYPHS, VARIANT_KEEPS, VARIANT_PARETO, GlyphSet
-from tui.viewmodels.text.styled import plain, width
-from tui.widgets.lines import LinesView
-from tui.widgets.messages import StudyNews
+from tui.dialogs.study import VariantRuns
+from tui.saving.settings import LIGHT, NO_COLOUR, Settings
+from tui.textual.screens import StudyNews
+from tui.textual.views import LinesView
+from tui.viewmodels.glyphs import VARIANT_GLYPHS, VARIANT_KEEPS, VARIANT_PARETO, GlyphSet
+from tui.viewmodels.study_results import Dot, scatter_lines
+from tui.viewmodels.text import plain, width
 from tui.widgets.table import Table
 from tui.workers.background import StudyState
 

@@ -6,18 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.studies.plan import Run, planned
-from engine.studies.playing import Player
-from engine.studies.results import read
+from engine.studies.runs import Player, Run, planned, read
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere
-from tui.app.commands import palette_entries
+from tui.app.main_screen import palette_entries
+from tui.dialogs.scenarios import StudyForm
 from tui.dialogs.study import StudyScreen
-from tui.dialogs.study_form import StudyForm
-from tui.viewmodels.study.formulas import formula_request
-from tui.viewmodels.study.names import ValueNames
-from tui.viewmodels.study.request import StudyRequest, parse_request, plan
+from tui.viewmodels.autoscale import formula_request
+from tui.viewmodels.study import StudyRequest, ValueNames, parse_request, plan
 
 pytestmark = pytest.mark.usefixtures("played_here")
 

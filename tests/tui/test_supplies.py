@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from tests.builders import a_job, a_pool, a_task, do, node_row, run_to, simulation
 from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, block_lines, plain
 
 PACKAGED = {
     "applications": [{"id": "pricer", "versions": ["1", "2"], "defaultVersion": "2", "size": "1 GB"}],

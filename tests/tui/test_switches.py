@@ -15,14 +15,13 @@ from textual.widget import Widget
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
-from tui.dialogs.modal import Modal
-from tui.panes.list_page import ListPage
-from tui.viewmodels.text.styled import line
-from tui.widgets.compositor import ScreenCompositor
-from tui.widgets.lines import LinesView
-from tui.widgets.page import PageView
-from tui.widgets.routing import handles
+from tui.panes.pages import ListPage
+from tui.textual.drawing import handles
+from tui.textual.screens import Modal, ScreenCompositor
+from tui.textual.views import LinesView
+from tui.viewmodels.text import line
 from tui.widgets.table import Table
+from tui.widgets.texts import PageView
 
 TASKS, NODES, WATCH = "5", "3", "1"
 

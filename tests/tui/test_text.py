@@ -9,22 +9,25 @@ from datetime import UTC, datetime
 import pytest
 from rich.cells import cell_len
 
-from engine.views.pages.hook_status import Hook, HookStatus
+from engine.views.hook_status import Hook, HookStatus
+from tui.viewmodels import format as fmt
+from tui.viewmodels import glyphs
 from tui.viewmodels.lists.columns import Column, layout
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text import glyphs
-from tui.viewmodels.text.blocks import Block, block_columns, block_lines, row
-from tui.viewmodels.text.styled import (
+from tui.viewmodels.text import (
+    Block,
     Role,
     Span,
     bar,
     between,
+    block_columns,
+    block_lines,
     clip,
     cut,
     fit,
     heading,
     line,
     plain,
+    row,
     squeeze,
     squeezed,
     width,

@@ -7,21 +7,21 @@ from itertools import pairwise
 
 import pytest
 
-from engine.views.lanes.lanes import Lanes
-from engine.views.log.node_history import NodeHistory
+from engine.views.log.histories import NodeHistory
+from engine.views.log.lanes import Lanes
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
 from tests.tui.conftest import simulation_at
 from tests.tui.detail_pages import JOB, NODE, POOL, SUBJECTS, TASK, page, the
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.settings.values import Settings
-from tui.viewmodels.detail_pages.page import tab_at, tab_bar
+from tui.saving.settings import Settings
+from tui.viewmodels.detail_model import tab_at, tab_bar
+from tui.viewmodels.items import ViewHistory, VisitedView
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.properties.instance import runs
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.session.visited import ViewHistory, VisitedView
-from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.properties import instance_runs
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain, width
 from tui.viewmodels.timeline.job_rows import JobRows
 from tui.viewmodels.timeline.rows import Sort
 
@@ -415,7 +415,7 @@ def test_a_run_of_a_preparation_that_was_retried_has_its_end_and_an_interrupted_
     prep = a_line(20, simulate={"attempts": [{"exitCode": 1}]}, constraints={"maxTaskRetryCount": 3})
     sim = simulation(a_job(tasks=1, prep=prep), pool=a_pool(targetDedicatedNodes=1))
     run_to(sim, minutes=5)
-    ((_, (first, second)),) = runs(Session(sim), NodeHistory(sim, 0).instance_runs("j", is_release=False))
+    ((_, (first, second)),) = instance_runs(Session(sim), NodeHistory(sim, 0).instance_runs("j", is_release=False))
     assert [plain((span,)) for _, span in (first, second)] == [
         "first, 08:00:50 → 08:01:11, exit 1, retried",
         "retry, 08:01:11 → 08:01:32, exit 0",

@@ -9,8 +9,8 @@ from tests.tui.detail_pages import JOB, NODE, POOL, SUBJECTS, page, the
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.viewmodels.detail_pages import DETAIL_MODELS
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import ItemRef, plain
 
 LATER_S = 330
 

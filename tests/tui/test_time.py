@@ -9,21 +9,19 @@ from itertools import pairwise
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.pacing.pacer import Pacer
-from engine.pacing.speeds import CROSSING_S, LONGEST_QUIET_S, SPEEDS
-from engine.scenario.files import bundled
-from engine.views.pages.hook_status import HookStatus
+from engine.pacing import CROSSING_S, LONGEST_QUIET_S, SPEEDS, Pacer
+from engine.scenario.text import bundled
+from engine.views.hook_status import HookStatus
 from tests.builders import a_job, a_pool, simulation
 from tests.tui.driving import arrived, drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_pacer import Wall
 from tui.app.dashboard import Dashboard
-from tui.playback.pace import speed_for
-from tui.viewmodels.frame.header import Transport
-from tui.viewmodels.frame.scrubber import scrubber
-from tui.viewmodels.session.costs import cost_words
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.text.styled import Role, plain
+from tui.app.playback import speed_for
+from tui.viewmodels.frame import Transport, scrubber
+from tui.viewmodels.properties import cost_words
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import Role, plain
 
 ONE_NODE = "preparation-fails-on-one-node"
 PLAYED = [ONE_NODE, "job-prep-release-sample", "a-quota-is-raised", "one-pool-per-scheduled-job"]
@@ -250,7 +248,7 @@ def test_an_estimate_does_not_jump_by_half_while_nothing_new_happens():
 
 
 def test_simulated_ends_stand_in_header_rail_and_description():
-    from tui.viewmodels.watch.screen_reader import describe
+    from tui.viewmodels.sentences import describe
 
     session = session_of(ONE_NODE)
     session.simulation.run_until(300_000)
@@ -407,7 +405,7 @@ def test_without_a_scenario_the_dashboard_opens_paused_where_there_is_something_
     """Both nodes are prepared and work, some tasks are completed and others wait."""
     from click.testing import CliRunner
 
-    from engine.scenario.times import parse_time
+    from engine.scenario.conditions import parse_time
     from tui.cli import commands
 
     assert commands.FIRST == "job-prep-release-sample"

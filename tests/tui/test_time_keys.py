@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from engine.pacing.pacer import Pacer
+from engine.pacing import Pacer
 from tests.tui.driving import drive
 from tests.tui.screen_text import messages_of, text_of
-from tui.screens.main_screen import MainScreen
+from tui.app.main_screen import MainScreen
 
 LATER_S = 330
 
@@ -163,8 +163,8 @@ class Frames:
             return Pacer(simulation, on_frame, *of)
 
         monkeypatch.setattr(MainScreen, "update", update_for)
-        monkeypatch.setattr("tui.screens.playback.Pacer", pacer_of)
-        monkeypatch.setattr("tui.screens.playback.time", SimpleNamespace(perf_counter=lambda: self.now_s))
+        monkeypatch.setattr("tui.app.playback.Pacer", pacer_of)
+        monkeypatch.setattr("tui.app.playback.time", SimpleNamespace(perf_counter=lambda: self.now_s))
 
     def draw(self, after_s):
         """Draw a frame after so many seconds; return whether the panes were updated."""

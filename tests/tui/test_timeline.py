@@ -9,7 +9,7 @@ import pytest
 from engine.specs.commands import RemoveNodes
 from tests.tui.driving import drive
 from tests.tui.timelines import model_of, row
-from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.text import ItemRef, plain, width
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
 
 LATER_S, CELLS = 330, 100

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import TaskState
-from engine.views.lanes.lanes import Lanes
+from engine.views.log.lanes import Lanes
 from tests.tui.timelines import model_of, row
-from tui.viewmodels.text.glyphs import TASK, GlyphSet
-from tui.viewmodels.text.styled import plain, width
-from tui.viewmodels.timeline.bars import Bar, Canvas
-from tui.viewmodels.timeline.columns import TimeColumns
-from tui.viewmodels.timeline.heights import Height, height_of
+from tui.viewmodels.glyphs import TASK, GlyphSet
+from tui.viewmodels.text import plain, width
 from tui.viewmodels.timeline.node_rows import NodeRows
+from tui.viewmodels.timeline.rows import Bar, Canvas, Height, TimeColumns, height_of
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, TimelineModel
 
 LATER_S, CELLS = 330, 100

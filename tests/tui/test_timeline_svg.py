@@ -10,17 +10,17 @@ import pytest
 
 from tests.tui.screen_text import messages_of
 from tests.tui.test_timeline import model_of
+from tui.app.list_keys import TimelineDrawing
 from tui.saving.targets import NewLines, TargetError
-from tui.screens.drawing import TimelineDrawing
+from tui.textual import drawing
 from tui.viewmodels.timeline.svg import Paint, drawn
-from tui.widgets import palette
 
 LATER_S = 330
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def paint(theme="dark"):
-    return Paint(palette.ground(theme), palette.colours(theme), palette.on_colours(theme))
+    return Paint(drawing.ground(theme), drawing.colours(theme), drawing.on_colours(theme))
 
 
 def picture(model, theme="dark"):
@@ -33,7 +33,7 @@ def texts(root):
 
 
 @pytest.mark.parametrize("kind", range(5))
-@pytest.mark.parametrize("theme", [*palette.THEME_NAMES])
+@pytest.mark.parametrize("theme", [*drawing.THEME_NAMES])
 def test_every_row_is_in_the_picture(session_at, kind, theme):
     model = model_of(session_at(LATER_S))
     for _ in range(kind):
@@ -112,7 +112,7 @@ def test_e_draws_all_rows_in_a_file_and_never_over_one(dashboard_at, tmp_path, m
 
 def test_a_picture_is_left_off_when_time_goes_on(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.screens.writing.SLICE_S", 0)
+    monkeypatch.setattr("tui.app.list_keys.SLICE_S", 0)
 
     def draw(app):
         TimelineDrawing(app.screen.view.grid, app.screen.playback).start("timeline.svg")
@@ -125,6 +125,6 @@ def test_a_picture_is_left_off_when_time_goes_on(dashboard_at, tmp_path, monkeyp
 
 def test_too_many_rows_for_a_picture(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.screens.drawing.MOST_ROWS", 5)
+    monkeypatch.setattr("tui.app.list_keys.MOST_ROWS", 5)
     said = drive_and_draw(dashboard_at(LATER_S), "8", "e")
     assert said == ["6 rows are too many for a picture; ! leaves those that have failed."]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.specs.distributions import parse_time
+from engine.specs.base import parse_time
 from tests.tui.driving import drive, look
 from tests.tui.screen_text import contains
 from tui.app.dashboard import Dashboard
-from tui.settings.keymap import Keymap
-from tui.viewmodels.frame.go_line import GO_WORDS, PAGES
+from tui.textual.keys import Keymap
+from tui.viewmodels.go_line import GO_WORDS, PAGES
 
 README = Path(__file__).parents[2] / "README.md"
 PAGE = README.parent / "tui" / "README.md"

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.studies.plan import planned
-from engine.studies.variants import Variants
+from engine.studies.runs import Variants, planned
 from tests.studies.conftest import NIGHT
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.frame.report_file import report_lines
-from tui.viewmodels.session.session import Session
+from tui.viewmodels.report import report_lines
+from tui.viewmodels.session import Session
 from tui.viewmodels.timeline.svg import Paint
 
 NODES = "pools.render.targetDedicatedNodes"

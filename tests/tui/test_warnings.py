@@ -8,11 +8,10 @@ from engine import Simulation, load_scenario
 from tests.tui.conftest import settle
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.frame.go_line import completions
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets.warnings import warning_lines, warning_note
-from tui.viewmodels.text.styled import plain
-from tui.viewmodels.watch.attention import AttentionModel
+from tui.viewmodels.go_line import completions
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain
+from tui.viewmodels.watch.attention import AttentionModel, warning_lines, warning_note
 
 TEXT = """\
 scenario: odd

@@ -9,14 +9,14 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.errors import BrokenInvariant
-from engine.views.explain.explanation import Next
+from engine.views.diagnosis.model import Next
 from tests.builders import READY_S, a_job, run_to, simulation, some_tasks
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets.why import answers_to, expected_of, next_change, plain_text, why_lines
-from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.sentences import answers_to, expected_of, next_change, plain_text, why_lines
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain, width
 
 LATER_S = 330
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.viewmodels.text.styled import plain
+from tui.viewmodels.text import plain
 from tui.viewmodels.timeline.timeline import TimelineModel
 
 

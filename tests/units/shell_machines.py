@@ -11,11 +11,10 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.base.environment import NodeFacts, TaskFacts, TaskKind, variables
-from engine.base.node_files import NodeFiles
-from engine.base.paths import NodeRoot, task_directory, working_directory
+from engine.base.paths import NodeFacts, NodeRoot, TaskFacts, TaskKind, task_directory, variables, working_directory
 from engine.base.terms import OsFamily
-from engine.executors.shell.small_shell import run
+from engine.shell.files import NodeFiles
+from engine.shell.small_shell import run
 
 DIRECTORY = task_directory("risk", "task001")
 WD = working_directory(DIRECTORY)

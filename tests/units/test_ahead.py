@@ -8,9 +8,9 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.run.ahead import Ahead
-from engine.scenario.files import bundled
+from engine.scenario.text import bundled
 from engine.specs import commands as c
-from engine.views.pages.jobs import job_ids, pool_ids
+from engine.views.resources.jobs import job_ids, pool_ids
 from tests.builders import a_job, a_pool, simulation
 
 SOME = list(islice(bundled(), 0, None, 5))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.events.calendar import Calendar, DueKind
+from engine.base.calendar import Calendar, DueKind
 
 
 def taken(most: int, *entries: tuple[int, DueKind, int]) -> tuple[list[list[int]], int]:

@@ -6,7 +6,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base import lifecycles
-from engine.world.world import World
+from engine.world import World
 from tests import diagrams
 
 

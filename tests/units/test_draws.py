@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.base.units import UNLIMITED_FROM_MS
+from engine.base.values import UNLIMITED_FROM_MS
 from engine.specs import draws
-from engine.specs.distributions import Distribution
+from engine.specs.base import Distribution
 
 KINDS = {
     "constant": (5_000,),

@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.environment import (
+from engine.base.paths import (
     START_TASK,
     InstalledPackage,
     MultiInstanceFacts,
     NodeFacts,
+    NodeRoot,
     TaskFacts,
     TaskKind,
     settings_of,
+    subtask_directory,
+    task_directory,
     variables,
 )
-from engine.base.paths import NodeRoot, subtask_directory, task_directory
 from engine.base.terms import OsFamily
 
 ON_EVERY_TASK = {

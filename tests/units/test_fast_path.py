@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.world.world import World
+from engine.world import World
 from tests.bench.workloads import Workload
 from tests.builders import play_one_by_one
 from tests.invariants import check

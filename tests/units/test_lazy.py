@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import engine
-from engine.base.lazy import LazyRegex, lazy_regex
+from engine.base.values import LazyRegex, lazy_regex
 
 
 def test_it_behaves_as_the_compiled_expression() -> None:

@@ -6,10 +6,9 @@ import pytest
 
 from engine.autoscale import RunError
 from engine.base.errors import Position
-from engine.base.failures import failure
-from engine.base.terms import InstanceState, NodeState
-from engine.events.log import EventLog, Json, LogEntry, LogSubject
-from engine.events.log_text import elapsed, line
+from engine.base.log import EventLog, Json, LogEntry, LogSubject
+from engine.base.log_formats import elapsed, line
+from engine.base.terms import InstanceState, NodeState, failure
 from engine.scenario.model import DEFAULT_START
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.lifecycles import NODE
-from engine.base.node_states import NODE_STATES, Availability, Interruption
+from engine.base.lifecycles import NODE, NODE_STATES, Availability, Interruption
 from engine.base.terms import NodeState
 from engine.rules.node_operations import EFFECTS
-from engine.state.node_records import Operation
-from engine.views.log.node_history import CAUSES
+from engine.state.nodes import Operation
+from engine.views.log.histories import CAUSES
 from engine.views.log.tally import MEASURES
-from engine.views.pages.files import OPERATIONS, WIPES
-from tui.viewmodels.text.glyphs import NODE as GLYPHS
+from engine.views.resources.files import OPERATIONS, WIPES
+from tui.viewmodels.glyphs import NODE as GLYPHS
 
 
 @pytest.mark.parametrize("table", [NODE_STATES, GLYPHS], ids=["meaning", "glyphs"])

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.base.node_files import NodeFiles
 from engine.base.paths import (
     NodeRoot,
     is_managed,
@@ -15,6 +14,7 @@ from engine.base.paths import (
     working_directory,
 )
 from engine.base.terms import OsFamily
+from engine.shell.files import NodeFiles
 
 ROOTS = [NodeRoot.of(os, has_temp_disk=disk) for os in OsFamily for disk in (True, False)]
 WD = "workitems/risk/job-1/deal-1/wd"

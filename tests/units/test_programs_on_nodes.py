@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import OsFamily
-from engine.executors.shell.small_shell import (
-    is_found,
-    leaves_nothing,
-    understands,
-)
+from engine.shell.small_shell import is_found, leaves_nothing, understands
 from tests.units.conftest import WD, Machine
 from tests.units.test_small_shell import LINUX, WINDOWS, cmd, sh
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from engine.base.terms import OsFamily
-from engine.executors.shell.small_shell import unreadable
+from engine.shell.small_shell import unreadable
 from tests.units.shell_machines import IS_DASH, real, recorded, simulated
 from tests.units.shell_scripts import SCRIPTS
 

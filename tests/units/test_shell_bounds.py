@@ -7,11 +7,7 @@ import time
 
 import pytest
 
-from engine.executors.shell.small_shell import (
-    sleeps_by_chance,
-    syntax_error,
-    unreadable,
-)
+from engine.shell.small_shell import sleeps_by_chance, syntax_error, unreadable
 from tests.units.test_small_shell import LINUX, sh
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.base.shortening import LONGEST, quoted, shortened, with_short_words
+from engine.base.values import LONGEST, quoted, shortened, with_short_words
 
 
 def test_a_text_of_eighty_characters_stays_and_a_longer_one_keeps_both_ends():

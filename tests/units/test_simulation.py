@@ -7,12 +7,12 @@ from unittest import mock
 import pytest
 
 from engine import BatchError
+from engine.base.calendar import DueKind
 from engine.base.terms import TaskState
-from engine.events.calendar import DueKind
-from engine.run import checkpoints
+from engine.run import journal
 from engine.run import simulation as playing
 from engine.specs.commands import COMMANDS
-from engine.state import past
+from engine.state import task_tables
 from tests import builders as b
 from tests.invariants import check
 
@@ -113,8 +113,8 @@ def test_going_back_puts_a_task_on_the_node_that_it_was_taken_from_while_it_prep
 
 def test_after_a_branch_no_checkpoint_relies_on_the_discarded_future():
     with (
-        mock.patch.object(checkpoints, "FIRST_DISTANCE", 20),
-        mock.patch.object(past, "MOST_SINCE_BASE", 40),
+        mock.patch.object(journal, "FIRST_DISTANCE", 20),
+        mock.patch.object(task_tables, "MOST_SINCE_BASE", 40),
         mock.patch.object(playing, "SLICE", 5),
     ):
         sim = b.simulation(b.a_job(tasks=200), pool=b.a_pool(nodes=3))

@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.base.terms import OsFamily
-from engine.executors.shell.language.command_line import parse
-from engine.executors.shell.small_shell import (
-    duration_ms,
-    is_found,
-    understands,
-    unreadable,
-)
+from engine.shell.small_shell import duration_ms, is_found, parse, understands, unreadable
 from tests.units.conftest import DIRECTORY, WD, Machine
 
 LINUX, WINDOWS = OsFamily.LINUX, OsFamily.WINDOWS

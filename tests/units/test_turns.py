@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from engine.pacing import yielding
-from engine.pacing.yielding import Turns
+from engine import pacing
+from engine.pacing import Turns
 
 
 class Wall:
@@ -40,13 +40,13 @@ def worked(costs_s):
 
 
 def test_after_each_slice_of_work_there_is_a_pause():
-    slice_s = yielding.SLICE_S
+    slice_s = pacing.SLICE_S
     assert worked([slice_s / 2] * 5) == [0, 1, "pause", 2, 3, "pause", 4]
     assert worked([9 * slice_s] * 3) == [0, "pause", 1, "pause", 2]
 
 
 def test_a_little_work_is_done_without_a_pause():
-    assert worked([yielding.SLICE_S / 10] * 5) == [0, 1, 2, 3, 4]
+    assert worked([pacing.SLICE_S / 10] * 5) == [0, 1, 2, 3, 4]
 
 
 def test_work_that_fails_has_had_its_turn_too():

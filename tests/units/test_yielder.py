@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from engine.pacing.yielding import Yielder
+from engine.pacing import Yielder
 
 HOPS = 5  # tasks through which a key of the terminal passes until the application knows of it: Textual's four, and one
 

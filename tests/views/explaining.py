@@ -1,11 +1,9 @@
 """The explanations of a run as lines of text."""
 
-from engine.views.explain.job_schedules import why_schedule
-from engine.views.explain.jobs import why_job
-from engine.views.explain.nodes import why_node
-from engine.views.explain.pools import why_pool
-from engine.views.explain.preparation import why_preparation
-from engine.views.explain.tasks import why_task
+from engine.views.diagnosis.jobs import why_job, why_schedule
+from engine.views.diagnosis.nodes import why_node, why_preparation
+from engine.views.diagnosis.pools import why_pool
+from engine.views.diagnosis.tasks import why_task
 from tests.builders import node_row, task_row
 
 

@@ -1,7 +1,7 @@
 """What pages, explanations and estimates say of processes that act."""
 
-from engine.views.estimates.forecast import planned_end_ms, planned_task_end_ms
-from engine.views.pages.acts import task_acts
+from engine.views.diagnosis.estimates import planned_end_ms, planned_task_end_ms
+from engine.views.resources.processes import task_acts
 from tests.builders import READY_S, a_job, a_pool, a_task, node_row, run_to, simulation, task_row
 from tests.views.explaining import why_node_says, why_task_says
 

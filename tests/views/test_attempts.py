@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.views.estimates.attempts import Attempts, Slot, attempts_seen, last_end_ms
+from engine.views.diagnosis.estimates import Attempts, Slot, attempts_seen, last_end_ms
 from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation, some_tasks
 
 
@@ -53,15 +53,15 @@ def test_of_many_blocks_of_tasks_only_some_are_looked_at(monkeypatch):
     sim = simulation(a_job(tasks=some_tasks(40, 100)), pool=a_pool(taskSlotsPerNode=4))
     run_to(sim, minutes=60)
     whole = attempts_seen(sim.world, [range(40)])
-    monkeypatch.setattr("engine.views.estimates.attempts.MOST_BLOCKS", 5)
-    monkeypatch.setattr("engine.views.estimates.attempts.MOST_SEEN", 4)
+    monkeypatch.setattr("engine.views.diagnosis.estimates.MOST_BLOCKS", 5)
+    monkeypatch.setattr("engine.views.diagnosis.estimates.MOST_SEEN", 4)
     some = attempts_seen(sim.world, [range(at, at + 4) for at in range(0, 40, 4)])
     assert len(some.durations_ms) < len(whole.durations_ms) == 40
     assert some.worked_ms == whole.worked_ms == 101_000  # a second to start
 
 
 def test_of_a_few_tasks_that_have_begun_all_are_looked_at_however_many_wait(monkeypatch):
-    monkeypatch.setattr("engine.views.estimates.attempts.MOST_SEEN", 8)
+    monkeypatch.setattr("engine.views.diagnosis.estimates.MOST_SEEN", 8)
     sim = simulation(a_job(tasks=some_tasks(100, 100)))
     run_to(sim, seconds=READY_S + 350)
     assert len(attempts_seen(sim.world, [range(100)]).durations_ms) == 4

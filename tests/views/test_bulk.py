@@ -8,8 +8,8 @@ from itertools import compress
 
 import pytest
 
-from engine.base.byte_columns import may_exceed, tally
-from engine.views.pages.bulk import count_bits, every_row_in_state, places, rows_in_state, sum_where
+from engine.base.values import may_exceed, tally
+from engine.views.bulk import count_bits, every_row_in_state, places, rows_in_state, sum_where
 
 _RANDOM = random.Random(7)
 

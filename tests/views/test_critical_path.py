@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.views.pages.critical_path import critical_path, deciding_parent, deciding_task
-from engine.views.pages.dependencies import dependencies_of
+from engine.views.resources.statistics import critical_path, deciding_parent, deciding_task
+from engine.views.resources.tasks import dependencies_of
 from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation
 from tests.work import steps_of
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from azure.batch import models
 
-from engine.views.results import document
+from engine.views import results
 from tests.builders import (
     ALLOCATION_S,
     READY_S,
@@ -33,8 +33,8 @@ def at(seconds):
 
 def state(sim):
     """Return the document as read back from its JSON."""
-    found = json.loads("".join(document.json_text(sim)))
-    assert found == json.loads(json.dumps(document.document(sim)))
+    found = json.loads("".join(results.json_text(sim)))
+    assert found == json.loads(json.dumps(results.document(sim)))
     return found
 
 
@@ -113,7 +113,7 @@ def test_the_summary_has_exactly_the_members_of_the_contract(finished):
 def test_what_was_deleted_is_in_the_summary_and_nowhere_else():
     sim = simulation(a_job(tasks=2, prep=a_line(5)))
     run_to(sim, minutes=5)
-    before = document.summary(sim)
+    before = results.run_totals(sim)
     do(sim, "deleteJob", jobId="j")
     do(sim, "deletePool", poolId="p")
     run_to_end(sim)
@@ -169,10 +169,10 @@ def test_pool_3_resize_errors_only_while_steady():
 def test_gen_6_an_entity_tag_changes_with_the_settings_only():
     sim = simulation(a_job(), pool=a_pool())
     run_to(sim, seconds=1)
-    before = document.document(sim)
+    before = results.document(sim)
     run_to(sim, minutes=5)
     do(sim, "updateJob", jobId="j", priority=7)
-    after = document.document(sim)
+    after = results.document(sim)
     assert before["pools"][0]["eTag"] == after["pools"][0]["eTag"] == "0x8DE4C306CC24000"
     assert before["jobs"][0]["eTag"] != after["jobs"][0]["eTag"]
     assert after["jobs"][0]["lastModified"] == "2026-01-05T08:05:00.001Z"
@@ -182,16 +182,16 @@ def test_gen_6_an_entity_tag_changes_with_the_settings_only():
 def test_gen_6_what_is_done_to_a_job_or_a_pool_modifies_it():
     sim = simulation(a_job(tasks=[a_task(seconds=9000)]))
     run_to(sim, minutes=1)
-    tags = [document.document(sim)["jobs"][0]["eTag"]]
+    tags = [results.document(sim)["jobs"][0]["eTag"]]
     for command in ("disableJob", "enableJob", "terminateJob"):
         run_to(sim, seconds=sim.now_ms // 1000 + 10)
         do(sim, command, jobId="j", **({"disableTasks": "wait"} if command == "disableJob" else {}))
-        tags.append(document.document(sim)["jobs"][0]["eTag"])
+        tags.append(results.document(sim)["jobs"][0]["eTag"])
         if command == "disableJob":
             do(sim, "terminateTask", jobId="j", taskId="t1")
     assert len(set(tags)) == 4
     do(sim, "resizePool", poolId="p", targetDedicatedNodes=2)
-    [pool] = document.document(sim)["pools"]
+    [pool] = results.document(sim)["pools"]
     assert pool["lastModified"] == pool["allocationStateTransitionTime"]
 
 

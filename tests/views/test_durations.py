@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.percentiles import percentile
-from engine.views.estimates.durations import Durations, Spread
-from engine.views.pages.hook_status import Hook, HookStatus
-from engine.views.pages.instances import InstancePage
+from engine.base.values import percentile
+from engine.views.diagnosis.estimates import Durations, Spread
+from engine.views.hook_status import Hook, HookStatus
+from engine.views.resources.instances import InstancePage
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.scenario.files import bundled
-from engine.views.exports import event_table
+from engine.scenario.text import bundled
+from engine.views import tables
 from tests.builders import a_pool, simulation
 from tests.event_table import check_table
 
@@ -28,9 +28,9 @@ def test_a_table_holds_what_the_lines_hold(name):
 
 @pytest.mark.parametrize("together", [1, 7, 64])
 def test_tasks_that_were_added_together_may_lie_in_several_batches(together, monkeypatch):
-    monkeypatch.setattr(event_table, "TOGETHER", together)
+    monkeypatch.setattr(tables, "TOGETHER", together)
     sim = played(load_scenario("nodes-for-a-deadline"))
-    assert max(batch.num_rows for batch in event_table.event_batches(sim)) == together
+    assert max(batch.num_rows for batch in tables.event_batches(sim)) == together
     check_table(sim, ".arrow")
 
 
@@ -40,11 +40,11 @@ def test_a_log_without_tasks_and_one_without_events_are_tables():
 
 
 def test_no_dictionary_grows_with_the_number_of_tasks():
-    assert event_table.SCHEMA.field("taskId").type == pa.string()
+    assert tables.SCHEMA.field("taskId").type == pa.string()
 
 
 def test_equal_runs_give_equal_files():
     one, other = (
-        b"".join(event_table.file_pieces(played(load_scenario("preparation-retries")), ".parquet")) for _ in range(2)
+        b"".join(tables.file_pieces(played(load_scenario("preparation-retries")), ".parquet")) for _ in range(2)
     )
     assert one == other

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.autoscale import FormulaError
-from engine.views.explain.autoscale import why_targets
-from engine.views.explain.questions import explain
-from engine.views.pages.autoscale import dry_run, scale_page
+from engine.views.diagnosis.pools import why_targets
+from engine.views.diagnosis.questions import explain
+from engine.views.resources.jobs import dry_run, scale_page
 from tests.builders import a_job, do, run_to, simulation
 from tests.views.explaining import why_job_says, why_pool_says, why_task_says
 

@@ -1,7 +1,7 @@
 """Explanations of nodes that are idle, busy or out of order, and of preparation there."""
 
 from engine import Simulation, load_scenario
-from engine.views.explain.preparation import why_preparation
+from engine.views.diagnosis.nodes import why_preparation
 from tests.builders import (
     a_job,
     a_line,

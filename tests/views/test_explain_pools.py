@@ -1,7 +1,7 @@
 """Explanations of pools that are resizing, or below their targets; and the cost of an explanation."""
 
-from engine.views.explain.pools import why_pool
-from engine.views.explain.tasks import why_task
+from engine.views.diagnosis.pools import why_pool
+from engine.views.diagnosis.tasks import why_task
 from tests.builders import READY_S, a_job, a_pool, do, evict, run, run_to, simulation
 from tests.views.explaining import why_job_says, why_node_says, why_pool_says, why_task_says
 from tests.work import steps_of

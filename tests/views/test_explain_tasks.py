@@ -3,10 +3,10 @@
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.rules.decisions.placement import choose_node
-from engine.views.estimates.forecast import planned_end_ms, planned_task_end_ms
-from engine.views.explain.tasks import why_task
-from engine.views.pages.node_work import tasks_on
+from engine.rules.decisions.verdicts import choose_node
+from engine.views.diagnosis.estimates import planned_end_ms, planned_task_end_ms
+from engine.views.diagnosis.tasks import why_task
+from engine.views.resources.nodes import tasks_on
 from tests.builders import (
     a_job,
     a_line,
@@ -22,7 +22,7 @@ from tests.builders import (
     task_row,
 )
 from tests.views.explaining import why_job_says, why_node_says, why_preparation_says, why_task_says
-from tui.viewmodels.session.session import Session
+from tui.viewmodels.session import Session
 
 
 def broken_pool():

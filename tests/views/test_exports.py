@@ -12,9 +12,9 @@ from functools import cache
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.exports.task_table import COLUMNS, task_table_lines
-from engine.views.exports.trace import trace_lines
-from engine.views.results import document
+from engine.views import results
+from engine.views.tables import COLUMNS, task_table_lines
+from engine.views.trace import trace_lines
 from tests.builders import a_job, a_line, a_pool, a_task, simulation, some_tasks
 
 SCENARIOS = [
@@ -149,7 +149,7 @@ def test_slices_stand_on_the_threads_of_their_node(name):
     events = traced(sim)["traceEvents"]
     labels = {e["pid"]: e["args"]["labels"] for e in events if e["name"] == "process_labels"}
     names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    slots = {pool["id"]: pool.get("taskSlotsPerNode", 1) for pool in document.document(sim)["pools"]}
+    slots = {pool["id"]: pool.get("taskSlotsPerNode", 1) for pool in results.document(sim)["pools"]}
     for each in events:
         if each["ph"] not in "XB":
             continue
@@ -280,7 +280,7 @@ def test_counters_follow_the_log(name):
         assert value_at(events, "running tasks", "running", middle) == running
     usd = [e["args"]["USD"] for e in events if e["ph"] == "C" and e["name"] == "cost"]
     assert usd == sorted(usd)
-    assert usd[-1] == pytest.approx(document.summary(sim)["costUsd"], rel=0.01)
+    assert usd[-1] == pytest.approx(results.run_totals(sim)["costUsd"], rel=0.01)
 
 
 # -- the table of tasks ------------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def seconds(late, early):
 @pytest.mark.parametrize("name", [*SCENARIOS, "every-way-to-end-a-job", "nightly-schedule-overruns"])
 def test_the_table_has_the_tasks_of_the_state(name):
     sim = bundled(name)
-    state = json.loads("".join(document.json_text(sim)))
+    state = json.loads("".join(results.json_text(sim)))
     lines = list(task_table_lines(sim))
     assert lines[0] == ",".join(COLUMNS)
     rows = list(csv.DictReader(lines))

@@ -3,10 +3,10 @@
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.units import DAY_MS, MINUTE_MS
-from engine.views.log.task_history import last_directory
-from engine.views.pages.files import Deletion, DeletionCause, FilePage
-from engine.views.rest.node_files import files_of
+from engine.base.values import DAY_MS, MINUTE_MS
+from engine.views.log.histories import last_directory
+from engine.views.resources.files import Deletion, DeletionCause, FilePage
+from engine.views.rest.nodes import files_of
 from tests.builders import (
     READY_S,
     REIMAGED_S,

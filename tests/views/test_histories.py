@@ -6,11 +6,9 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import JobState, TaskResult, TaskState
-from engine.views.log.node_history import NodeHistory, RunCause, recent_tasks
+from engine.views.log.histories import JobHistory, NodeHistory, RunCause, TaskHistory, recent_tasks
 from engine.views.log.reader import LogReader
-from engine.views.log.state_spans import JobHistory
-from engine.views.log.task_history import TaskHistory
-from engine.views.pages.dependencies import dependencies_of
+from engine.views.resources.tasks import dependencies_of
 from tests.builders import READY_S, STOPPED, a_job, a_line, a_pool, a_task, do, run_to, simulation
 
 SCENARIOS = [

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.attention.attention import Attention
-from engine.views.estimates.forecast import Forecaster
-from engine.views.log.first_starts import FirstStarts
-from engine.views.pages.instances import pages_of
-from engine.views.pages.jobs import job_ids
-from engine.views.pages.progress import JobsProgress
-from engine.views.pages.tasks import TaskPage
+from engine.views.diagnosis.concerns import Attention
+from engine.views.diagnosis.estimates import Forecaster
+from engine.views.log.reader import FirstStarts
+from engine.views.resources.instances import pages_of
+from engine.views.resources.jobs import JobsProgress, job_ids
+from engine.views.resources.tasks import TaskPage
 from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to
 from tests.builders import simulation as a_simulation
 

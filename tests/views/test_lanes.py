@@ -7,14 +7,14 @@ from random import Random
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.node_states import WIPED_IN
+from engine.base.lifecycles import WIPED_IN
 from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.specs.commands import DeallocateNode, RebootNode, StartNode
-from engine.views.estimates.forecast import planned_end_ms, planned_task_end_ms
-from engine.views.lanes.lane import Activity, Lane, Meaning, Step
-from engine.views.lanes.lanes import Lanes
-from engine.views.lanes.totals import CountsOverTime
-from engine.views.pages.hook_status import Hook
+from engine.views.diagnosis.estimates import planned_end_ms, planned_task_end_ms
+from engine.views.hook_status import Hook
+from engine.views.log.lanes import Lanes
+from engine.views.log.levels import CountsOverTime
+from engine.views.log.node_lane import Activity, Lane, Meaning, Step
 from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, run_to_end
 from tests.builders import simulation as a_simulation
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.views.rest import lookup
-from engine.views.results.document import document
+from engine.views.results import document
 from tests.builders import READY_S, a_job, do, run_to, simulation
 
 SCENARIOS = ["release-fails", "mpi-in-trouble", "spot-evictions", "job-schedules-by-hand", "pipeline-with-dependencies"]

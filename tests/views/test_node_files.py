@@ -3,8 +3,8 @@
 import pytest
 
 from engine import BatchError
-from engine.base.units import DAY_MS
-from engine.views.rest.node_files import files_of, read_node_file, read_task_file, tree
+from engine.base.values import DAY_MS
+from engine.views.rest.nodes import files_of, read_node_file, read_task_file, tree
 from tests.builders import (
     READY_S,
     REIMAGED_S,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engine.base.terms import TaskState
-from engine.views.pages.hook_status import Hook, HookStatus
-from engine.views.pages.instances import pages_of
-from engine.views.pages.node_work import hooks_on, last_output, tasks_on
+from engine.views.hook_status import Hook, HookStatus
+from engine.views.resources.instances import pages_of
+from engine.views.resources.nodes import hooks_on, last_output, tasks_on
 from tests.builders import READY_S, a_job, a_line, a_pool, a_shell, a_task, do, node_row, run_to, simulation
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import NodeState
-from engine.views.attention.attention import Attention
-from engine.views.explain.candidates import candidates
-from engine.views.lanes.lane import Activity
-from engine.views.lanes.lanes import Lanes
-from engine.views.pages.hook_status import Hook, HookStatus
-from engine.views.pages.instances import pages_of
-from engine.views.pages.option_words import eligible_again
-from engine.world.agenda import Agenda
+from engine.run.agenda import Agenda
+from engine.views.diagnosis.candidates import candidates
+from engine.views.diagnosis.concerns import Attention
+from engine.views.hook_status import Hook, HookStatus, eligible_again
+from engine.views.log.lanes import Lanes
+from engine.views.log.node_lane import Activity
+from engine.views.resources.instances import pages_of
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, node_row, run, run_to, simulation
 from tests.views.explaining import why_node_says, why_preparation_says
 

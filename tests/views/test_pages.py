@@ -7,14 +7,14 @@ import json
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.scenario.files import bundled
+from engine.scenario.text import bundled
 from engine.specs import commands as c
-from engine.views.pages import task_order
-from engine.views.pages.hook_status import HookStatus
-from engine.views.pages.instances import pages_of
-from engine.views.pages.jobs import job_ids, pool_ids
-from engine.views.pages.nodes import NodePage, hooks_in
-from engine.views.pages.tasks import TaskPage
+from engine.views.hook_status import HookStatus
+from engine.views.resources import task_order
+from engine.views.resources.instances import pages_of
+from engine.views.resources.jobs import job_ids, pool_ids
+from engine.views.resources.nodes import NodePage, hooks_in
+from engine.views.resources.tasks import TaskPage
 
 EVENTS_BETWEEN_LOOKS = 23
 

@@ -3,7 +3,7 @@
 import pytest
 
 from engine import BatchError
-from engine.views.rest.prep_release import prep_release_status, preparation_on, release_on
+from engine.views.rest.tasks import prep_release_status, preparation_on, release_on
 from tests.builders import (
     READY_S,
     REBOOTED_S,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine import BatchError, Simulation
-from engine.views.explain.nodes import why_node
-from engine.views.explain.pools import why_pool
-from engine.views.explain.preparation import why_preparation
-from engine.views.explain.tasks import why_task
-from engine.views.pages.provisioning import is_behind, node_contents, packages_and_images, task_needs
+from engine.views.diagnosis.nodes import why_node, why_preparation
+from engine.views.diagnosis.pools import why_pool
+from engine.views.diagnosis.tasks import why_task
+from engine.views.resources.processes import is_behind, node_contents, packages_and_images, task_needs
 from engine.views.rest.nodes import node_body, remote_desktop_file, remote_login_settings
-from engine.views.results.document import document
+from engine.views.results import document
 from tests.builders import (
     READY_S,
     a_job,

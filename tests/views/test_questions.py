@@ -7,9 +7,8 @@ import re
 import pytest
 
 from engine import Simulation
-from engine.views.explain import candidates
-from engine.views.explain.expected import expected
-from engine.views.explain.questions import explain
+from engine.views.diagnosis import candidates
+from engine.views.diagnosis.questions import expected, explain
 from tests.builders import (
     READY_S,
     a_job,

@@ -10,10 +10,9 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
-from engine.views.log.node_directories import NodeDirectories
+from engine.views.log.histories import NodeDirectories
 from engine.views.log.reader import LogReader, about, kinds_of, latest_numbers_of, of_kind, tally
-from engine.views.pages.event_folds import EventFolds
-from engine.views.pages.events import EventPage, is_failure
+from engine.views.resources.events import EventFolds, EventPage, is_failure
 
 
 def wander(sim, number):

@@ -3,8 +3,7 @@
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.results.report import summary
-from engine.views.results.totals import InstanceTotals, TaskTotals, task_totals
+from engine.views.results import InstanceTotals, TaskTotals, summary, task_totals
 from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, do, refusal, run_to, run_to_end, simulation
 
 

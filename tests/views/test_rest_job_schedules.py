@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from azure.batch import models
 
-from engine.views.results import document, report
+from engine.views import results
 from tests.builders import a_line, do, run_to, run_to_end, simulation
 
 ACCOUNT = "https://batchdeck.westeurope.batch.azure.com"
@@ -23,7 +23,7 @@ def nightly(minutes=20, **schedule):
 
 
 def body(sim):
-    (found,) = document.document(sim)["jobSchedules"]
+    (found,) = results.document(sim)["jobSchedules"]
     return found
 
 
@@ -94,7 +94,7 @@ def test_js_13_a_schedule_that_is_over_has_an_end_time_and_no_next_run_time(ends
 def test_stat_1_of_a_schedule_are_those_of_its_jobs_together():
     sim = simulation(jobSchedules=[nightly(recurrenceInterval="PT1H", doNotRunAfter="2026-01-05T10:00:00Z")])
     run_to_end(sim)
-    jobs = [job["stats"] for job in document.document(sim)["jobs"]]
+    jobs = [job["stats"] for job in results.document(sim)["jobs"]]
     stats = body(sim)["stats"]
     assert len(jobs) == 3
     assert stats["numSucceededTasks"] == "3"
@@ -118,16 +118,16 @@ def test_js_1_the_client_library_reads_it():
 def test_the_document_in_pieces_has_the_schedules_too():
     sim = simulation(jobSchedules=[nightly()])
     run_to_end(sim)
-    assert json.loads("".join(document.json_text(sim))) == document.document(sim)
+    assert json.loads("".join(results.json_text(sim))) == results.document(sim)
 
 
 def test_the_report_tells_jobs_and_missed_occurrences():
     sim = simulation(jobSchedules=[nightly(minutes=90, recurrenceInterval="PT1H", startWindow="PT10M")])
     run_to(sim, minutes=200)
-    (row,) = report.summary(sim).job_schedules
+    (row,) = results.summary(sim).job_schedules
     assert (row.schedule_id, row.state, row.jobs, row.missed) == ("nightly", "active", 2, 2)
     assert (row.recent_job, row.next_run_ms) == ("nightly:job-2", 240 * 60_000)
     do(sim, "deleteJobSchedule", jobScheduleId="nightly")
     run_to(sim, minutes=210)
-    (row,) = report.summary(sim).job_schedules
+    (row,) = results.summary(sim).job_schedules
     assert (row.state, row.next_run_ms) == ("deleted", None)

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from engine.views.log.transitions import TaskTransitions, last_transitions
-from engine.views.rest.tasks import task_body
-from engine.views.results.task_lines import whole_bodies
+from engine.views.log.latest import TaskTransitions, last_transitions
+from engine.views.rest.tasks import task_body, whole_bodies
 from tests.builders import (
     READY_S,
     a_job,

@@ -10,12 +10,11 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import InstanceState, JobState
-from engine.base.units import HOUR_MS, MINUTE_MS
-from engine.run.observe import cost_usd, pool_cost_usd
-from engine.views.series import series as module
-from engine.views.series.buckets import Buckets
-from engine.views.series.changes import ChangeCounter
-from engine.views.series.series import RunSeries, Window
+from engine.base.values import HOUR_MS, MINUTE_MS
+from engine.run.conditions import cost_usd, pool_cost_usd
+from engine.views.log import series as module
+from engine.views.log.changes import Buckets, ChangeCounter
+from engine.views.log.series import RunSeries, Window
 from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation, some_tasks
 from tests.recount import Recount, check_series
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.percentiles import percentile
 from engine.base.terms import TaskState
-from engine.comparison.figures import figures_of_run
-from engine.views.pages.statistics import JobStatistics
+from engine.base.values import percentile
+from engine.studies.measures import figures_of_run
+from engine.views.resources.statistics import JobStatistics
 from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, simulation, some_tasks
 
 

@@ -5,11 +5,11 @@ import json
 import pytest
 from azure.batch import models
 
-from engine.views.lanes.lane import Activity
-from engine.views.lanes.lanes import Lanes
-from engine.views.pages.tasks import TaskPage
+from engine.views.log.lanes import Lanes
+from engine.views.log.node_lane import Activity
+from engine.views.resources.tasks import TaskPage
 from engine.views.rest.tasks import subtask_bodies
-from engine.views.results.document import document, json_text
+from engine.views.results import document, json_text
 from tests.builders import (
     READY_S,
     a_job,

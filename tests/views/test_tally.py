@@ -7,6 +7,7 @@ import json
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.views import results
 from engine.views.log.tally import (
     LogColumns,
     Measure,
@@ -16,8 +17,7 @@ from engine.views.log.tally import (
     recorded_columns,
     tally,
 )
-from engine.views.results import document
-from engine.views.results.report import summary
+from engine.views.results import summary
 
 
 def finished(name="preparation-fails-on-one-node", *commands):
@@ -98,7 +98,7 @@ def test_preparations_and_releases_have_failed_as_the_report_counts_them(name):
     then = Simulation(load_scenario(name))
     for until_ms in range(0, whole.now_ms + 10_000, 10_000):
         then.run_until(until_ms)
-        report = document.summary(then)
+        report = results.run_totals(then)
         counts = tally(then, columns(then)).counts
         assert counts[Measure.PREPARATIONS_FAILED] == report["preparationTasks"]["failed"]
         assert counts[Measure.RELEASES_FAILED] == report["releaseTasks"]["failed"]

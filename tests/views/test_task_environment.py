@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.views.pages.tasks import TaskPage
+from engine.views.resources.tasks import TaskPage
 from tests.builders import a_job, a_task, do, run_to, simulation, task_row
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.session import Session
+from tui.viewmodels.session import Session
 
 
 def test_task_17_the_variables_of_a_task_can_be_read_its_own_and_the_services():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.scenario.files import bundled
-from engine.views.log.transitions import TaskTransitions
-from engine.views.results import task_lines as module
-from engine.views.results.task_lines import encode, task_lines, whole_bodies
+from engine.scenario.text import bundled
+from engine.views.log.latest import TaskTransitions
+from engine.views.rest import tasks as module
+from engine.views.rest.tasks import encode, task_lines, whole_bodies
 from tests.builders import a_job, a_pool, do, run_to, run_to_end, simulation
 
 HOLE = "\0id\0"  # stands for the id in a line that is filled in for many tasks

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.log.tally import recorded_columns
-from engine.views.log.task_times import task_times
-from engine.views.results import totals
+from engine.views import results
+from engine.views.log.tally import recorded_columns, task_times
 
 SCENARIOS = [
     "delete-without-terminate",
@@ -37,7 +36,7 @@ def test_times_of_the_log_are_those_of_the_tables(name):
         simulation.seek(when_ms)
         found = task_times(simulation, columns, len(simulation.log))
         world = simulation.world
-        assert sorted(found.waits) == sorted(totals.task_waits_ms(world)), when_ms
-        assert sorted(found.runs) == sorted(totals.task_runs_ms(world)), when_ms
-        assert found.preparation == totals.preparation_ms(world), when_ms
-        assert found.release == totals.release_ms(world), when_ms
+        assert sorted(found.waits) == sorted(results.task_waits_ms(world)), when_ms
+        assert sorted(found.runs) == sorted(results.task_runs_ms(world)), when_ms
+        assert found.preparation == results.preparation_ms(world), when_ms
+        assert found.release == results.release_ms(world), when_ms

@@ -7,15 +7,15 @@ from collections import Counter
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.log import tasks_by_job
-from engine.views.log.tasks_by_job import block_of_all, count_by_job
+from engine.views.log import reader
+from engine.views.log.reader import block_of_all, count_by_job
 
 
 @pytest.mark.parametrize("page_bytes", [0, 1, 2])
 @pytest.mark.parametrize("name", ["priorities-and-fairness", "job-manager-adds-tasks", "retries-and-exit-conditions"])
 def test_entries_are_counted_by_the_jobs_of_their_tasks(name, page_bytes, monkeypatch):
-    monkeypatch.setattr(tasks_by_job, "PAGE_BYTES", page_bytes)
-    monkeypatch.setattr(tasks_by_job, "PAGE", 256**page_bytes)
+    monkeypatch.setattr(reader, "PAGE_BYTES", page_bytes)
+    monkeypatch.setattr(reader, "PAGE", 256**page_bytes)
     simulation = Simulation(load_scenario(name))
     simulation.run_until(simulation.end_ms)
     log, tasks = simulation.log, simulation.world.tasks
@@ -35,8 +35,8 @@ def _changes_a_task(shape):
 @pytest.mark.parametrize("page_bytes", [0, 1, 2])
 @pytest.mark.parametrize("name", ["priorities-and-fairness", "job-manager-adds-tasks", "job-prep-release-sample"])
 def test_tasks_are_said_to_be_of_one_block_only_if_they_are(name, page_bytes, monkeypatch):
-    monkeypatch.setattr(tasks_by_job, "PAGE_BYTES", page_bytes)
-    monkeypatch.setattr(tasks_by_job, "PAGE", 256**page_bytes)
+    monkeypatch.setattr(reader, "PAGE_BYTES", page_bytes)
+    monkeypatch.setattr(reader, "PAGE", 256**page_bytes)
     simulation = Simulation(load_scenario(name))
     simulation.run_until(simulation.end_ms)
     log, tasks = simulation.log, simulation.world.tasks

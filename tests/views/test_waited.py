@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine import Simulation, load_scenario
-from engine.views.explain.questions import explain
+from engine.views.diagnosis.questions import explain
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, run_to_end, simulation
 from tests.work import steps_of
 

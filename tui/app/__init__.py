@@ -1,1 +1,1 @@
-"""The Textual application: its start and end, keyboard input and signals."""
+"""The Textual application: its start and end, the main screen, and the controllers behind its keys."""

@@ -1,4 +1,7 @@
-"""The dashboard application: one main screen over one simulation."""
+"""The dashboard application: one main screen over one simulation.
+
+``Host`` is the server of clients beside the dashboard, as far as the dashboard knows it: nothing of HTTP.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import sys
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual import events, on
 from textual.app import App
@@ -15,38 +18,85 @@ from textual.driver import Driver
 from textual.filter import NoColor
 from textual.widgets import Input, TextArea
 
-from engine.pacing.yielding import Yielder
-from tui.app.commands import palette_entries, picture_entry
-from tui.app.keyboard import Keyboard
-from tui.app.pictures import save_picture
-from tui.app.stylesheet import ParsedOnce
-from tui.dialogs.palette import Palette
-from tui.dialogs.rules import RuleSheet, rules_on
-from tui.dialogs.settings import SettingsScreen
-from tui.dialogs.sheet import LiveSheet, Sheet
-from tui.saving.recorder import Recorder
-from tui.screens.main_screen import MainScreen
-from tui.settings.options import NO_COLOUR, OPTIONS, Value
-from tui.settings.values import Settings, Source
-from tui.viewmodels.frame.messages import MOST_KEPT, Message, Severity, list_lines
-from tui.viewmodels.frame.requests import MOST_KEPT as MOST_REQUESTS
-from tui.viewmodels.frame.requests import note_of_writes, request_lines
-from tui.viewmodels.session.session import Session
-from tui.viewmodels.sheets.warnings import warning_note
-from tui.viewmodels.study.model import Studies
-from tui.viewmodels.text.glyphs import GlyphSet
-from tui.widgets import palette
-from tui.widgets.message_line import MessageLine
-from tui.widgets.messages import ShowRun, StudyNews, say
+from engine.pacing import Yielder
+from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
+from tui.dialogs.pickers import Palette, SettingsScreen
+from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
+from tui.saving.session_files import Recorder
+from tui.saving.settings import NO_COLOUR, OPTIONS, Settings, Source, Value
+from tui.textual import drawing
+from tui.textual.keys import Keyboard
+from tui.textual.screens import ParsedOnce, ShowRun, StudyNews, say
+from tui.viewmodels.frame import (
+    MOST_MESSAGES,
+    MOST_REQUESTS,
+    Message,
+    Severity,
+    list_lines,
+    note_of_writes,
+    request_lines,
+)
+from tui.viewmodels.glyphs import GlyphSet
+from tui.viewmodels.session import Session
+from tui.viewmodels.study import Studies
+from tui.viewmodels.watch.attention import warning_note
+from tui.widgets.texts import MessageLine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from textual.filter import LineFilter
 
     from engine import Simulation
-    from tui.app.host import Host
-    from tui.viewmodels.frame.requests import ClientRequest
+    from tui.viewmodels.frame import ClientRequest
+
+
+class Host(Protocol):
+    """Serves clients that act on the run on the screen, on the event loop of the dashboard."""
+
+    @property
+    def url(self) -> str:
+        """The endpoint."""
+
+    @property
+    def exports(self) -> tuple[str, ...]:
+        """The lines for a shell with which clients find the account."""
+
+    @property
+    def save_to(self) -> str | None:
+        """The file in which the session is saved at the end."""
+
+    def attach(
+        self,
+        newest_ms: Callable[[], int],
+        speed: Callable[[], float],
+        on_request: Callable[[ClientRequest], None],
+        pause: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Prepare to serve.
+
+        Args:
+            newest_ms: Returns the latest moment that the screen has shown.
+            speed: Returns how fast time passes in the present, in simulated seconds per real second.
+            on_request: Is called after each answer.
+            pause: Lets keys be handled and frames be drawn, between slices of requests.
+        """
+
+    async def serve(self) -> None:
+        """Serve until ``end`` is called."""
+
+    def end(self) -> None:
+        """Let ``serve`` return."""
+
+    def advance(self) -> None:
+        """Keep the present going while the screen shows the past: call it often."""
+
+    def rejoin(self) -> None:
+        """Bring the run on the screen to the present, if all that it has recorded is shown."""
+
+    def session_text(self, simulation: Simulation) -> str:
+        """Return the session as a scenario."""
+
 
 _PRESENT_S = 0.02
 _REQUESTS_S = 0.1
@@ -106,7 +156,7 @@ class Dashboard(App[None]):
         self.requests: deque[ClientRequest] = deque(maxlen=MOST_REQUESTS)
         self._new_requests: list[ClientRequest] = []  # that the screen does not show yet
         self._serving: asyncio.Task[None] | None = None
-        self.messages: deque[Message] = deque(maxlen=MOST_KEPT)
+        self.messages: deque[Message] = deque(maxlen=MOST_MESSAGES)
         self._notes = notes
         self._introduces = introduces
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual replaces sys.stdout later
@@ -118,7 +168,7 @@ class Dashboard(App[None]):
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.keyboard = Keyboard(self)
         self._loop: asyncio.AbstractEventLoop | None = None
-        for known in palette.themes():
+        for known in drawing.themes():
             self.register_theme(known)
         for name in OPTIONS:
             self._apply(name)

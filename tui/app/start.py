@@ -1,31 +1,71 @@
-"""The start and the end of the dashboard: settings, signals, and what is saved and said at the end."""
+"""The start and the end of the dashboard: settings, signals, and the files and messages at the end.
+
+A signal that ends the dashboard first saves the commands given by hand.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.base import gc_pause
+from engine.base import runtime
+from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
 from tui.app.dashboard import Dashboard
-from tui.app.signals import handle_signals
+from tui.saving.session_files import SettingsFile
+from tui.saving.settings import NO_COLOUR, Settings, Source, Value
 from tui.saving.targets import FileLines, TargetError
-from tui.settings.file import SettingsFile
-from tui.settings.options import NO_COLOUR, Value
-from tui.settings.values import Settings, Source
-from tui.viewmodels.frame.tabs import VIEW_NAMES
+from tui.viewmodels.go_line import VIEW_NAMES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from types import FrameType
+
     from engine import Simulation
-    from tui.app.host import Host
-    from tui.saving.recorder import Recorder
+    from engine.base.runtime import Handler
+    from tui.app.dashboard import Host
+    from tui.saving.session_files import Recorder
+
+
+def handle_signals(
+    save: Callable[[], object], leave: Callable[[int], object], *, remember: Callable[[], object]
+) -> AbstractContextManager[None]:
+    """Handle signals within the block: save, and leave with a status; at once if the terminal has been closed.
+
+    Args:
+        save: Saves what was done by hand.
+        leave: Ends the program in order with a status. Called from a signal handler, at any point of the program.
+        remember: Writes the settings; called where the program does not end in order, and so would not do it.
+    """
+
+    def end(number: int, _: FrameType | None) -> None:
+        save()
+        leave(SIGNAL_STATUS + number)
+
+    def hang_up(number: int, frame: FrameType | None) -> None:
+        if sys.stdin.isatty():  # the signal was sent by hand, or by a shell that ends
+            end(number, frame)
+            return
+        save()
+        with suppress(Exception):  # a view may be half drawn
+            remember()
+        os._exit(SIGNAL_STATUS + number)  # a write to the closed terminal would block for ever
+
+    handlers: dict[signal.Signals, Handler] = {signal.SIGTERM: end, signal.SIGINT: end}
+    if HANG_UP is not None:
+        handlers[HANG_UP] = hang_up
+    return handled(handlers)
+
 
 _ASCII_LOCALES = ("C", "POSIX")
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 
 
-@gc_pause.relaxed(gc_pause.FOR_FRAMES)
+@runtime.gc_relaxed(runtime.FOR_FRAMES)
 def show_dashboard(
     simulation: Simulation,
     *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base import gc_pause
+from engine.base import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line as a process of its own: see ``commands.main``."""
-    gc_pause.skip_at_exit()
-    with gc_pause.relaxed(gc_pause.FOR_IMPORTS):
+    runtime.skip_gc_at_exit()
+    with runtime.gc_relaxed(runtime.FOR_IMPORTS):
         from tui.cli import commands
 
         status = commands.main(arguments)

@@ -1,23 +1,32 @@
-"""Arguments of commands: scenarios with their mistakes and warnings, moments and speeds."""
+"""Arguments and interrupts of all commands.
+
+Arguments are scenarios with their mistakes and warnings, moments, speeds and keys. Signals end a command as Ctrl-C
+does: open files are closed, and no half-written file stays behind.
+"""
 
 from __future__ import annotations
 
 import base64
 import os
-from contextlib import contextmanager
+import signal
+from contextlib import contextmanager, suppress
+from stat import S_ISCHR
 from typing import TYPE_CHECKING
 
 import click
 
-from engine.base.shortening import quoted
+from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
+from engine.base.values import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import FrameType
 
     from click.shell_completion import CompletionItem
 
     from engine.base.errors import Problem
     from engine.scenario.model import Scenario
+
 
 WRONG = 2  # the exit status of a run that was not begun
 
@@ -26,7 +35,7 @@ def complete_scenario(_context: click.Context, _parameter: click.Parameter, inco
     """Complete the name of a bundled scenario or of a file."""
     from click.shell_completion import CompletionItem
 
-    from engine.scenario.files import bundled
+    from engine.scenario.text import bundled
 
     names = [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
     return [*names, CompletionItem(incomplete, type="file")]
@@ -99,8 +108,8 @@ def parse_moment(text: str, scenario: Scenario, option: str = "--until") -> int:
 
     A mistake names the option.
     """
-    from engine.scenario.times import LATEST_MS, parse_time
-    from tui.viewmodels.text import format as typed
+    from engine.scenario.conditions import LATEST_MS, parse_time
+    from tui.viewmodels import format as typed
 
     try:
         return parse_time(text, scenario.start)
@@ -129,7 +138,7 @@ def parse_key(text: str) -> str:
 
 def parse_step(text: str) -> int:
     """Parse the duration by which time is moved on, in ms."""
-    from engine.base.units import parse_duration
+    from engine.base.values import parse_duration
 
     try:
         step_ms = parse_duration(text)
@@ -157,3 +166,45 @@ def contents(scenario: Scenario) -> str:
 def _counted(count: int, noun: str) -> str:
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
+
+
+INTERRUPTED = SIGNAL_STATUS + signal.SIGINT
+
+
+class Interrupts:
+    """Tells which signal has interrupted a command: that of Ctrl-C, unless another came."""
+
+    number: int = signal.SIGINT
+
+    def status(self, status: int) -> int:
+        """Return the exit status of a command that has ended with this one."""
+        return SIGNAL_STATUS + self.number if status == INTERRUPTED else status
+
+
+@contextmanager
+def other_signals() -> Iterator[Interrupts]:
+    """Raise KeyboardInterrupt within the block also on SIGTERM, and on SIGHUP when the terminal is closed.
+
+    A signal that is ignored, as ``nohup`` has it, or handled already stays so.
+    """
+    caught = Interrupts()
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        caught.number = number
+        if number == HANG_UP:
+            forget_terminal()
+        raise KeyboardInterrupt
+
+    others = [one for one in (signal.SIGTERM, HANG_UP) if one and signal.getsignal(one) is signal.SIG_DFL]
+    with handled(dict.fromkeys(others, interrupt)):
+        yield caught
+
+
+def forget_terminal() -> None:
+    """Drop what is still written to a terminal that has been closed; writing there would be an error."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        with suppress(OSError):  # it was closed before
+            if S_ISCHR(os.fstat(stream).st_mode):
+                os.dup2(null, stream)
+    os.close(null)

@@ -14,13 +14,12 @@ import click
 
 from engine.autoscale import LIVE, METRICS, TARGETS, FormulaError, Inputs, SampleSeries, parse
 from engine.base.errors import Position
-from engine.base.shortening import shortened, with_short_words
-from engine.base.units import SECOND_MS, parse_utc
+from engine.base.values import SECOND_MS, parse_utc, shortened, with_short_words
+from engine.scenario.conditions import parse_time
 from engine.scenario.model import DEFAULT_START
-from engine.scenario.times import parse_time
-from engine.scenario.wording import one_of
+from engine.scenario.text import one_of
 from engine.specs import draws
-from tui.viewmodels.autoscale.formula import around
+from tui.viewmodels.autoscale import around
 
 _STDIN = "-"
 _KEYS = ("now", "variables", "samples")

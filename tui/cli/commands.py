@@ -21,24 +21,23 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 import click
 
-from engine.base.shortening import with_short_words
+from engine.base.values import with_short_words
+from tui.cli.analysis import VariantChoice, check_study, compare, import_history, study, variant_options
 from tui.cli.arguments import (
+    INTERRUPTED,
     WRONG,
     check_apart,
     complete_scenario,
     contents,
     load,
+    other_signals,
     parse_moment,
     parse_speed,
     print_warnings,
     scenario_mistakes,
 )
-from tui.cli.comparing import compare
-from tui.cli.importing import import_history
-from tui.cli.interrupts import INTERRUPTED, other_signals
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
-from tui.cli.study import VariantChoice, check_study, study, variant_options
-from tui.settings.options import THEME_NAMES
+from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,10 +172,8 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
       batchdeck run my.yaml --variant 17 --seed 4            one run of `batchdeck study my.yaml`
     """
     from engine import Simulation
-    from engine.views.results import report
-    from tui.cli.progress import RunProgress
-    from tui.cli.replay import how_far, replay
-    from tui.cli.run_files import RunFiles, WantedFiles
+    from engine.views import results
+    from tui.cli.replay import RunFiles, RunProgress, WantedFiles, how_far, replay
 
     output, quiet = given["output"], given["quiet"]
     wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["files"])
@@ -196,7 +193,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
             click.echo(f"\nInterrupted {how_far(simulation)}; no file was written.", err=True)
             return INTERRUPTED
         files.keep()
-    summary = report.summary(simulation)
+    summary = results.summary(simulation)
     if output == "json":
         from tui.cli.output import write_state
 
@@ -287,8 +284,7 @@ def _open_for_clients(scenario: str, given: ClientOptions, how: _Shown, *, seed:
     """Open the dashboard on a scenario on which clients act."""
     options = read_options(scenario, given, speed=speed, seed=seed, quiet=True)
     from tui.app.start import show_dashboard
-    from tui.cli.hosting import DashboardHost
-    from tui.cli.serving import begin_session
+    from tui.cli.serving import DashboardHost, begin_session
 
     with scenario_mistakes(quiet=True), ExitStack() as stack:
         simulation = begin_session(options, can_go_back=True)
@@ -348,7 +344,7 @@ def scenarios() -> int:
 
     Their names can be given wherever a SCENARIO is asked for.
     """
-    from engine.scenario.files import bundled, headline
+    from engine.scenario.text import bundled, headline
 
     shipped = bundled()
     width = max(map(len, shipped)) + 2

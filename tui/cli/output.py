@@ -13,9 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from engine.base.shortening import shortened
-from engine.base.units import format_clock, format_utc
-from engine.views.results import document
+from engine.base.values import format_clock, format_utc, shortened
+from engine.views import results
 from tui.saving.targets import while_read
 
 if TYPE_CHECKING:
@@ -23,15 +22,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engine import Simulation
-    from engine.run.expectations import Outcome
-    from engine.views.results.report import (
-        JobResult,
-        JobScheduleResult,
-        PoolResult,
-        RefusedRow,
-        Summary,
-    )
-    from engine.views.results.totals import InstanceTotals
+    from engine.run.conditions import Outcome
+    from engine.views.results import InstanceTotals, JobResult, JobScheduleResult, PoolResult, RefusedRow, Summary
 
 PIPED_WIDTH = 80
 _COLUMN_GAP = 2
@@ -48,7 +40,7 @@ def console(*, to_stderr: bool) -> Console:
 
 def write_state(simulation: Simulation, stream: BinaryIO) -> None:
     """Write the whole state as JSON. Raises OSError."""
-    pieces = document.json_text(simulation)
+    pieces = results.json_text(simulation)
     texts = iter(lambda: "".join(islice(pieces, _PIECES_TOGETHER)), "")
     stream.writelines(while_read(stream, map(str.encode, texts)))
     stream.write(b"\n")

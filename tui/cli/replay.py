@@ -1,18 +1,166 @@
-"""The headless replay of a simulation, in slices so that progress can be shown."""
+"""The headless replay of a simulation, the progress bars of all commands, and the files that ``batchdeck run`` writes.
+
+A replay advances in slices so that progress can be shown. The files are the event log, the trace, the table of
+tasks, and the files on nodes and in storage.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import time
+from contextlib import contextmanager
+from itertools import combinations, islice
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from engine.base import gc_pause
-from engine.base.units import format_clock
-from engine.events.log_json import blocks_of_lines
-from engine.views.results.totals import task_totals
+import click
+
+from engine.base import runtime
+from engine.base.log_formats import blocks_of_lines
+from engine.base.values import format_clock
+from engine.studies.wording import pace_text
+from engine.views.results import task_totals
+from tui.saving.targets import STDOUT, BlobText, TreeTarget, lines_target
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from contextlib import ExitStack
+    from types import TracebackType
+
+    from rich.console import Console
+    from rich.progress import Progress
+
     from engine import Simulation
-    from tui.cli.progress import RunProgress
     from tui.saving.targets import LinesTarget
+
+
+PATIENCE_S = 1.0
+_LINES_SHOWN = 1_000  # so many lines take a few milliseconds
+_REPORT_S = 30.0  # between two lines on a stream that is not a terminal
+
+
+def _stderr() -> Console:
+    from tui.cli.output import console  # Rich is not imported for a command that shows nothing
+
+    return console(to_stderr=True)
+
+
+class _Bar:
+    """A bar that is shown once the work has taken ``PATIENCE_S``, on a terminal."""
+
+    def __init__(self, *, hidden: bool) -> None:
+        """With ``hidden`` the bar is never shown."""
+        self._console = None if hidden else _stderr()
+        self._visible = self._console is not None and self._console.is_terminal
+        self._bar: Progress | None = None
+        self._began_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    @property
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._began_s
+
+    def _show(self, description: str, completed: int, total: int | None, rate: str) -> None:
+        if self._bar is None:
+            self._bar = self._started()
+        self._bar.update(self._bar.task_ids[0], description=description, completed=completed, total=total, rate=rate)
+
+    def _started(self) -> Progress:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # short work needs none of it
+
+        bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            console=self._console,
+            transient=True,
+        )
+        bar.add_task("", total=None, rate="")
+        bar.start()
+        return bar
+
+
+class RunProgress(_Bar):
+    """Shows simulated time, tasks done and events per second."""
+
+    def update(self, simulation: Simulation) -> None:
+        """Show the present state of the run."""
+        elapsed_s = self._elapsed_s
+        if not self._visible or elapsed_s < PATIENCE_S:
+            return
+        tasks = task_totals(simulation)
+        rate = f"tasks  {simulation.log.count / elapsed_s:,.0f} events/s"
+        self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
+
+    def writing(self, name: str, lines: int) -> None:
+        """Show that so many lines of a file are written."""
+        if self._visible and self._elapsed_s >= PATIENCE_S:
+            self._show(f"Writing {name}", lines, None, "lines")
+
+
+class ImportProgress(_Bar):
+    """Shows how many lines have been written; their number is not known before."""
+
+    def counted(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines, and show now and then how many they are."""
+        for count, line in enumerate(lines):
+            if count % _LINES_SHOWN == 0 and self._visible and self._elapsed_s >= PATIENCE_S:
+                self._show("Import", count, None, "lines")
+            yield line
+
+
+@contextmanager
+def waiting(text: str, *, hidden: bool) -> Iterator[None]:
+    """Show a text on a terminal while something goes on whose progress is not known, once it takes ``PATIENCE_S``."""
+    console = None if hidden else _stderr()
+    if console is None or not console.is_terminal:
+        yield
+        return
+    from rich.text import Text  # a plain text would be read as markup
+
+    status = console.status(Text(text))
+    timer = Timer(PATIENCE_S, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+
+
+class StudyProgress(_Bar):
+    """Shows runs done, runs a second and the time that is left; without a terminal, a line now and then."""
+
+    def __init__(self, total: int, *, hidden: bool) -> None:
+        """Count ``total`` runs."""
+        super().__init__(hidden=hidden)
+        self._total = total
+        self._reported_s = 0.0
+
+    def update(self, done: int) -> None:
+        """Show that so many runs are done."""
+        elapsed_s = self._elapsed_s
+        if not done or elapsed_s < PATIENCE_S:
+            return
+        rate = f"runs  {pace_text(done, self._total, elapsed_s)}"
+        if self._visible:
+            self._show("Study", done, self._total, rate)
+        elif self._console is not None and elapsed_s - self._reported_s >= _REPORT_S:
+            self._reported_s = elapsed_s
+            self._console.print(f"{done:,} of {self._total:,} {rate}")
+
 
 SLICE_EVENTS = 20_000  # about a tenth of a second, with the event log
 
@@ -21,7 +169,7 @@ def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgr
     """``simulation`` has reached its end; its events were written to ``lines`` as they happened."""
     written = 0  # entries of the log
     more = True
-    with gc_pause.relaxed():
+    with runtime.gc_relaxed():
         while more:
             more = simulation.advance(simulation.end_ms, SLICE_EVENTS)
             if not more:
@@ -36,3 +184,108 @@ def how_far(simulation: Simulation) -> str:
     """Return the progress of an unfinished run: ``at +00:42:17, 120 of 201 tasks done``."""
     tasks = task_totals(simulation)
     return f"at {format_clock(simulation.now_ms)}, {tasks.completed:,} of {tasks.total:,} tasks done"
+
+
+_CHUNK = 10_000  # lines
+_TABLES = (".parquet", ".arrow")
+
+
+class WantedFiles(NamedTuple):
+    """The files that were asked for; ``-`` is standard output."""
+
+    events: str | None
+    trace: str | None
+    tasks: str | None
+    files: str | None  # a directory
+
+    def named(self) -> dict[str, str]:
+        """Return the names of the files by the options that name them."""
+        return {f"--{field}": name for field, name in self._asdict().items() if name is not None}
+
+    def check(self, output: str) -> None:
+        """Check that no two results go to the same place, and that what writes them is installed.
+
+        Raises:
+            click.UsageError: Two do, or the extra ``arrow`` is needed and not installed.
+        """
+        named = self.named()
+        places = {option: "stdout" if name == STDOUT else os.path.realpath(name) for option, name in named.items()}
+        if output == "json":
+            places["--output json"] = "stdout"
+        for one, other in combinations(places, 2):
+            if places[one] != places[other]:
+                continue
+            if places[one] != "stdout":
+                raise click.UsageError(f"{one} and {other} both write to {named[one]}; give each a file of its own.")
+            said = [f"{option} -" if option in named else option for option in (one, other)]
+            raise click.UsageError(f"{said[0]} and {said[1]} both write to stdout; give {one} a file.")
+        if self.events_table is not None:
+            try:
+                import pyarrow  # noqa: F401 - it is needed when all has been played
+            except ModuleNotFoundError:
+                needed = f"--events {self.events} needs pyarrow, which is not installed: pip install 'batchdeck[arrow]'"
+                raise click.UsageError(needed) from None
+
+    @property
+    def events_table(self) -> str | None:
+        """The kind of table that the event log is asked for as, ``.parquet`` or ``.arrow``; None for JSON Lines."""
+        suffix = "" if self.events is None else Path(self.events).suffix.lower()
+        return suffix if suffix in _TABLES else None
+
+    @property
+    def uses_stdout(self) -> bool:
+        """True if one of them is standard output."""
+        return STDOUT in (self.events, self.trace, self.tasks)
+
+
+class RunFiles:
+    """The files of one run. They are opened before it, and get their names at its end."""
+
+    def __init__(self, wanted: WantedFiles, stack: ExitStack) -> None:
+        """Open all files; what is not kept disappears with ``stack``. Raises TargetError."""
+        self._events, self._trace, self._tasks = (
+            None if name is None else stack.enter_context(lines_target(name))
+            for name in (wanted.events, wanted.trace, wanted.tasks)
+        )
+        self._events_table = wanted.events_table
+        self._tree = None if wanted.files is None else stack.enter_context(TreeTarget(wanted.files))
+
+    @property
+    def event_lines(self) -> LinesTarget | None:
+        """The target of events as lines, which are written as they happen; None without one."""
+        return None if self._events_table else self._events
+
+    def write(self, simulation: Simulation, progress: RunProgress) -> None:
+        """Write what is known when the run is over. Raises TargetError."""
+        if self._events is not None and self._events_table is not None:
+            from engine.views.tables import file_pieces
+
+            self._events.write_bytes(file_pieces(simulation, self._events_table))
+        if self._trace is not None:
+            from engine.views.trace import trace_lines
+
+            _write(self._trace, trace_lines(simulation), progress, "trace")
+        if self._tasks is not None:
+            from engine.views.tables import task_table_lines
+
+            _write(self._tasks, task_table_lines(simulation), progress, "tasks")
+        if self._tree is not None:
+            from engine.views.resources import account
+            from engine.views.rest import nodes
+
+            self._tree.write(nodes.tree(simulation))
+            self._tree.write_blobs(BlobText(*blob.place, blob.text or "") for blob in account.stored_blobs(simulation))
+
+    def keep(self) -> None:
+        """Move all files to their names. Raises TargetError."""
+        for target in (self._events, self._trace, self._tasks, self._tree):
+            if target is not None:
+                target.keep()
+
+
+def _write(target: LinesTarget, lines: Iterator[str], progress: RunProgress, name: str) -> None:
+    written = 0
+    while chunk := list(islice(lines, _CHUNK)):
+        target.write(chunk)
+        written += len(chunk)
+        progress.writing(name, written)

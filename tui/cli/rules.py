@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from click import style
 
 from engine.base import rulebook
-from tui.viewmodels.sheets.rules import rule_lines
-from tui.viewmodels.text.styled import Role
+from tui.viewmodels.text import Role, rule_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.base.rulebook import Chapter, Rule
-    from tui.viewmodels.text.styled import Span
+    from tui.viewmodels.text import Span
 
 _WIDEST = 100  # longer lines are hard to read
 _NARROWEST = 40

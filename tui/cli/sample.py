@@ -14,16 +14,16 @@ import click
 
 from engine import BatchError, Simulation, load_scenario
 from engine.base.terms import JobState, NodeState, TaskState
-from engine.base.units import MINUTE_MS, SECOND_MS
+from engine.base.values import MINUTE_MS, SECOND_MS
 from engine.specs.commands import AddTasks, CreateJob, CreatePool, DeleteJob, DeletePool, TerminateJob
-from engine.views.rest import node_files
-from engine.views.results import document
+from engine.views import results
+from engine.views.rest import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.scenario.model import JobEntry
-    from engine.specs.pool import PoolSpec
+    from engine.specs.bodies import PoolSpec
 
 SCENARIO = "job-prep-release-sample"
 SHARED_FILE = r"shared\job_prep_and_release.txt"
@@ -98,7 +98,7 @@ class JobPrepReleaseSample:
     def _print_shared_files(self) -> None:
         """Print the shared file of each node. A node that has run no task has none (SAMPLE-5)."""
         path = SHARED_FILE.replace("\\", "/")
-        texts = {node_id: text for _, node_id, name, text in node_files.tree(self._simulation) if name == path}
+        texts = {node_id: text for _, node_id, name, text in nodes.tree(self._simulation) if name == path}
         for node in self._pool_body()["nodes"]:
             if node["state"] == NodeState.IDLE.wire and node["id"] in texts:
                 click.echo(f"Contents of {SHARED_FILE} on {node['id']}:")
@@ -140,7 +140,7 @@ class JobPrepReleaseSample:
     # REST bodies, which are typed as loosely as JSON.
 
     def _body(self, kind: str, resource_id: str) -> Any:  # noqa: ANN401
-        state: dict[str, Any] = document.document(self._simulation)
+        state: dict[str, Any] = results.document(self._simulation)
         return next((body for body in state[kind] if body["id"] == resource_id), None)
 
     def _pool_body(self) -> Any:  # noqa: ANN401

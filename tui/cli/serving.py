@@ -1,4 +1,7 @@
-"""Serving clients of Azure Batch over HTTP until a signal comes, as the command ``serve`` does."""
+"""The HTTP server for clients of Azure Batch: alone for ``serve``, beside the dashboard for ``open --serve``.
+
+``serve`` ends with a signal. Beside the dashboard the server runs on its event loop and ends with it.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from engine.base import gc_pause
-from engine.base.signals import HANG_UP, SIGNAL_STATUS
+from engine.base import runtime
+from engine.base.runtime import HANG_UP, SIGNAL_STATUS
+from engine.pacing import Turns
 from engine.rest import server as http
-from engine.rest.application import application
-from engine.rest.clock import PacedClock, StandingClock
-from engine.rest.protocol.authentication import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials
-from engine.rest.service import Service
-from engine.rest.session import begin, saved
-from engine.rest.tls import certificate_for
-from tui.cli.arguments import print_warnings
-from tui.cli.interrupts import forget_terminal
+from engine.rest.server import application, certificate_for
+from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
+from engine.rest.session import PacedClock, Present, StandingClock, begin, saved, session_text
+from tui.cli.arguments import forget_terminal, print_warnings
 from tui.saving.targets import FileLines, TargetError
+from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
     from socket import socket
 
     from engine import Simulation
-    from engine.rest.protocol.answers import Answer
-    from engine.rest.protocol.requests import Request
-    from engine.rest.tls import Files
+    from engine.rest.messages import Answer, Request
+    from engine.rest.server import Files
+
 
 __all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Options", "serve"]
 
@@ -66,7 +67,7 @@ def serve(options: Options) -> int:
     logging.getLogger("uvicorn").addHandler(errors)
     with ExitStack() as stack:
         simulation = begin_session(options)
-        stack.enter_context(gc_pause.relaxed())  # a full collection of a million tasks takes longer than a request
+        stack.enter_context(runtime.gc_relaxed())  # a full collection of a million tasks takes longer than a request
         if not options.quiet:
             print_warnings(simulation.scenario.warnings)
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
@@ -170,3 +171,74 @@ def request_log(name: str) -> Iterator[Callable[[Request, Answer, float], None]]
             stream.write(f"{request.method} {request.path} {answer.status} {answer.code or '-'} {seconds * 1000:.3f}\n")
 
         yield report
+
+
+class DashboardHost:
+    """Serves clients on the event loop of the dashboard."""
+
+    def __init__(self, simulation: Simulation, options: Options, stack: ExitStack) -> None:
+        """Listen, and open the files that were asked for until the end of ``stack``.
+
+        Raises:
+            click.UsageError: The address or port cannot be had.
+            TargetError: A file cannot be written.
+        """
+        self._simulation = simulation
+        self._options = options
+        self._log = None if options.requests is None else stack.enter_context(request_log(options.requests))
+        self._listener = stack.enter_context(listen(options))
+        self._files = certificate_of(options, stack)
+        self._present: Present | None = None
+        self._server: http.Server | None = None
+        self._on_request: Callable[[ClientRequest], None] = lambda _: None
+        self.url = url_of(options, self._listener.getsockname()[1])
+        self.exports = exports(self.url, options, self._files)
+        self.save_to = options.save
+
+    def attach(
+        self,
+        newest_ms: Callable[[], int],
+        speed: Callable[[], float],
+        on_request: Callable[[ClientRequest], None],
+        pause: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Prepare to serve, see ``tui.app.dashboard``."""
+        self._on_request = on_request
+        self._present = Present(self._simulation, newest_ms, speed)
+        options = self._options
+        service = Service(self._simulation, credentials_of(options), step_ms=options.step_ms, present=self._present)
+        certificate = None if self._files is None else self._files.certificate
+        app = application(service, report=self._report, turns=Turns(pause))
+        self._server = http.Server(app, lambda: None, certificate)
+
+    async def serve(self) -> None:
+        """Serve until ``end`` is called."""
+        assert self._server is not None
+        await self._server.serve([self._listener])
+
+    def end(self) -> None:
+        """Let ``serve`` return."""
+        if self._server is not None:
+            self._server.end()
+
+    def advance(self) -> None:
+        """Keep the present going while the screen shows the past."""
+        if self._present is not None:
+            self._present.advance()
+
+    def rejoin(self) -> None:
+        """Bring the run on the screen to the present, if all that it has recorded is shown."""
+        if self._present is not None:
+            self._present.rejoin()
+
+    def session_text(self, simulation: Simulation) -> str:
+        """Return the session as a scenario."""
+        return session_text(simulation)
+
+    def _report(self, request: Request, answer: Answer, seconds: float) -> None:
+        if self._log is not None:
+            self._log(request, answer, seconds)
+        who = client_name(request.headers.get("user-agent", ""), "a client")
+        when_ms = max(self._simulation.now_ms, self._simulation.present_ms)
+        path = request.path[:LONGEST]
+        self._on_request(ClientRequest(who, request.method, path, answer.status, answer.code, seconds * 1000, when_ms))

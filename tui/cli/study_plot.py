@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from engine.base.shortening import shortened
-from engine.studies.labels import time_step_s
-from engine.studies.wording import end_text, percent
+from engine.base.values import shortened
+from engine.studies.wording import end_text, percent, time_step_s
 
 if TYPE_CHECKING:
     from engine.studies.summary import Spread, StudySummary, VariantSummary

@@ -9,26 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.studies.plan import Run
-from engine.studies.results import NoResults, read
+from engine.studies.runs import NoResults, Run, Variants, read
 from engine.studies.summary import as_json, summarize
-from engine.studies.variants import Variants
 from tui.cli import output as show
-from tui.cli.arguments import WRONG, scenario_mistakes
-from tui.cli.interrupts import INTERRUPTED
-from tui.cli.progress import StudyProgress
-from tui.cli.study_output import csv_text, study_text
-from tui.saving.results_file import ResultsFile
+from tui.cli.arguments import INTERRUPTED, WRONG, scenario_mistakes
+from tui.cli.replay import StudyProgress
+from tui.cli.tables import csv_text, study_text
 from tui.saving.targets import FileLines
-from tui.workers.dispatch import Dispatcher, Workers, WorkersLost
 from tui.workers.local import LocalWorkers, processors
+from tui.workers.runs import Dispatcher, ResultsFile, Workers, WorkersLost
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from engine.scenario.model import Scenario
-    from engine.studies.plan import Study
-    from engine.studies.results import Result
+    from engine.studies.runs import Result, Study
     from engine.studies.summary import StudySummary
 
 DONE, FAILED = 0, 1

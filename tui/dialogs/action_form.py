@@ -1,19 +1,25 @@
-"""The form of an action: its inputs, what would happen, and buttons."""
+"""The form of an action: its inputs, the consequences found by a trial, and buttons.
+
+The trial of the typed input begins once no other key follows at once.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
 from engine.specs.command import Command
-from tui.dialogs.form_fields import FieldRow
-from tui.dialogs.form_inputs import FormInputs
-from tui.dialogs.form_trial import FormTrial
-from tui.dialogs.modal import Frame, Modal
-from tui.playback.yielding import has_keys_waiting
-from tui.viewmodels.actions.consequences import (
+from tui.dialogs.form_fields import FieldRow, FormInputs
+from tui.textual.keys import has_keys_waiting, start_work, yielder_of
+from tui.textual.screens import Frame, Modal
+from tui.textual.views import LinesView, set_subtitle
+from tui.viewmodels.actions.action import Field
+from tui.viewmodels.actions.forms import FormMistake, FormResult, first_lines
+from tui.viewmodels.actions.menu import (
+    Action,
     effect_lines,
     joined,
     notice_lines,
@@ -21,24 +27,88 @@ from tui.viewmodels.actions.consequences import (
     record_lines,
     trial_result_lines,
 )
-from tui.viewmodels.actions.fields import Field
-from tui.viewmodels.actions.form_text import FormMistake, FormResult, first_lines
-from tui.viewmodels.actions.menu import Action
 from tui.viewmodels.actions.trial import reason
-from tui.viewmodels.text.styled import Line, Role, Span, clip, line
-from tui.widgets.buttons import Buttons
-from tui.widgets.lines import LinesView
-from tui.widgets.redraw import set_subtitle
+from tui.viewmodels.text import Line, Role, Span, clip, line
+from tui.widgets.rows import Buttons
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.screen import Screen
+    from textual.timer import Timer
     from textual.widgets import Input
+    from textual.worker import Worker
 
     from tui.viewmodels.actions.trial import TrialResult, Trials
-    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.session import Session
+
+
+_DELAY_S = 0.03  # after what was typed is read
+_MOST_DELAY_S = 0.6
+
+
+class FormTrial:
+    """Tries out the commands of a form in slices. ``is_behind`` while what is typed has not been tried out yet."""
+
+    def __init__(self, form: Screen[Any], trials: Trials, show: Callable[[TrialResult], None]) -> None:
+        """``show`` gets each result while the form is open."""
+        self._form = form
+        self._trials = trials
+        self._show = show
+        self._commands: Sequence[Command] = ()
+        self._tried: Sequence[Command] = ()
+        self._delay_s = _DELAY_S
+        self._timer: Timer | None = None  # until what is typed is read, and then until it is tried out
+        self._worker: Worker[None] | None = None
+        self.is_behind = True
+
+    def interrupt(self) -> None:
+        """Give up the present trial: something else has been typed."""
+        self.is_behind = True
+        if self._worker is not None:
+            self._worker.cancel()
+
+    def wait(self, seconds: float, then: Callable[[], None]) -> None:
+        """Call ``then`` after some seconds, in place of what was waited for until now."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._form.set_timer(seconds, then)
+
+    def take(self, commands: Sequence[Command]) -> None:
+        """Try commands out soon, unless they are those of the last trial."""
+        self._commands = commands
+        self.is_behind = bool(commands) and commands != self._tried
+        if self.is_behind:
+            self.wait(self._delay_s, self._begin)
+
+    @property
+    def _is_open(self) -> bool:
+        """True until the form is closed; while it is then removed, its parts go before itself."""
+        return self._form.is_attached and self._form in self._form.app.screen_stack
+
+    def _begin(self) -> None:
+        if self._is_open:
+            self._worker = start_work(self._form, self._try_out, "trial")
+
+    async def _try_out(self) -> None:
+        """Try the commands out. The longer the first result takes, the longer the next trial waits for another key."""
+        commands, spent_s = self._commands, 0.0
+        begin_s = time.perf_counter()
+        for result in self._trials.steps(commands):
+            spent_s += time.perf_counter() - begin_s
+            await yielder_of(self._form).pause()
+            if not self._is_open:
+                return
+            if result is not None:
+                if self.is_behind:
+                    self._delay_s = min(max(_DELAY_S, 2 * spent_s), _MOST_DELAY_S)
+                self.is_behind = False
+                self._tried = commands
+                self._show(result)
+            begin_s = time.perf_counter()
+
 
 _FRAME_LINES = 4  # the border, and a line of the main screen above and below it
 _LEAST_FORM, _FORM_REST = 22, 5  # lines of the form of a body, which leaves room for what would happen

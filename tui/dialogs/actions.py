@@ -1,32 +1,236 @@
-"""The dialog in which an action is chosen; the form of the action asks for the rest."""
+"""Dialogs about an item: its actions, the reasons for its state, and the autoscale formula of a pool.
+
+An action is chosen here; its form asks for the rest. Autoscale has a sheet of evaluations and an editor of the
+formula.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Container, Vertical
 from textual.content import Content
+from textual.widgets import TextArea
 
 from engine.specs.command import Command
+from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
+from engine.views.resources.jobs import scale_page
 from tui.dialogs.action_form import ActionForm
-from tui.dialogs.modal import Modal
-from tui.viewmodels.actions.action_search import words_for
-from tui.viewmodels.actions.consequences import effect_lines
-from tui.viewmodels.actions.menu import Action, ActionGroup
+from tui.dialogs.sheets import Sheet
+from tui.textual.screens import Modal
+from tui.textual.views import LinesView
+from tui.viewmodels.actions.menu import PAST, Action, ActionGroup, effect_lines
 from tui.viewmodels.actions.trial import Trials
-from tui.viewmodels.sheets.palette import PaletteEntry, fitting
-from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
-from tui.widgets.choices import Choices
-from tui.widgets.lines import LinesView
+from tui.viewmodels.autoscale import FIRST_FORMULA, FormulaTrial, autoscale_lines, try_out
+from tui.viewmodels.go_line import PaletteEntry, fitting, words_for
+from tui.viewmodels.sentences import next_change, plain_text, why_lines
+from tui.viewmodels.text import Line, Role, Span, line, wrapped
+from tui.widgets.rows import Choices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.viewmodels.session.session import Session
+    from engine.views.diagnosis.model import Explanation
+    from engine.views.diagnosis.questions import Expected
+    from tui.viewmodels.session import Session
+
+
+class WhyActions(NamedTuple):
+    """Callbacks of the dialog.
+
+    ``seek`` goes to a moment in ms after the start, ``act`` offers actions, ``expect`` returns when the state is
+    expected to change, which takes a while to find out, ``go_on`` lets time pass again if it did before.
+    """
+
+    seek: Callable[[int], None]
+    act: Callable[[], None]
+    expect: Callable[[], Expected | None]
+    go_on: Callable[[], None]
+
+
+class Why(Sheet):
+    """Answers that can be copied; Enter goes to the first event that can change them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go", "go to the next event that can change it", id="why.go"),
+        Binding("b", "act", "branch here if it is the past, and act", id="why.act"),
+        Binding("y", "copy", "copy the text", id="why.copy"),
+        Binding("w", "dismiss", "close", show=False, id="why.close"),
+    ]
+
+    def __init__(self, session: Session, answers: Sequence[Explanation], when_ms: int, actions: WhyActions) -> None:
+        """``answers`` are as of ``when_ms``, in ms after the start."""
+        title = f"Why, at {session.clock(when_ms)}"
+        here = "b branch here and act" if session.is_past or when_ms != session.now_ms else "b act"
+        keys = f"{'enter go there  ' if next_change(answers) is not None else ''}{here}  y copy  K rules  esc close"
+        super().__init__(title, lambda cells: why_lines(session, answers, cells, self._expected), keys=keys)
+        self._expected: Expected | None = None
+        self._session = session
+        self._answers = answers
+        self._actions = actions
+
+    def on_mount(self) -> None:
+        """Find out when the state is expected to change, once the answers are drawn."""
+        super().on_mount()
+        self.call_after_refresh(self._show_expected)
+
+    def _show_expected(self) -> None:
+        self._expected = self._actions.expect()
+        if self._expected is not None:
+            self.show_again()
+
+    async def action_dismiss(self, result: None = None) -> None:
+        """Close, and let time go on."""
+        self._actions.go_on()
+        await super().action_dismiss(result)
+
+    def action_go(self) -> None:
+        """Close, and go to the next event that can change the state, if there is one."""
+        following = next_change(self._answers)
+        self.dismiss()
+        if following is not None:
+            self._actions.seek(following.when_ms)
+
+    def action_act(self) -> None:
+        """Close, and offer actions; in the past that begins with a branch."""
+        self.dismiss()
+        self._actions.act()
+
+    def action_copy(self) -> None:
+        """Copy the answers as plain text."""
+        self.app.copy_to_clipboard(plain_text(self._session, self._answers, self._expected))
+        self.notify("copied")
+
+
+class Autoscale(Sheet):
+    """A pool's formula, its last evaluation and its history."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit the formula", id="scale.edit")]
+
+    def __init__(
+        self,
+        session: Session,
+        pool_id: str,
+        submit: Callable[[list[Command] | None], None],
+        study: Callable[[str, str], object],
+    ) -> None:
+        """``submit`` gives a new formula to the service, ``study`` studies one of a pool against the present one."""
+        title = session.text(f"{pool_id} › Autoscale, at {session.clock(session.now_ms)}")
+        super().__init__(title, lambda cells: autoscale_lines(session, pool_id, cells), keys="e edit  esc close")
+        self._session = session
+        self._pool_id = pool_id
+        self._submit = submit
+        self._study = study
+
+    def action_edit(self) -> None:
+        """Open the editor."""
+        self.app.push_screen(FormulaEditor(self._session, self._pool_id, self._study), self._edited)
+
+    def _edited(self, commands: list[Command] | None) -> None:
+        self._submit(commands)
+        self.show_again()
+
+
+class FormulaEditor(Modal[list[Command] | None]):
+    """A formula and, while it is edited, its result. Returns the command that applies it, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "apply", "apply", id="formula.apply"),
+        Binding("ctrl+t", "evaluate", "evaluate it, and change nothing", id="formula.evaluate"),
+        Binding("ctrl+r", "study", "study it against the present formula", id="formula.study"),
+        Binding("ctrl+g", "go_to_fault", "go to the error", id="formula.error"),
+        Binding("escape", "leave", "leave", id="formula.leave"),
+    ]
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
+
+    def __init__(self, session: Session, pool_id: str, study: Callable[[str, str], object]) -> None:
+        """The text begins with the present formula of the pool; ``study`` takes a pool and a formula to study."""
+        super().__init__()
+        self._study = study
+        self._session = session
+        self._pool_id = pool_id
+        page = scale_page(session.simulation, pool_id)
+        self._initial_text = page.formula.rstrip() + "\n" if page is not None else FIRST_FORMULA
+        self._is_warned = False  # that the formula would fail, or that changes would be lost
+        self._trial = FormulaTrial([], False, None)
+
+    def compose(self) -> ComposeResult:
+        with Container(id="editor"):
+            text = TextArea(self._initial_text, show_line_numbers=True, compact=True, id="formula")
+            text.cursor_blink = False
+            yield text
+            yield LinesView(id="trial")
+
+    def on_mount(self) -> None:
+        editor = self.query_one("#editor")
+        editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
+        editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
+        self.query_one(TextArea).focus()
+        self.call_after_refresh(self._try_out)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._try_out)
+
+    def on_text_area_changed(self) -> None:
+        """Evaluate the formula after each change."""
+        self._is_warned = False
+        self._try_out()
+
+    def _try_out(self) -> None:
+        view = self.query_one("#trial", LinesView)
+        text = self.query_one(TextArea).text
+        self._trial = try_out(self._session, self._pool_id, text, max(20, view.size.width - 1))
+        view.show(self._trial.lines)
+
+    def action_go_to_fault(self) -> None:
+        """Move the cursor to the error."""
+        if self._trial.fault is not None:
+            line, column = self._trial.fault
+            self.query_one(TextArea).move_cursor((line - 1, column - 1))
+
+    def action_apply(self) -> None:
+        """Return the command that applies the formula; warn once if it would fail."""
+        if self._session.is_past:
+            self.notify(PAST, severity="warning")
+        elif not self._trial.is_taken:
+            self.action_go_to_fault()
+            self.notify("The service would refuse it.", severity="error")
+        elif self._trial.fault is not None and not self._is_warned:
+            self._is_warned = True
+            self.notify("It would fail as the pool is now. Ctrl+s again applies it.", severity="warning")
+        else:
+            formula = self.query_one(TextArea).text
+            self.dismiss([EnablePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
+
+    def action_evaluate(self) -> None:
+        """Have the service evaluate the formula. The result is an event, and nothing changes (AS-87)."""
+        if self._session.is_past:
+            self.notify(PAST, severity="warning")
+        else:
+            formula = self.query_one(TextArea).text
+            self.dismiss([EvaluatePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
+
+    def action_study(self) -> None:
+        """Play the scenario with this formula and with the present one, many times each."""
+        if self._trial.fault is not None and not self._trial.is_taken:
+            self.action_go_to_fault()
+            self.notify("The service would refuse it.", severity="error")
+        else:
+            self._study(self._pool_id, self.query_one(TextArea).text)
+
+    def action_leave(self) -> None:
+        """Leave the editor; warn once if changes would be lost."""
+        if self.query_one(TextArea).text == self._initial_text or self._is_warned:
+            self.dismiss(None)
+        else:
+            self._is_warned = True
+            self.notify("The formula has been changed. Esc again leaves it as it was.", severity="warning")
 
 
 _PAST = "This is the past. An action here branches: time goes on anew from this moment."

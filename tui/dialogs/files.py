@@ -11,25 +11,23 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 
 from engine.base.paths import name_of
-from engine.base.shortening import quoted
-from tui.dialogs.help import HelpScreen, entries_here, entries_of
-from tui.dialogs.modal import Modal
+from engine.base.values import quoted
+from tui.dialogs.sheets import HelpScreen, entries_here, entries_of
 from tui.saving.targets import write_new
-from tui.viewmodels.files.browser import HELP_TEXT, FilesModel
-from tui.viewmodels.sheets.help import HelpPage
-from tui.widgets.file_tree import FileTree
-from tui.widgets.lines import LinesView
-from tui.widgets.messages import say
-from tui.widgets.prompt import AnswerError, Prompt
-from tui.widgets.text_view import TextView
+from tui.textual.screens import Modal, say
+from tui.textual.views import LinesView
+from tui.viewmodels.file_browser import HELP_TEXT, FilesModel
+from tui.viewmodels.sheets import HelpPage
+from tui.widgets.rows import FileTree
+from tui.widgets.texts import AnswerError, Prompt, TextView
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.settings.keymap import Keymap
-    from tui.viewmodels.files.locations import FileLocation
-    from tui.viewmodels.session.session import Session
+    from tui.textual.keys import Keymap
+    from tui.viewmodels.items import FileLocation
+    from tui.viewmodels.session import Session
 
 
 class FilesPlayback(NamedTuple):

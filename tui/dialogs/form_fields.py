@@ -1,4 +1,7 @@
-"""The rows of a form: a label, what is typed or chosen, and the mistake in it."""
+"""The inputs of a form: fields or the body as a whole, and choices.
+
+Each row has a label, the typed or chosen value, and the mistake in it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
+from textual.widgets import Input, TextArea
 
-from tui.viewmodels.text.styled import Role, Span, line, wrapped
-from tui.widgets.cursor import CursorView
-from tui.widgets.lines import LinesView, strip_of
-from tui.widgets.text_field import TextField
+from tui.textual.views import CursorView, LinesView, TextField, strip_of
+from tui.viewmodels.actions.action import LASTING, AnyField, Body
+from tui.viewmodels.actions.forms import (
+    FormMistake,
+    FormResult,
+    base_for,
+    body_of,
+    read_form,
+    read_text,
+    text_of,
+    texts_of,
+)
+from tui.viewmodels.text import Line, Role, Span, line, wrapped
+from tui.widgets.rows import Choices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +35,11 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.strip import Strip
 
-    from tui.viewmodels.actions.fields import Field
-    from tui.viewmodels.text.glyphs import GlyphSet
+    from tui.viewmodels.actions.action import Field
+    from tui.viewmodels.actions.menu import Action
+    from tui.viewmodels.glyphs import GlyphSet
+    from tui.viewmodels.session import Session
+
 
 LABEL_CELLS = 22
 _DEFAULT = "default"  # the text of the option that leaves the property out
@@ -136,3 +153,259 @@ class FieldRow(Vertical):
         self._problem.show([line(Span(f"{i}{each}", role)) for i, each in zip(indents, texts, strict=False)])
         self._problem.styles.height = max(1, len(texts))
         self._problem.display = bool(texts)
+
+
+_SECTION_LINES = 2  # an empty one and the heading
+
+
+class FormInputs(Vertical):
+    """The inputs of an action. The fields and the editor of the body take turns; each keeps what the other says."""
+
+    @dataclass
+    class Changed(Message):
+        """Something was typed or chosen."""
+
+    @dataclass
+    class Submitted(Message):
+        """Enter was pressed in the last input."""
+
+    def __init__(self, session: Session, action: Action) -> None:
+        """Begin with the defaults of the action."""
+        super().__init__(id="form-side")
+        self._session = session
+        self._action = action
+        self._rows = {
+            entry.name: FieldRow(entry, action.defaults[entry.name], action.options[entry.name], session.glyphs)
+            for entry in action.entries
+        }
+        self.shows_body = False
+        self._base: Body = {} if action.document is None else action.document.start
+        self._text = self._shown_text = ""  # of the body: as it was left, and as it was shown last
+        self._text_body: Body | None = None  # what the text says
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="fields"):
+            for entry in self._action.entries:
+                if entry.section:
+                    yield LinesView(id=f"section-{entry.name.replace('.', '_')}", classes="section")
+                yield self._rows[entry.name]
+        body = TextArea("", show_line_numbers=True, compact=True, id="body")
+        body.cursor_blink = False
+        body.display = False
+        yield body
+        choices = Choices(self._session.glyphs.cursor, id="choices")
+        choices.display = bool(self._action.choices)
+        yield choices
+
+    def on_mount(self) -> None:
+        for entry in self._action.entries:
+            if entry.section:
+                section = self.query_one(f"#section-{entry.name.replace('.', '_')}", LinesView)
+                section.show([line(Span(entry.section, Role.STRONG))])
+
+    @property
+    def _editor(self) -> TextArea:
+        return self.query_one("#body", TextArea)
+
+    @property
+    def _choices(self) -> Choices:
+        return self.query_one("#choices", Choices)
+
+    def focus_first(self) -> bool:
+        """Put the cursor into the first input; return False if there is none."""
+        if self._rows:
+            next(iter(self._rows.values())).entry.focus()
+        elif self._action.choices:
+            self._choices.focus()
+        return bool(self._rows or self._action.choices)
+
+    @property
+    def line_count(self) -> int:
+        """The number of lines that the fields and choices take."""
+        choices = len(self._action.choices) + 1 if self.asks_for_choice else 0
+        sections = sum(_SECTION_LINES for entry in self._action.entries if entry.section)
+        return sum(max(1, row.size.height) for row in self._rows.values()) + sections + choices
+
+    @property
+    def asks_for_choice(self) -> bool:
+        """True if the choices matter for what is typed."""
+        return self._choices.display
+
+    @property
+    def focused_field(self) -> tuple[AnyField, str] | None:
+        """The field that has the focus, and its text; None if another widget has it."""
+        for entry in self._action.entries:
+            widget = self._rows[entry.name].entry
+            if widget.has_focus:
+                return entry, widget.value
+        return None
+
+    @property
+    def confirms_on_enter(self) -> bool:
+        """True if the last input has the focus, where Enter confirms instead of going on."""
+        if self.asks_for_choice:
+            return self._choices.has_focus
+        return any(self._is_last(row.entry) and row.entry.has_focus for row in self._rows.values())
+
+    def _is_last(self, entry: Input | OptionField) -> bool:
+        return entry is self._rows[self._action.entries[-1].name].entry
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def _texts(self) -> dict[str, str]:
+        return {name: row.entry.value for name, row in self._rows.items()}
+
+    def read(self) -> FormResult:
+        """Return what is typed as commands, or its mistakes."""
+        action = self._action
+        if action.document is None:
+            choice = action.choices[self._choices.number] if action.choices else None
+            return action.read(choice, self._texts())
+        if self.shows_body:
+            return read_text(action.command, action.bodies, action.document, self._editor.text)
+        return read_form(action.command, action.bodies, action.document, action.entries, self._texts(), self._base)
+
+    @property
+    def has_changes(self) -> bool:
+        """True if something was typed that is not what the form began with."""
+        document = self._action.document
+        if document is not None and self._base != document.start:
+            return True
+        if self.shows_body:
+            return self._editor.text != self._shown_text
+        return self._texts() != self._action.defaults
+
+    # -- fields and body -----------------------------------------------------------------------------------------
+
+    def toggle_body(self) -> str:
+        """Show the body in place of the fields, or the fields for what the body says now.
+
+        Returns:
+            A sentence if what is typed cannot be shown in the other form, else an empty string.
+        """
+        return self._show_fields() if self.shows_body else self._show_body()
+
+    def _show_body(self) -> str:
+        action = self._action
+        assert action.document is not None
+        texts = self._texts()
+        body, mistakes = body_of(action.entries, action.document, self._base, texts)
+        unread = next((each for each in mistakes if texts[each.name].strip()), None)
+        if unread is not None:
+            self._rows[unread.name].entry.focus()
+            return unread.sentence
+        if body != self._text_body:
+            self._text = text_of(body)
+        self._base = body
+        self._editor.text = self._shown_text = self._text
+        self._switch(shows_body=True)
+        self._editor.focus()
+        return ""
+
+    def _show_fields(self) -> str:
+        action = self._action
+        assert action.document is not None
+        text = self._editor.text
+        base = base_for(text, action.command, action.bodies, action.document)
+        if isinstance(base, str):
+            return base
+        self._base = self._text_body = dict(base)
+        self._text = text
+        for name, value in texts_of(action.entries, action.document, base).items():
+            self._rows[name].entry.value = value
+        self._switch(shows_body=False)
+        self.focus_first()
+        return ""
+
+    def _switch(self, *, shows_body: bool) -> None:
+        self.shows_body = shows_body
+        self._editor.display = shows_body
+        self.query_one("#fields").display = not shows_body
+
+    # -- drawing -------------------------------------------------------------------------------------------------
+
+    def show(self, result: FormResult, *, shows_missing: bool) -> None:
+        """Show each mistake below its field, those of empty fields only if ``shows_missing``, and the choices.
+
+        Where there is no mistake a warning is shown.
+        """
+        cells = self.query_one("#fields").size.width - 2
+        found: dict[str, str] = {}
+        warned = {each.name: each.message for each in reversed(result.warnings)}
+        for each in (*result.mistakes, *result.refusals):
+            is_missing = each.name in self._rows and not self._rows[each.name].entry.value.strip()
+            if shows_missing or not is_missing:
+                found.setdefault(each.name, each.message)
+        for name, row in self._rows.items():
+            said = self._session.text(found.get(name) or warned.get(name, ""))
+            row.show_problem(said, cells, is_warning=name not in found)
+        self._show_choices()
+
+    def show_labels(self) -> None:
+        """Show the labels, that of the field with the focus brighter."""
+        for row in self._rows.values():
+            row.show_label()
+
+    def _show_choices(self) -> None:
+        choices, on = self._choices, "*" if self._session.glyphs.ascii_only else "•"
+        choices.display = bool(self._action.choices) and self._action.asks(self._texts())
+        asked = "How long" if self._action.choices == LASTING else "What happens to running tasks"
+        lines: list[tuple[int, Line]] = [(-1, line(Span(asked, Role.DIM)))]
+        lines += [
+            (number, line(f"({on if number == choices.number else ' '}) {choice.text}"))
+            for number, choice in enumerate(self._action.choices)
+        ]
+        choices.styles.height = len(lines)
+        choices.show(lines)
+
+    def go_to(self, mistake: FormMistake) -> None:
+        """Put the cursor where a mistake is."""
+        if self.shows_body:
+            if mistake.line:
+                self._editor.move_cursor((mistake.line - 1, mistake.column - 1))
+        elif mistake.name in self._rows:
+            self._rows[mistake.name].entry.focus()
+
+    # -- messages of the inputs ----------------------------------------------------------------------------------
+
+    def on_choices_moved(self, message: Choices.Moved) -> None:
+        """Take the choice under the cursor."""
+        message.stop()
+        self.post_message(self.Changed())
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Take what is typed into a field so far."""
+        event.stop()
+        self.post_message(self.Changed())
+
+    def on_option_field_changed(self, message: OptionField.Changed) -> None:
+        """Take the chosen option."""
+        message.stop()
+        self.post_message(self.Changed())
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Take the body as it is typed so far."""
+        event.stop()
+        if self.shows_body:
+            self.post_message(self.Changed())
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Go on with this choice."""
+        message.stop()
+        self.post_message(self.Submitted())
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go to the next input, or on after the last one."""
+        event.stop()
+        self._submit(event.input)
+
+    def on_option_field_submitted(self, message: OptionField.Submitted) -> None:
+        """Go to the next input, or on after the last one."""
+        message.stop()
+        self._submit(message.field)
+
+    def _submit(self, entry: Input | OptionField) -> None:
+        if self.asks_for_choice or not self._is_last(entry):
+            self.screen.focus_next()
+        else:
+            self.post_message(self.Submitted())

@@ -1,4 +1,7 @@
-"""The study of a scenario: its variants as a table beside the plot of end against cost, while runs are played."""
+"""The study of a scenario, and the runs of a variant, one of which is opened.
+
+The variants stand in a table beside the plot of end against cost, while runs are played.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,16 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.geometry import Size
 
-from engine.studies.plan import Run
-from tui.dialogs.help import HelpScreen, entries_here, entries_of
-from tui.dialogs.modal import Modal
-from tui.dialogs.sheet import Sheet
-from tui.dialogs.study_runs import VariantRuns
-from tui.viewmodels.sheets.help import HelpPage
-from tui.viewmodels.sheets.scenarios import problem_lines
-from tui.viewmodels.study.request import size_text
-from tui.viewmodels.study.scatter import dots_of, scatter_lines
-from tui.viewmodels.study.variants import VariantsModel
-from tui.viewmodels.study.words import HELP_TEXT, legend_line, progress_line, said_lines
-from tui.viewmodels.text.blocks import block_lines
-from tui.widgets.lines import LinesView
-from tui.widgets.messages import say
-from tui.widgets.prompt import Prompt
-from tui.widgets.redraw import set_subtitle, set_title
+from engine.studies.runs import Run
+from tui.dialogs.sheets import HelpScreen, Sheet, entries_here, entries_of
+from tui.textual.screens import Frame, Modal, say
+from tui.textual.views import LinesView, set_subtitle, set_title
+from tui.viewmodels.sheets import HelpPage, problem_lines
+from tui.viewmodels.study import HELP_TEXT, legend_line, progress_line, said_lines, size_text
+from tui.viewmodels.study_results import RunsModel, VariantsModel, dots_of, scatter_lines
+from tui.viewmodels.text import Role, Span, block_lines, line, wrapped
 from tui.widgets.table import Table
+from tui.widgets.texts import Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,10 +31,74 @@ if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.strip import Strip
 
-    from tui.settings.keymap import Keymap
-    from tui.viewmodels.session.session import Session
-    from tui.viewmodels.study.model import StudyModel
-    from tui.viewmodels.text.styled import Line
+    from tui.textual.keys import Keymap
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.study import StudyModel
+    from tui.viewmodels.text import Line
+
+
+_AROUND = 8  # lines: the frames, the head, and two lines of the screen below
+_MOST_VALUES = 4
+
+
+class VariantRuns(Modal[int | None]):
+    """Returns the seed of the run that was chosen, or None. The cursor begins on the median one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "close", id="runs.close")]
+
+    def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
+        super().__init__()
+        self._session = session
+        self._study = study
+        self._variant = variant
+        self._model = RunsModel(session, study, variant)
+
+    def compose(self) -> ComposeResult:
+        keys = "enter opens the run  o sorts  home best  end worst  esc close"
+        with Frame(f"Runs of variant {self._variant:,}", keys, id="runs"):
+            yield LinesView(id="run-values")
+            with Horizontal(classes="body"):
+                yield Table(self._model)
+
+    def on_mount(self) -> None:
+        self.query_one(Table).focus()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        table = self.query_one(Table)
+        table.update()
+        self._fit()
+        median = self._study.median_seed(self._variant)
+        if median is not None:
+            table.move_to_key(median)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Say the values of the variant, and make the dialog as high as its runs."""
+        view = self.query_one("#run-values", LinesView)
+        values = self._session.text(self._study.names.line_of(self._study.tally.variant(self._variant)))
+        texts = wrapped(values, max(20, view.size.width - 2)) if values else []
+        view.show([line(Span(f" {each}", Role.DIM)) for each in texts[:_MOST_VALUES]])
+        view.styles.height = len(texts[:_MOST_VALUES])
+        lines = self._model.count + len(texts) + _AROUND
+        self.query_one("#runs").styles.height = min(lines, self.size.height)
+
+    def on_table_arranged(self, message: Table.Arranged) -> None:
+        """Show the runs in their new order."""
+        message.stop()
+        self.query_one(Table).update()
+
+    def on_table_moved(self, message: Table.Moved) -> None:
+        """Stay: nothing else depends on the cursor."""
+        message.stop()
+
+    def on_table_opened(self, message: Table.Opened) -> None:
+        """Return the seed under the cursor."""
+        message.stop()
+        self.dismiss(message.key)
+
 
 _CLOCK_S = 1.0  # between two updates without news
 _MOST_SAID = 4  # lines below table and plot, unless the recommendation needs more

@@ -1,46 +1,220 @@
-"""The Watch view: progress, node map, preparation or release, what needs attention, the last events."""
+"""The Watch view, with its panes of problems, of pinned items, and of the first keys to use.
+
+It shows progress, node map, preparation or release, the problems that need attention in groups, and the last events.
+The pane of pinned items is hidden without any. The introduction says what the run shows, and the keys to go on with.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from textual.content import Content
 from textual.message import Message
 
-from tui.panes.attention import Attention
-from tui.panes.curves import Curves
-from tui.panes.introduction import Introduction
-from tui.panes.job_lists import JobLists
-from tui.panes.job_strip import JobStrip
-from tui.panes.node_map import NodeMapPane
-from tui.panes.pinned import Pinned
-from tui.panes.view import View
-from tui.viewmodels.events.brief_lines import brief_lines
-from tui.viewmodels.events.event_list import EventsModel
+from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
+from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
+from tui.textual.views import LinesView, Regions, ResizeFilter, set_title
+from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.lists.nodes import NodesModel
-from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.watch.arrangement import ABOUT, CURVES, EVENTS, HIGH, WIDE, Arrangement, Wish, arrange
-from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
-from tui.viewmodels.watch.job_tabs import EVENTS as EVENTS_TAB
-from tui.viewmodels.watch.job_tabs import EXPECTATIONS, PREPARATION, RELEASE, TASKS
-from tui.widgets.legend import Legend
-from tui.widgets.lines import LinesView
-from tui.widgets.messages import ShowSheet, ShowView
-from tui.widgets.node_map import NodeMap
-from tui.widgets.redraw import set_title
-from tui.widgets.regions import Regions
+from tui.viewmodels.text import Line, Role, Span, block_lines, line, width, wrapped
+from tui.viewmodels.watch.arrangement import (
+    ABOUT,
+    CURVES,
+    EVENTS,
+    HIGH,
+    WIDE,
+    Arrangement,
+    Wish,
+    arrange,
+    drop_unknown_pins,
+    pin_lines,
+)
+from tui.viewmodels.watch.attention import ESTIMATES_HELP as HOW_ESTIMATED
+from tui.viewmodels.watch.attention import AttentionModel
+from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
+from tui.widgets.charts import Curves, Legend, NodeMap
+from tui.widgets.rows import Choices
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from textual import events
     from textual.app import ComposeResult
 
+    from tui.textual.keys import Keymap
     from tui.viewmodels.lists.rows import RowsModel
-    from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.blocks import Block
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Block, ItemRef
+
+
+_FEWEST_CELLS = 10
+_TITLE_CELLS = 28
+_LEAST_LINES, _BEST_LINES = 5, 14
+
+
+class Attention(ResizeFilter, Choices):
+    """Groups of problems. Keys open, explain, mark and act on a whole group."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session.glyphs.cursor, id="attention")
+        self._model = AttentionModel(session)
+
+    @property
+    def subjects(self) -> Sequence[ItemRef]:
+        """All items of the group under the cursor."""
+        return self._model.subjects(self.number)
+
+    @property
+    def subject(self) -> ItemRef | None:
+        """The first of these items."""
+        return self._model.subject(self.number)
+
+    @property
+    def worst(self) -> ItemRef | None:
+        """The first item of the worst problem; None while nothing has failed."""
+        return self._model.worst
+
+    def update(self) -> None:
+        self._model.update()
+        self.pointer = self._model.session.glyphs.cursor
+        count = len(self._model.concerns)
+        title = "Needs attention" if self.outer_size.width >= _TITLE_CELLS else "Attention"
+        set_title(self, f"{title} ({count})" if count else title)
+        room = self.outer_size.width - self.gutter.width - self.styles.scrollbar_size_vertical
+        rows = self.outer_size.height - self.gutter.height
+        self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS), rows))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Break the lines anew: the first ones are drawn before the pane has its size."""
+        if self.has_new_size(event):
+            self.update()
+
+    def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
+        """Return the rows for all problems; at least the first one is shown."""
+        room = width - self.gutter.width - self.styles.scrollbar_size_vertical - self.POINTER_CELLS
+        lines = len(self._model.lines(max(_FEWEST_CELLS, room))) + self.gutter.height
+        return Wish(min(lines, _LEAST_LINES), min(lines, _BEST_LINES), lines)
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Show the list with the items of the group; their job or pool gets the focus. Go to what is coming."""
+        message.stop()
+        concern = self._model.concerns[message.number]
+        if concern.is_coming:
+            self.post_message(GoToTime(concern.since_ms))
+            return
+        there = self._model.destination(message.number)
+        if there.is_sheet:
+            self.post_message(ShowSheet(there.view))
+        else:
+            self.post_message(ShowView(there.view, there.row, there.focus))
+
+
+_TALL = 32  # lines of the view
+_MOST_LINES, _FEWER_LINES = 4, 2  # on a tall screen, on a low one
+
+
+class Pinned(Choices):
+    """One line for each pinned item."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session.glyphs.cursor, id="pins")
+        self._session = session
+
+    @property
+    def subject(self) -> ItemRef | None:
+        """The item under the cursor."""
+        pinned = list(self._session.pins)
+        return pinned[self.number] if 0 <= self.number < len(pinned) else None
+
+    def update(self) -> None:
+        drop_unknown_pins(self._session)
+        self.pointer = self._session.glyphs.cursor
+        count = len(self._session.pins)
+        if not count:
+            return
+        set_title(self, f"Pinned ({count})", "p unpins")
+        self.show(pin_lines(self._session, max(1, self.size.width - self.POINTER_CELLS)))
+
+    def wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002  # all panes have the same signature
+        """Return the rows for the pins; without any the pane is hidden."""
+        count = len(self._session.pins)
+        most = _MOST_LINES if height >= _TALL else _FEWER_LINES
+        lines = min(count, most) + self.gutter.height
+        return Wish(lines, lines, lines) if count else None
+
+    def on_show(self) -> None:
+        self.update()
+
+    def on_resize(self) -> None:
+        """Draw anew for the size that the pane has now."""
+        self.update()
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Open the item."""
+        message.stop()
+        if self.subject is not None:
+            self.post_message(OpenSubject(self.subject))
+
+
+_SIDES = 4  # cells of frame and padding
+_LOW = 30  # lines; on a lower screen the key that the hints do not name stands in the title, with no frame
+_GAP = "   "
+_KEYS = (
+    ("time.play", "runs and pauses it, a minute in all"),
+    ("row.why", "explains what is under the cursor"),
+    ("scenario.open", "opens another scenario"),
+    ("help", "helps"),
+)
+_CLOSES = "any key closes this"
+
+
+class Introduction(LinesView):
+    """Stands below the view until a key is pressed, which also does its work. It covers nothing."""
+
+    def __init__(self, keymap: Keymap, about: str) -> None:
+        """``about`` says in a sentence what the run shows."""
+        super().__init__(id="introduction")
+        self._keymap = keymap
+        self._about = about
+
+    def on_mount(self) -> None:
+        self._fill(self.app.size.width)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Break the lines anew."""
+        self._fill(event.size.width + _SIDES)
+
+    def _fill(self, outer_cells: int) -> None:
+        cells, is_low = max(1, outer_cells - _SIDES), self.app.size.height < _LOW
+        self.set_class(is_low, "-low")
+        another = f"{self._keymap.shown('scenario.open')} opens another scenario"
+        self.border_title = Content(f"Welcome  {another}  {_CLOSES}" if is_low else "Welcome")
+        self.border_subtitle = "" if is_low else _CLOSES
+        about = [line(Span(each, Role.STRONG)) for each in wrapped(self._about, cells)] if self._about else []
+        keys = [
+            line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in _KEYS if not is_low or not about
+        ]
+        self.show([*about, *_flowing(keys, cells)])
+
+    def on_click(self, event: events.Click) -> None:
+        """Close the introduction."""
+        event.stop()
+        self.remove()
+
+
+def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
+    """Return the parts side by side, in as few lines as they need."""
+    lines: list[Line] = []
+    for part in parts:
+        if lines and width(lines[-1]) + len(_GAP) + width(part) <= cells:
+            lines[-1] = (*lines[-1], Span(_GAP), *part)
+        else:
+            lines.append(part)
+    return lines
+
 
 HELP = (
     "Jobs stand at the top, the worst first, with phases, end and problems. "
@@ -70,11 +244,11 @@ _HINTS = {
     "job-lists": (("lists.before lists.next", "tabs"),),
 }
 _OPENS = {
-    PREPARATION: "all preparations",
-    TASKS: "all tasks",
-    RELEASE: "all releases",
+    PREPARATION_TAB: "all preparations",
+    TASKS_TAB: "all tasks",
+    RELEASE_TAB: "all releases",
     EVENTS_TAB: "go there",
-    EXPECTATIONS: "all expectations",
+    EXPECTATIONS_TAB: "all expectations",
 }
 
 
@@ -250,9 +424,9 @@ class Watch(View):
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """Open the whole list with the cursor on the same row; an event leads to its moment."""
-        if self._lists.name_shown == EXPECTATIONS:
+        if self._lists.name_shown == EXPECTATIONS_TAB:
             message.stop()
-            self.post_message(ShowSheet(EXPECTATIONS))
+            self.post_message(ShowSheet(EXPECTATIONS_TAB))
         elif self._lists.name_shown != EVENTS_TAB:
             message.stop()
             self.post_message(ShowView(self._lists.name_shown, message.key))

@@ -10,16 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 
-from engine.pacing.yielding import DRAWING_S
-from tui.playback.yielding import start_work, yielder_of
+from engine.pacing import DRAWING_S
+from tui.textual.drawing import look_of, post_around
+from tui.textual.keys import start_work, yielder_of
+from tui.textual.screens import GoToFailure, say
+from tui.textual.views import ResizeFilter, RowsView, drawn, row_bindings, set_line_count
 from tui.viewmodels.lists.rows import AT_ONCE
-from tui.widgets.cursor import RowsView, row_bindings
-from tui.widgets.lines import drawn
-from tui.widgets.messages import GoToFailure, say
-from tui.widgets.palette import look_of
-from tui.widgets.redraw import ResizeFilter, set_line_count
-from tui.widgets.routing import post_around
-from tui.widgets.table_rows import MARGIN, TableRow, TableRows
+from tui.widgets.rows import MARGIN, TableRow, TableRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from tui.viewmodels.lists.rows import RowsModel
-    from tui.viewmodels.text.styled import ItemRef
+    from tui.viewmodels.text import ItemRef
 
 _HEADER_LINES = 1
 _HEADER = -1  # the row number of the header

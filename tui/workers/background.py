@@ -9,20 +9,16 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.base.errors import ScenarioError
-from engine.studies.plan import Run
-from engine.studies.results import NoResults, read
-from engine.studies.variants import Variants
-from tui.saving.results_file import ResultsFile
+from engine.studies.runs import NoResults, Run, Variants, read
 from tui.saving.targets import TargetError
-from tui.workers.dispatch import Dispatcher, WorkersLost
+from tui.workers.runs import Dispatcher, ResultsFile, WorkersLost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from engine.base.errors import Problem
-    from engine.studies.plan import Study
-    from engine.studies.results import Result
+    from engine.studies.runs import Result, Study
 
 _PATIENCE_S = 20.0  # for the end of the workers
 

@@ -11,14 +11,13 @@ from uuid import uuid4
 from distributed import Client, Worker, WorkerPlugin, get_worker
 from distributed.client import ClosedClientError
 
-from engine.studies.plan import installed_version
-from engine.studies.playing import Player
-from tui.workers.dispatch import Played, WorkersLost
+from engine.studies.runs import Player, installed_version
+from tui.workers.runs import Played, WorkersLost
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from engine.studies.plan import Run, Study
+    from engine.studies.runs import Run, Study
 
 PATIENCE_S = 10
 _COUNTED_S = 1.0  # between two questions to the scheduler

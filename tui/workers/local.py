@@ -18,14 +18,14 @@ from contextvars import ContextVar
 from multiprocessing import get_context, resource_tracker
 from typing import TYPE_CHECKING
 
-from engine.studies.playing import Player
-from tui.workers.dispatch import Played, WorkersLost
+from engine.studies.runs import Player
+from tui.workers.runs import Played, WorkersLost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
-    from engine.studies.plan import Run, Study
+    from engine.studies.runs import Run, Study
 
 _MOST = 61  # Windows waits for no more processes than these at a time
 _LAST = 10  # steps of priority below those of other programs

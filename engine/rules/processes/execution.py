@@ -1,28 +1,50 @@
-"""Start and end of a process on a node: its directory, its environment, and the files that it leaves.
+"""Processes on nodes, from launch to end: their directory, their environment, the commands they give, their files.
 
-The rules are TASK-4, TASK-6, FILE and ENV. The chapters decide when a process starts and what its end means.
+The rules are TASK-4, TASK-6, FILE and ENV. The chapters decide when a process starts and what its end means. A launch
+is what the executor must know of a process of a task, a coordination command or a start task. Processes of preparation
+and release tasks are one command of a job that runs on many nodes.
+
+A process that acts gives commands while it runs, and may wait for something (JM-11, JM-12); the commands themselves are
+given in ``engine.rules.commands``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
-from engine.base.paths import task_directory
-from engine.base.terms import OsFamily
-from engine.rules.processes import identities, setup
-from engine.rules.processes.deliveries import packages_of
+from engine.base.calendar import DueKind
+from engine.base.paths import (
+    STARTUP,
+    MultiInstanceFacts,
+    NodeFacts,
+    TaskFacts,
+    TaskKind,
+    settings_of,
+    subtask_directory,
+    task_directory,
+    variables,
+)
+from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, OsFamily
+from engine.rules.facts import WaitOver
+from engine.rules.processes import setup
+from engine.rules.processes.setup import Work, packages_of
+from engine.shell.protocol import READY, HookProcess, Launch
+from engine.shell.simulated import special_duration
 from engine.specs.common import CertificateVisibility
-from engine.state.traffic import Traffic
+from engine.state.acting import NO_JOB, Acting, Process, ProcessKind, adds_tasks
+from engine.state.files import Traffic
+from engine.state.instances import ENDED_WELL, Ending
+from engine.state.tasks import COMPLETED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.executors.protocol import Launch, Output, Plan
-    from engine.rules.processes.setup import Work
+    from engine.shell.protocol import Output, Plan
+    from engine.specs.base import Distribution
     from engine.specs.common import ResourceFile
     from engine.state.jobs import Job
-    from engine.world.world import World
+    from engine.world import World
+
 
 _INSTANCES = (TaskKind.PRIMARY, TaskKind.SUBTASK)
 
@@ -63,7 +85,7 @@ def _rehearsed(world: World, node: int, launch: Launch, work: Work) -> Launch:
 
 def _read_only(world: World, node: int, launch: Launch, work: Work) -> tuple[str, ...]:
     identity = work.spec.user_identity
-    return identities.read_only_directories(world, node, work.job, launch.kind, identity, launch.directory)
+    return setup.read_only_directories(world, node, work.job, launch.kind, identity, launch.directory)
 
 
 def _show_certificates(world: World, node: int, launch: Launch) -> None:
@@ -140,3 +162,294 @@ def _several(world: World, node: int, job: Job, task_id: str) -> MultiInstanceFa
     cores = world.pool_of(node).size.cores
     addresses = tuple((world.nodes[each].ip_address, cores) for each in world.nodes_of(task))
     return MultiInstanceFacts(addresses, world.nodes[node].ip_address, task_directory(job.id, task_id))
+
+
+class Start(NamedTuple):
+    """The start of a process that is not plain: its planned end, its launch and its plan."""
+
+    end_ms: int
+    launch: Launch
+    plan: Plan
+
+    @property
+    def is_open(self) -> bool:
+        """True if the end is not known, so that there is no entry for it in the calendar."""
+        return self.plan.is_open
+
+
+def start_of(world: World, launch: Launch) -> Start:
+    """Plan the start of a process now."""
+    plan = world.executor.plan(launch)
+    return Start(planned_end_ms(world, world.now_ms, plan), launch, plan)
+
+
+def planned_end_ms(world: World, started_ms: int, plan: Plan) -> int:
+    """Return the planned end of a process that started at this moment; the latest moment if it is not known."""
+    return world.latest_ms if plan.is_open else min(started_ms + plan.total_ms, world.latest_ms)
+
+
+def begin_acting(world: World, process: Process, start: Start, job: int = NO_JOB) -> None:
+    """Let a process act whose start is recorded; its timed commands count from now (JM-11).
+
+    A process that starts twice in one millisecond counts from the next one the second time, so that two processes that
+    restart each other cannot keep the clock from going on (JM-14).
+    """
+    if not start.plan.ran:
+        return
+    text = world.executor.acts(start.launch)
+    if text is None:
+        return
+    acts = world.acts_of(text)
+    now_ms = world.now_ms
+    from_ms = now_ms + world.acting.has_begun_in(now_ms, process)
+    waiting = tuple(index for index, act in enumerate(acts.commands) if act.when is not None)
+    to_come = sum(act.when is None and adds_tasks(act) for act in acts.commands)
+    if acts.until_others and not world.acting.waiting_for_others(job):
+        world.jobs.edit(job).report_earlier(1)
+    number = world.acting.begin(Acting(process, job, now_ms, acts, waiting, to_come))
+    for index, act in enumerate(acts.commands):
+        if act.when is None:
+            world.calendar.at(from_ms + act.after_ms, DueKind.ACT, number, index)
+    check_others(world, number)
+
+
+def check_others(world: World, number: int, *, is_settled: bool = False) -> None:
+    """End the process if it waits for the other tasks of its job, and all of them are completed (JM-12, JM-13).
+
+    If a condition of its commands may come true at the end of this instant, that is seen to first: ``is_settled``.
+    """
+    acting = world.acting.get(number)
+    if acting is None or not acting.waits or not acting.acts.until_others or acting.tasks_to_come:
+        return
+    if (acting.waiting and not is_settled) or not world.acting.may_notice(acting.job):
+        return
+    job = world.jobs.rows[acting.job]
+    is_task = acting.process.kind in (ProcessKind.TASK, ProcessKind.COORDINATION)
+    others = job.total - is_task
+    if others and job.counts[COMPLETED] == others:
+        end_wait(world, number)
+
+
+def end_wait(world: World, number: int) -> None:
+    """Let a process end for which what it waits for has come true."""
+    acting = world.acting.get(number)
+    assert acting is not None
+    world.acting.finish_waiting(number, world.now_ms)
+    world.emit(WaitOver(acting.process))
+
+
+def end_acting(world: World, process: Process) -> None:
+    """Forget what a process still had to do: it has ended or was interrupted (JM-11)."""
+    if not world.acting:
+        return
+    acting = world.acting.end(process)
+    if acting is not None and acting.acts.until_others and not world.acting.waiting_for_others(acting.job):
+        world.jobs.edit(acting.job).report_earlier(-1)
+
+
+def end_acting_of_task(world: World, task: int, instances: int) -> None:
+    """Forget what the processes of a task still had to do, on all its nodes."""
+    if world.acting:
+        end_acting(world, Process(ProcessKind.TASK, task))
+        for subtask in range(instances):
+            end_acting(world, Process(ProcessKind.COORDINATION, task, subtask))
+
+
+def task_launch(world: World, task: int, node: int, attempt: int) -> Launch:
+    """Return the launch of a task's attempt on a node."""
+    spec = world.tasks.spec(task)
+    profile = world.tasks.profile_of(task)
+    job = world.jobs[profile.job]
+    kind = TaskKind.PRIMARY if profile.instances else TaskKind.TASK
+    return Launch(
+        TaskKind.MANAGER if profile.manager else kind,
+        spec.command_line,
+        spec.simulate,
+        ("task", job.id.lower(), spec.id.lower()),
+        attempt,
+        world.nodes[node].position,
+        world.pool_of(node).os,
+        task_directory(job.id, spec.id),
+        spec.resource_files,
+        profile.wall_clock_ms,
+        setup.setup_of(world, node, task_directory(job.id, spec.id)),
+        world.acting.until_ms(Process(ProcessKind.TASK, task)),
+    )
+
+
+def application_launch(world: World, task: int, nodes: Sequence[int], attempt: int) -> Launch:
+    """Return the launch of a multi-instance task's own command by its primary, which is set up by then (MI-4)."""
+    launch = task_launch(world, task, nodes[0], attempt)
+    return launch._replace(resource_files=(), setup=READY)
+
+
+def coordination_launch(world: World, task: int, nodes: Sequence[int], subtask: int, attempt: int) -> Launch:
+    """Return the launch of a coordination command; the primary downloads the task's own files before it (MI-4)."""
+    spec = world.tasks.spec(task)
+    settings = spec.multi_instance_settings
+    assert settings is not None
+    job, node = world.jobs[world.tasks.profile_of(task).job], nodes[subtask]
+    directory = subtask_directory(task_directory(job.id, spec.id), subtask)
+    return Launch(
+        TaskKind.SUBTASK,
+        settings.coordination_command_line,
+        settings.simulate,
+        ("coordination", job.id.lower(), spec.id.lower(), str(subtask)),
+        attempt,
+        world.nodes[node].position,
+        world.pool_of(node).os,
+        directory,
+        () if subtask else spec.resource_files,
+        setup=setup.setup_of(world, node, directory),
+        until_ms=world.acting.until_ms(Process(ProcessKind.COORDINATION, task, subtask)),
+    )
+
+
+def start_task_launch(world: World, node: int) -> Launch:
+    """Return the launch of the start task on a node."""
+    record = world.nodes[node]
+    spec = record.start_spec
+    assert spec is not None
+    pool = world.pool_of(node)
+    return Launch(
+        TaskKind.START,
+        spec.command_line,
+        spec.simulate,
+        ("start task", pool.id.lower(), str(record.position)),
+        record.start_runs,
+        record.position,
+        pool.os,
+        STARTUP,
+        spec.resource_files,
+        setup=setup.setup_of(world, node, STARTUP),
+        until_ms=world.acting.until_ms(Process(ProcessKind.START_TASK, node)),
+    )
+
+
+# The kind of process, and that of the calendar's entry for its end: of preparation, then of release.
+_KINDS = (
+    (ProcessKind.PREPARATION, DueKind.PREPARATION_ENDED),
+    (ProcessKind.RELEASE, DueKind.RELEASE_ENDED),
+)
+
+
+def process_of(world: World, job: Job, *, is_release: bool) -> HookProcess:
+    """Return the process of the job's preparation or release task; it is worked out once."""
+    hooks = world.release_hooks if is_release else world.prep_hooks
+    known = hooks.get(job.row)
+    if known is None:
+        prep, release = job.spec.job_preparation_task, job.spec.job_release_task
+        if is_release:
+            assert release is not None
+            hook = HookProcess(TaskKind.RELEASE, release.id, release, release.max_wall_clock_time)
+        else:
+            assert prep is not None
+            hook = HookProcess(TaskKind.PREP, prep.id, prep, prep.constraints.max_wall_clock_time)
+        known = hooks[job.row] = _shared(world, job, hook)
+    return known
+
+
+def release_duration(world: World, job: Job) -> Distribution | None:
+    """Return the duration that the scenario gives the job's release task; None without release task or pool."""
+    task, pool = job.spec.job_release_task, world.pools.find(job.pool_id)
+    return None if task is None or pool is None else special_duration(task.command_line, pool.os, task.simulate)
+
+
+def _shared(world: World, job: Job, hook: HookProcess) -> HookProcess:
+    """Return the process with what is the same for all its starts."""
+    pool = world.pools.find(job.pool_id)
+    os = pool.os if pool is not None else OsFamily.LINUX
+    special = setup.may_matter(pool, hook.kind, hook.spec)
+    plain = None if special else world.executor.plain(_hook_launch_on(hook, os, (), 1, -1, ""))
+    fixed = plain.plan(0, (), 1) if plain is not None and plain.is_certain else None
+    return hook._replace(plain=plain, fixed=fixed)
+
+
+def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Launch:
+    """Return the launch of a preparation or release task on a node; ``run`` counts its starts there."""
+    directory = task_directory(job.id, hook.task_id)
+    subject = _hook_subject(world, job, hook, node)
+    position = world.nodes[node].position
+    launch = _hook_launch_on(hook, world.pool_of(node).os, subject, run, position, directory)
+    until_ms = world.acting.until_ms(process_on(world, job, hook, node))
+    return launch._replace(setup=setup.setup_of(world, node, directory), until_ms=until_ms)
+
+
+def process_on(world: World, job: Job, hook: HookProcess, node: int) -> Process:
+    """Return the process of a preparation or release task on a node."""
+    kind, _ = _KINDS[hook.kind is TaskKind.RELEASE]
+    return Process(kind, world.instances.row(job.row, node))
+
+
+def _hook_subject(world: World, job: Job, hook: HookProcess, node: int) -> tuple[str, ...]:
+    return hook.kind.name, job.id.lower(), world.pool_of(node).id.lower(), str(world.nodes[node].position)
+
+
+def _hook_launch_on(
+    hook: HookProcess, os: OsFamily, subject: tuple[str, ...], run: int, position: int, directory: str
+) -> Launch:
+    spec = hook.spec
+    return Launch(
+        hook.kind,
+        spec.command_line,
+        spec.simulate,
+        subject,
+        run,
+        position,
+        os,
+        directory,
+        spec.resource_files,
+        hook.wall_clock_ms,
+    )
+
+
+def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> tuple[int, Start | None]:
+    """Start a preparation or release task on the node; return its planned end, and its start unless it is plain."""
+    if hook.plain is not None:
+        plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+        return min(now_ms + plan.total_ms, world.latest_ms), None
+    launch = hook_launch(world, job, hook, node, run)
+    start = start_of(world, begin(world, node, launch, Work(hook.spec, job, hook.task_id)))
+    return start.end_ms, start
+
+
+def enter_end(world: World, row: int, end_ms: int, start: Start | None, *, is_release: bool) -> None:
+    """Enter the planned end of an instance's process whose start is recorded, if it is known, and let it act."""
+    kind, due = _KINDS[is_release]
+    if start is None or not start.is_open:
+        world.calendar.at(end_ms, due, row)
+    if start is not None:
+        begin_acting(world, Process(kind, row), start, world.instances.job[row])
+
+
+def end_after_wait(world: World, row: int, *, is_release: bool) -> None:
+    """Enter the end of an instance's process, now that what it waited for has come true (JM-12)."""
+    instances = world.instances
+    job, node = world.jobs[instances.job[row]], instances.node[row]
+    if is_release:
+        runs, starts, move_end = instances.release_runs, instances.release_start, instances.move_release_end
+    else:
+        runs, starts, move_end = instances.prep_runs, instances.prep_start, instances.move_prep_end
+    hook = process_of(world, job, is_release=is_release)
+    plan = world.executor.plan(hook_launch(world, job, hook, node, runs[row]))
+    end_ms = max(world.now_ms, planned_end_ms(world, starts[row], plan))
+    move_end(row, end_ms)
+    world.calendar.at(end_ms, _KINDS[is_release][1], row)
+
+
+def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Ending:
+    """End the process of a preparation or release task: write its files, and return how it ended."""
+    if hook.plain is not None:
+        plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+        code = plan.exit_code or 0
+    else:
+        launch = hook_launch(world, job, hook, node, run)
+        plan = world.executor.plan(launch)
+        world.nodes.forget_setup(node, launch.directory)
+        end_acting(world, process_on(world, job, hook, node))
+        code = 0
+        if plan.failure is None:
+            code = finish(world, node, launch, plan, Work(hook.spec, job, hook.task_id)).exit_code
+    if plan.failure is not None:
+        return Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure)
+    return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL

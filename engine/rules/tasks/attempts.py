@@ -1,24 +1,15 @@
 """Attempts of tasks: how one starts and ends, and whether the task runs again or is completed (chapters 13 and 14).
 
-``decisions.tasks`` decides on retries and exit conditions. What stops an attempt from outside is in ``interruptions``.
+``decisions.verdicts`` decides on retries and exit conditions. What stops an attempt from outside is in ``interruptions``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
-from engine.base.terms import JobState
-from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules.decisions.tasks import exit_options, retry_verdict
-from engine.rules.processes import acts, disk_space, execution, launches, plain_outputs, uploads
-from engine.rules.processes.setup import Work
-from engine.state.acting import Process, ProcessKind
-from engine.state.columns import NEVER_MS, PAGE_BITS
-from engine.state.instances import PrepFlag
-from engine.state.task_records import TaskExtra, TaskProfile
-from engine.state.tasks import COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
-from engine.world.facts import (
+from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, JobState
+from engine.rules.decisions.verdicts import exit_options, retry_verdict
+from engine.rules.facts import (
     GangNodePrepared,
     PrimaryEnded,
     TaskCompleted,
@@ -26,11 +17,19 @@ from engine.world.facts import (
     TaskLimitChanged,
     TaskStopped,
 )
+from engine.rules.processes import execution, node_disk, output_files
+from engine.rules.processes.setup import Work
+from engine.shell.protocol import TIME_LIMIT, Plan
+from engine.state.acting import Process, ProcessKind
+from engine.state.instances import PrepFlag
+from engine.state.tables import NEVER_MS, PAGE_BITS
+from engine.state.task_records import TaskExtra, TaskProfile
+from engine.state.tasks import COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
 
 if TYPE_CHECKING:
-    from engine.executors.protocol import Launch
-    from engine.world.facts import GangAttemptEnded, NodePrepared, TaskAssigned, WaitOver
-    from engine.world.world import World
+    from engine.rules.facts import GangAttemptEnded, NodePrepared, TaskAssigned, WaitOver
+    from engine.shell.protocol import Launch
+    from engine.world import World
 
 # RETRY-9: why a task has failed whose process exited nonzero, and the rule.
 _EXITED_NONZERO = (FAILURE_EXIT_CODE, "RETRY-9")
@@ -78,7 +77,7 @@ def start(world: World, task: int, node: int, instance: int, rule: str = "SCHED-
             length_ms = _plan_of_attempt(world, task, profile, tasks.extra(task).attempts + 1).total_ms
         begun, end_ms = None, min(now_ms + length_ms, world.latest_ms)
     else:
-        begun = acts.start_of(world, _begin(world, task, node, profile))
+        begun = execution.start_of(world, _begin(world, task, node, profile))
         end_ms = begun.end_ms
     tasks.start(now_ms, task, node, end_ms, rule)
     world.nodes.start_task(task, node)
@@ -89,12 +88,12 @@ def start(world: World, task: int, node: int, instance: int, rule: str = "SCHED-
     if instance >= 0 and world.jobs.rows[profile.job].has_release:
         world.instances.remember_run(instance)
     if begun is not None:
-        acts.begin(world, Process(ProcessKind.TASK, task), begun, profile.job)
+        execution.begin_acting(world, Process(ProcessKind.TASK, task), begun, profile.job)
 
 
 def _begin(world: World, task: int, node: int, profile: TaskProfile) -> Launch:
     """Begin the next attempt of a task's process in its directory; return its launch."""
-    launch = launches.task_launch(world, task, node, world.tasks.extra(task).attempts + 1)
+    launch = execution.task_launch(world, task, node, world.tasks.extra(task).attempts + 1)
     spec = world.tasks.spec(task)
     return execution.begin(world, node, launch, Work(spec, world.jobs.rows[profile.job], spec.id, task))
 
@@ -128,7 +127,7 @@ def _plan_end(world: World, task: int, profile: TaskProfile, extra: TaskExtra) -
     """Move the end of a running attempt to where it is now expected."""
     tasks = world.tasks
     plan = _present_plan(world, task, profile, extra)
-    end_ms = max(world.now_ms, acts.end_ms(world, tasks.started[task], plan))
+    end_ms = max(world.now_ms, execution.planned_end_ms(world, tasks.started[task], plan))
     tasks.move_end(task, end_ms)
     if not plan.is_open:
         world.calendar.at_task_end(end_ms, task, tasks.end_token(task))
@@ -149,7 +148,7 @@ def task_ended(world: World, task: int) -> None:
         profile.process is not None
         and not tasks.code[task]
         and task not in tasks.sparse[task >> PAGE_BITS]
-        and (profile.outputs is None or plain_outputs.leave(world, task, node, profile))
+        and (profile.outputs is None or output_files.leave_plain_outputs(world, task, node, profile))
     ):
         leave_node(world, task, node, profile, well=True)
         tasks.succeed(now_ms, task, node)
@@ -168,12 +167,12 @@ def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> N
     world.plans.pop(task, None)
     leaves_files = profile.process is None or profile.outputs is not None
     if leaves_files:
-        launch = launches.task_launch(world, task, node, extra.attempts)
+        launch = execution.task_launch(world, task, node, extra.attempts)
         world.nodes.forget_setup(node, launch.directory)
-        plan = uploads.finish_task(world, task, node, launch, plan) if plan.failure is None else plan
+        plan = output_files.finish_task(world, task, node, launch, plan) if plan.failure is None else plan
     _end_attempt(world, task, profile, extra, plan)
     if leaves_files:
-        disk_space.report_if_full(world, node)
+        node_disk.report_if_full(world, node)
 
 
 def gang_attempt_ended(world: World, ended: GangAttemptEnded) -> None:
@@ -222,7 +221,7 @@ def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtr
     """Return how the present attempt of a running task will end, or has ended."""
     tasks = world.tasks
     if profile.process is None:
-        launch = launches.task_launch(world, task, tasks.node[task], extra.attempts)
+        launch = execution.task_launch(world, task, tasks.node[task], extra.attempts)
         return world.executor.plan(launch)
     if extra.attempts > 1:
         return _plan_of_attempt(world, task, profile, extra.attempts)
@@ -285,7 +284,7 @@ def leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well
     ``well`` is None for a task that has not ended: it goes back to the queue.
     """
     if profile.process is None:
-        acts.end_task(world, task, profile.instances)
+        execution.end_acting_of_task(world, task, profile.instances)
     world.nodes.end_task(task, node, well=well)
     world.pools.rows[world.nodes.records.rows[node].pool].change_busy_slots(
         world.calendar.now_ms, -profile.required_slots

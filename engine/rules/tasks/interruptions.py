@@ -7,18 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.failures import STOPPED_EXIT_CODE, FailureInfo, ended, failure
-from engine.base.terms import Deallocation, DisableTasks, ErrorCategory, InstanceState
+from engine.base.terms import (
+    STOPPED_EXIT_CODE,
+    Deallocation,
+    DisableTasks,
+    ErrorCategory,
+    FailureInfo,
+    InstanceState,
+    ended,
+    failure,
+)
+from engine.rules.facts import InstanceInterrupted, TaskLeftNode
 from engine.rules.tasks import attempts
-from engine.state.disks import Disk
+from engine.state.files import Disk
 from engine.state.task_records import TaskExtra
 from engine.state.tasks import PREPARING, RUNNING
-from engine.world.facts import InstanceInterrupted, TaskLeftNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from engine.world.facts import (
+    from engine.rules.facts import (
         JobDisabled,
         JobEnding,
         NodeDrainBegun,
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
         SchedulingDisabled,
         TaskDisplaced,
     )
-    from engine.world.world import World
+    from engine.world import World
 
 # RETRY-7: how often the service tries again by itself.
 MAX_INTERNAL_RETRIES = 10

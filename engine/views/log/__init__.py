@@ -1,1 +1,1 @@
-"""Folds of the event log: the history of one task, job, node or pool, and counts of what happened."""
+"""Folds of the event log: the history of one task, job, node or pool, counts, series over time, and lanes of nodes."""

@@ -1,7 +1,11 @@
-"""The reader of the event log that the folds share, and the ways to find entries in it.
+"""The reader of the event log that the folds share, the ways to find entries in it, and the smallest folds.
 
 Entries are named by their number in the log. A number stays valid while another moment is shown; a branch cuts the
 log, and other entries get the numbers beyond the cut.
+
+The folds: entries about tasks counted by job, in bulk; the start of the first task of each job, which the table of
+tasks forgets once the task runs again; the tasks that may have changed since a moment; and a test whether an earlier
+answer about one row still holds.
 """
 
 from __future__ import annotations
@@ -9,16 +13,25 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
+from itertools import compress
+from operator import sub
 from typing import TYPE_CHECKING, Literal
 
-from engine.base import byte_columns
-from engine.base.byte_columns import lowest_bytes
+from engine.base import values
+from engine.base.log import LogSubject
+from engine.base.terms import TaskState
+from engine.base.values import bytes_above, equals, lowest_bytes, where_set
+from engine.base.values import tally as tally_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from engine import Simulation
-    from engine.events.log import EventLog, Shape
+    from engine.base.log import EventLog, Shape
+    from engine.state.jobs import Job
+    from engine.state.task_records import TaskBlock
+    from engine.state.tasks import TaskTable
+
 
 _BYTES = 256  # the values of a byte
 
@@ -157,7 +170,7 @@ def kinds_of(kinds: Sequence[int], shapes: array[int]) -> bytes:
 
 def tally(shapes: array[int], kinds: int) -> Mapping[int, int]:
     """Return how often each shape occurs, of so many ``kinds``; twice as fast while these are few."""
-    return Counter(shapes) if kinds > _BYTES else byte_columns.tally(lowest_bytes(shapes))
+    return Counter(shapes) if kinds > _BYTES else values.tally(lowest_bytes(shapes))
 
 
 def numbers_of(column: array[int], value: int, start: int = 0, stop: int | None = None) -> Iterator[int]:
@@ -180,3 +193,180 @@ def latest_numbers_of(column: array[int], value: int) -> Iterator[int]:
         if at % size == 0:
             yield at // size
         at = data.rfind(wanted, 0, at + size - 1)
+
+
+PAGE_BYTES = 2  # tasks whose numbers differ in the lowest two bytes only are a page
+PAGE = 1 << 8 * PAGE_BYTES
+_MOST_PAGES = 255
+_MOST_BLOCKS = 3  # of a page; of more it is quicker to look up each task
+_FROM_ONE = bytes(range(1, 256)) + b"\0"  # 0 is for entries that are not counted
+
+
+def count_by_job(
+    simulation: Simulation, is_wanted: Callable[[Shape], bool], start: int, stop: int | None = None
+) -> Counter[int]:
+    """Count the entries of some shapes from ``start`` to before ``stop`` by the jobs of their tasks.
+
+    Most tasks are added by thousands, so whole pages of them belong to one job or a few. Only the others are looked up
+    one by one, which takes twenty times as long.
+    """
+    log, tasks = simulation.log, simulation.world.tasks
+    flags = kinds_of(list(map(is_wanted, log.shapes)), log.shape_of[start:stop])
+    rows = log.row_a[start:stop]
+    jobs: Counter[int] = Counter()
+    if tasks.length <= PAGE * _MOST_PAGES:
+        pages = _pages(rows, flags)
+        mixed = bytearray(256)
+        for number in range(1, -(-tasks.length // PAGE) + 1):
+            blocks = _blocks_of_page(tasks, number)
+            if len(blocks) > _MOST_BLOCKS:
+                mixed[number] = True
+            else:
+                for block, count in zip(blocks, _counts_in_page(rows, pages, number, blocks), strict=True):
+                    jobs[block.job] += count
+        flags = pages.translate(mixed)
+    apart = slice(max(0, flags.find(1)), flags.rfind(1) + 1)  # a job's entries are near each other
+    rest = map(tasks.profile.__getitem__, compress(rows[apart], flags[apart]))
+    for profile, count in Counter(rest).items():
+        jobs[tasks.profiles[profile].job] += count
+    return jobs
+
+
+def block_of_all(tasks: TaskTable, rows: array[int], flags: bytes) -> TaskBlock | None:
+    """Return the block of all tasks in ``rows`` at whose places ``flags`` has one, if one block has all their pages."""
+    if 1 not in flags or tasks.length > PAGE * _MOST_PAGES:
+        return None
+    numbers = tally_bytes(_pages(rows, flags).translate(None, b"\0"))
+    block = tasks.block_of((min(numbers) - 1) * PAGE)
+    return block if block is tasks.block_of(min(max(numbers) * PAGE, tasks.length) - 1) else None
+
+
+def _blocks_of_page(tasks: TaskTable, number: int) -> list[TaskBlock]:
+    """Return the blocks of the tasks of a page; of many only some."""
+    found: list[TaskBlock] = []
+    first, stop = (number - 1) * PAGE, min(number * PAGE, tasks.length)
+    while first < stop and len(found) <= _MOST_BLOCKS:
+        found.append(tasks.block_of(first))
+        first = found[-1].rows.stop
+    return found
+
+
+def _counts_in_page(rows: array[int], pages: bytes, number: int, blocks: Sequence[TaskBlock]) -> list[int]:
+    """Count the tasks of a page by block."""
+    begin, end = max(0, pages.find(number)), pages.rfind(number) + 1  # its entries are near each other
+    counts = [pages.count(number, begin, end)]
+    if len(blocks) > 1:
+        rows, flags = rows[begin:end], pages[begin:end].translate(equals(number))
+        counts += [_count_from(rows, flags, block.first) for block in blocks[1:]]
+    return list(map(sub, counts, [*counts[1:], 0]))
+
+
+def _count_from(rows: array[int], flags: bytes, first: int) -> int:
+    """Count the tasks of one page at places where ``flags`` has one whose rows are not below ``first``."""
+    above, equal = 0, int.from_bytes(flags)
+    for low_bytes in reversed(range(PAGE_BYTES)):
+        digit, seen = first >> 8 * low_bytes & 255, bytes_above(rows, low_bytes)
+        above |= equal & int.from_bytes(seen.translate(bytes(value > digit for value in range(256))))
+        equal &= int.from_bytes(seen.translate(equals(digit)))
+    return (above | equal).bit_count()
+
+
+def _pages(rows: array[int], flags: bytes) -> bytes:
+    """Return the number of the page of each task, from 1 on; 0 where ``flags`` has none."""
+    return where_set(bytes_above(rows, PAGE_BYTES).translate(_FROM_ONE), flags)
+
+
+class FirstStarts:
+    """The start of the first task of each job; the log is searched once for each job, also if time goes back."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with no job."""
+        self._simulation = simulation
+        self._cuts = Cuts(simulation.log)
+        self._found: dict[int, int] = {}  # the entry of the log by the row of the job
+
+    def began_ms(self, job: Job) -> int | None:
+        """Return when the first of the job's tasks started, in ms since the start; None before that."""
+        log, cut = self._simulation.log, self._cuts.shortest()
+        if cut is not None:
+            self._found = {row: at for row, at in self._found.items() if at < cut}
+        at = self._found.get(job.row)
+        if at is None:
+            at = self._search(job)
+            if at is None:
+                return None
+            self._found[job.row] = at
+        return log.when[at] if at < len(log) else None
+
+    def _search(self, job: Job) -> int | None:
+        log, ranges = self._simulation.log, self._simulation.world.tasks.ranges_of(job.blocks)
+        starts = matching(log, _starts, log.index_at(job.created_ms - 1))
+        return next((at for at in starts if any(log.row_a[at] in rows for rows in ranges)), None)
+
+
+def _starts(shape: Shape) -> bool:
+    return shape.subject is LogSubject.TASK and dict(shape.fields).get("to") is TaskState.RUNNING
+
+
+class ChangedTasks:
+    """The tasks about which the log says something new. After a jump in time the reader must skip."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with the present moment."""
+        self._log = simulation.log
+        self._kinds: list[bool] = []  # by shape: whether it is about a task
+        self._read = len(self._log)
+
+    def skip(self) -> None:
+        """Begin anew with the present moment."""
+        self._read = len(self._log)
+
+    def take(self, most: int) -> set[int] | None:
+        """Return the tasks in the entries since the last call, of all jobs; None if more than ``most`` are to be read.
+
+        Both tasks that were added and tasks that are gone are among them.
+        """
+        log, start = self._log, self._read
+        self._read = len(log)
+        if not 0 <= len(log) - start <= most:
+            return None
+        self._kinds.extend(shape.subject is LogSubject.TASK for shape in log.shapes[len(self._kinds) :])
+        found = set(compress(log.row_a[start:], kinds_of(self._kinds, log.shape_of[start:])))
+        for entry in log.blocks(start, len(log)):
+            first, count = log.row_a[entry], log.row_b[entry]
+            found.update(range(first, first + count))
+        return found
+
+
+_PROCESSES = (LogSubject.TASK, LogSubject.INSTANCE)
+
+
+class UntouchedRow:
+    """Tells whether all new entries are about the processes of other rows.
+
+    Nearly all entries of a run say that a task, a preparation or a release has another state, which concerns that task
+    and its node alone. Any other entry may concern every row.
+    """
+
+    def __init__(self, simulation: Simulation, column: Literal["row_a", "row_b"]) -> None:
+        """Begin with no row; rows are tasks if they stand in the log's ``row_a``, nodes if in ``row_b``."""
+        self._simulation = simulation
+        self._column: Literal["row_a", "row_b"] = column
+        self._kinds: list[bool] = []  # by shape: whether it may concern other rows than its own
+        self._asked: object = None  # the row, and the jumps in time before it was asked for
+        self._read = 0
+
+    def check(self, row: int) -> bool:
+        """Return whether nothing may have changed the row since the last call, which asked for the same one."""
+        log, asked, start = self._simulation.log, (row, self._simulation.jumps), self._read
+        is_known, self._asked, self._read = asked == self._asked, asked, len(log)
+        if not is_known or start == self._read:
+            return is_known
+        self._kinds.extend(map(_may_concern_others, log.shapes[len(self._kinds) :]))
+        if any(kinds_of(self._kinds, log.shape_of[start : self._read])):
+            return False
+        return next(numbers_of(getattr(log, self._column), row, start, self._read), None) is None
+
+
+def _may_concern_others(shape: Shape) -> bool:
+    return shape.subject not in _PROCESSES or dict(shape.fields).get("to") is None

@@ -1,19 +1,122 @@
-"""The account, its applications and certificates, and the images and usage that the service lists (CERT-1, CERT-4)."""
+"""The account with its pools, jobs and job schedules as the service returns them, and the parts that all bodies share.
+
+- Shared parts: addresses, times, entity tags and containers (GEN-6, ACC-1, NODE-4).
+- The account, its applications and certificates, and the images and usage that the service lists (CERT-1, CERT-4).
+- Pools (POOL-2, POOL-3, GEN-6), jobs (JOB-2, JOB-3, GEN-6, STAT-1) and job schedules (JS-1, JS-7, GEN-6, STAT-1).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
-from engine.base.terms import CertificateState
-from engine.base.units import HOUR_MS
-from engine.views.rest.common import account_url, certificate_path, previous_state, utc
+from engine.base.terms import AllocationState, CertificateState, JobState, NodeState, TaskResult
+from engine.base.values import HOUR_MS, format_duration, format_utc
+from engine.rules.decisions.capacity import communication_mode
+from engine.rules.job_schedules import next_run_ms
+from engine.specs import draws
+from engine.specs.base import wire_name
+from engine.specs.images import DEFAULT_IMAGE
+from engine.state.jobs import NO_JOB
+from engine.state.tables import NEVER_MS, PAGE_BITS
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 
 if TYPE_CHECKING:
-    from engine.specs.account import Application
+    from engine.base.terms import State
+    from engine.specs.account import Application, Certificate
+    from engine.specs.common import CommandLine
     from engine.specs.images import Image
-    from engine.state.certificates import CertificateRecord
-    from engine.state.pools import Pool
-    from engine.world.world import World
+    from engine.state.account import CertificateRecord
+    from engine.state.jobs import Job, JobSchedule
+    from engine.state.pools import AutoScaleRun, Pool
+    from engine.views.log.latest import TaskTransitions
+    from engine.world import World
+
+
+_TICKS_SINCE = datetime(1, 1, 1, tzinfo=UTC)
+_TICKS_PER_MS = 10_000
+
+
+def account_url(world: World) -> str:
+    """Return the endpoint of the account."""
+    return f"https://{world.account.name}.{world.account.location}.batch.azure.com"
+
+
+def pool_url(world: World, pool_id: str) -> str:
+    """Return the URL of a pool."""
+    return f"{account_url(world)}/pools/{pool_id}"
+
+
+def node_url(world: World, node: int) -> str:
+    """Return the URL of a node, which stays the same when the node is gone."""
+    return f"{pool_url(world, world.pool_of(node).id)}/nodes/{world.nodes[node].id}"
+
+
+def job_url(world: World, job_id: str) -> str:
+    """Return the URL of a job."""
+    return f"{account_url(world)}/jobs/{job_id}"
+
+
+def certificate_path(certificate: Certificate) -> str:
+    """Return the path of a certificate below the account's address (CERT-1)."""
+    algorithm, thumbprint = quote(certificate.thumbprint_algorithm), quote(certificate.thumbprint)
+    return f"certificates(thumbprintAlgorithm={algorithm},thumbprint={thumbprint})"
+
+
+def utc(world: World, ms: int) -> str:
+    """Return a moment of the run as the service writes it."""
+    return format_utc(world.scenario.start, ms)
+
+
+def etag(world: World, modified_ms: int) -> str:
+    """Return the entity tag of a resource: the moment of its last change in ticks of 100 ns."""
+    ticks = (world.scenario.start - _TICKS_SINCE) // timedelta(microseconds=1) * 10 + modified_ms * _TICKS_PER_MS
+    return f"0x{ticks:X}"
+
+
+def resource_head(world: World, resource: Pool | Job | JobSchedule, url: str) -> dict[str, object]:
+    """Return the properties with which the body of a pool, job or job schedule begins (GEN-6)."""
+    assert resource.state is not None
+    return {
+        "id": resource.id,
+        "url": url,
+        "eTag": etag(world, resource.modified_ms),
+        "lastModified": utc(world, resource.modified_ms),
+        "creationTime": utc(world, resource.created_ms),
+        "state": resource.state.wire,
+        "stateTransitionTime": utc(world, resource.since_ms),
+    }
+
+
+def previous_state(world: World, previous: tuple[State, int] | None) -> dict[str, object]:
+    """Return the previous state and its time; empty for a resource that is in its first state."""
+    if previous is None:
+        return {}
+    state, since_ms = previous
+    return {"previousState": state.wire, "previousStateTransitionTime": utc(world, since_ms)}
+
+
+def root_directory(world: World, node: int, directory: str) -> dict[str, str]:
+    """Return ``taskRootDirectory``, with backslashes on Windows, and its URL, always with slashes (FILE-14)."""
+    native = directory.replace("/", "\\") if world.root_of(world.pool_of(node)).is_windows else directory
+    return {"taskRootDirectory": native, "taskRootDirectoryUrl": f"{node_url(world, node)}/files/{directory}"}
+
+
+def container_info(
+    world: World, spec: CommandLine | None, node: int, directory: str, started_ms: int, exit_code: int | None
+) -> dict[str, object]:
+    """Return ``containerInfo``, empty for a process outside any container (TASK-10, PREP-24, REL-15, CONT-1).
+
+    Each start has a container of its own, named by a hash like Docker's. An ``exit_code`` of None means that
+    the process is still running.
+    """
+    if spec is None or spec.container_settings is None:
+        return {}
+    name = draws.hex_digits(64, world.seed, "container", world.nodes[node].id, directory, started_ms)
+    state = "running" if exit_code is None else "exited"
+    return {"containerInfo": {"containerId": name, "state": state}}
 
 
 def account_body(world: World) -> dict[str, object]:
@@ -78,3 +181,229 @@ def usage_body(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
         "vmSize": pool.spec.vm_size,
         "totalCoreHours": round(core_ms / HOUR_MS, 6),
     }
+
+
+def pool_body(world: World, pool: Pool) -> dict[str, object]:
+    """Return the REST body of a pool that is not deleted."""
+    assert pool.allocation is not None
+    settings = pool.spec.wire()
+    current = [world.nodes[node].dedicated for node in pool.nodes if world.nodes.state_of(node) is not None]
+    body = resource_head(world, pool, pool_url(world, pool.id)) | {
+        "allocationState": pool.allocation.wire,
+        "allocationStateTransitionTime": utc(world, pool.allocation_since_ms),
+    }
+    body |= settings
+    if "cloudServiceConfiguration" not in settings:
+        body["virtualMachineConfiguration"] = machine(pool)
+    body |= {
+        "currentDedicatedNodes": current.count(True),
+        "currentLowPriorityNodes": current.count(False),
+        "targetDedicatedNodes": pool.target_dedicated,
+        "targetLowPriorityNodes": pool.target_spot,
+    }
+    if pool.spec.target_node_communication_mode is not None:
+        body["currentNodeCommunicationMode"] = communication_mode(pool.spec).value
+    if pool.scaling is not None and pool.scaling.run is not None:
+        body["autoScaleRun"] = run_body(world, pool.scaling.run)
+    if pool.resize_errors and pool.allocation is AllocationState.STEADY:
+        body["resizeErrors"] = [error.wire() for error in pool.resize_errors]
+    return body
+
+
+def run_body(world: World, run: AutoScaleRun) -> dict[str, object]:
+    """Return an evaluation of a formula (AS-67)."""
+    body: dict[str, object] = {"timestamp": utc(world, run.when_ms), "results": run.results}
+    return body if run.error is None else body | {"error": run.error.wire()}
+
+
+def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
+    """Return ``stats`` of a pool: the billed time of its dedicated cores, always up to date (STAT-1, TIME-17)."""
+    dedicated_ms, _ = world.nodes.billed_in_all_ms(pool.nodes, now_ms)
+    core_ms = pool.size.cores * dedicated_ms
+    span: dict[str, object] = {"startTime": utc(world, pool.created_ms), "lastUpdateTime": utc(world, now_ms)}
+    usage = span | {"dedicatedCoreTime": format_duration(core_ms)}
+    return {"url": f"{pool_url(world, pool.id)}/lifetimepoolstats"} | span | {"usageStats": usage}
+
+
+def machine(pool: Pool) -> dict[str, object]:
+    """Return ``virtualMachineConfiguration`` of a pool, with a default image where the scenario names none."""
+    written = pool.spec.virtual_machine_configuration
+    if written is not None:
+        return written.wire()
+    image = DEFAULT_IMAGE
+    reference = {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
+    return {"imageReference": reference, "nodeAgentSKUId": image.node_agent_sku_id}
+
+
+def node_counts(world: World, pool: Pool) -> dict[str, object]:
+    """Return the ``dedicated`` and ``lowPriority`` nodes of a pool by state, each with a total (NODE-16)."""
+    found = [(world.nodes[node].dedicated, world.nodes.state_of(node)) for node in pool.nodes]
+    by_kind = Counter(kind_and_state for kind_and_state in found if kind_and_state[1] is not None)
+    counts: dict[str, object] = {"poolId": pool.id}
+    for kind, dedicated in (("dedicated", True), ("lowPriority", False)):
+        one = {wire_name(state.name.lower()): by_kind[dedicated, state] for state in NodeState}
+        counts[kind] = one | {"total": sum(one.values())}
+    return counts
+
+
+def job_body(world: World, job: Job) -> dict[str, object]:
+    """Return the REST body of a job that is not deleted, without ``$expand=stats``."""
+    body = resource_head(world, job, job_url(world, job.id)) | previous_state(world, job.previous)
+    settings = {name: value for name, value in job.spec.wire().items() if name != "metadata"}
+    return body | settings | _changed_settings(job) | {"executionInfo": _job_execution_info(world, job)}
+
+
+def _changed_settings(job: Job) -> dict[str, object]:
+    """Return the settings that a PATCH may have changed since the job was added (JOB-2)."""
+    settings: dict[str, object] = {
+        "priority": job.priority,
+        "allowTaskPreemption": job.preemptible,
+        "maxParallelTasks": job.max_parallel,
+        "constraints": {
+            "maxWallClockTime": format_duration(job.max_wall_clock_ms),
+            "maxTaskRetryCount": job.max_retries,
+        },
+        "onAllTasksComplete": job.on_all_tasks_complete.value,
+    }
+    auto_pool = job.spec.pool_info.auto_pool_specification
+    if auto_pool is None:
+        settings["poolInfo"] = {"poolId": job.pool_id}
+    else:
+        settings["poolInfo"] = {"autoPoolSpecification": auto_pool.wire() | {"keepAlive": job.keeps_pool}}
+    if job.metadata:
+        settings["metadata"] = [item.wire() for item in job.metadata]
+    return settings
+
+
+def _job_execution_info(world: World, job: Job) -> dict[str, object]:
+    """Return ``executionInfo``: start, end, pool, scheduling error, and why the job ended (JOB-3)."""
+    info: dict[str, object] = {"startTime": utc(world, job.created_ms)}
+    if job.end_ms is not None:
+        info["endTime"] = utc(world, job.end_ms)
+    if job.pool_id:
+        info["poolId"] = job.pool_id
+    if job.scheduling_error is not None:
+        category, code, message, _ = job.scheduling_error
+        info["schedulingError"] = {"category": category, "code": code, "message": message}
+    if job.terminate_reason is not None and job.state is JobState.COMPLETED:
+        info["terminateReason"] = job.terminate_reason
+    return info
+
+
+class Usage(NamedTuple):
+    """Resources that tasks have used, with times in ms (STAT-1)."""
+
+    ran_ms: int = 0
+    waited_ms: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    retries: int = 0
+
+    def wire(self, until: str) -> dict[str, object]:
+        """Return the usage as the service writes it, without its URL and start time.
+
+        A simulated process computes all the time that it runs and does no I/O: its CPU time is its wall clock time.
+        """
+        return {
+            "lastUpdateTime": until,
+            "userCPUTime": format_duration(self.ran_ms),
+            "kernelCPUTime": format_duration(0),
+            "wallClockTime": format_duration(self.ran_ms),
+            "readIOps": "0",
+            "writeIOps": "0",
+            "readIOGiB": 0.0,
+            "writeIOGiB": 0.0,
+            "numSucceededTasks": str(self.succeeded),
+            "numFailedTasks": str(self.failed),
+            "numTaskRetries": str(self.retries),
+            "waitTime": format_duration(self.waited_ms),
+        }
+
+
+def usage_of(world: World, job: Job, transitions: TaskTransitions, now_ms: int) -> Usage:
+    """Sum up what the present tasks of a job have used, always up to date (STAT-1, TIME-17)."""
+    tasks = world.tasks
+    ran_ms = waited_ms = retries = 0
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        for task in block.rows:
+            if tasks.state[task] == GONE or tasks.started[task] == NEVER_MS:
+                continue
+            ran_ms += transitions.ran_ms(task, now_ms)
+            waited_ms += tasks.started[task] - block.created_ms
+            retries += tasks.extra(task).retry_count
+    return Usage(ran_ms, waited_ms, job.counts[COMPLETED] - job.failed, job.failed, retries)
+
+
+def job_stats(world: World, job: Job, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
+    """Return ``stats`` of a job (STAT-1), and the bytes of its resource files and output files (TASK-21)."""
+    url = f"{job_url(world, job.id)}/lifetimejobstats"
+    usage = usage_of(world, job, transitions, now_ms)
+    transferred = {"downloadedBytes": job.downloaded_bytes, "uploadedBytes": job.uploaded_bytes}
+    return {"url": url, "startTime": utc(world, job.created_ms)} | usage.wire(utc(world, now_ms)) | transferred
+
+
+def task_counts(world: World, job: Job) -> dict[str, dict[str, int]]:
+    """Return the exact ``taskCounts`` and ``taskSlotCounts`` of a job (GEN-13, TASK-16)."""
+    tasks = world.tasks
+    slots = [0] * (GONE + 1)
+    failed_slots = 0
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        rows = slice(block.first, block.rows.stop)
+        for (state, profile), times in Counter(zip(tasks.state[rows], tasks.profile[rows], strict=True)).items():
+            slots[state] += times * tasks.profiles[profile].required_slots
+        for page in tasks.sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
+            for task in page:  # a task without an entry there has not failed
+                if rows.start <= task < rows.stop and tasks.result(task) is TaskResult.FAILURE:
+                    failed_slots += tasks.profile_of(task).required_slots
+    each = {"taskCounts": (job.counts, job.failed), "taskSlotCounts": (slots, failed_slots)}
+    return {
+        name: counts_of(found[ACTIVE], found[PREPARING], found[RUNNING], found[COMPLETED] - failed, failed)
+        for name, (found, failed) in each.items()
+    }
+
+
+def counts_of(active: int, preparing: int, running: int, succeeded: int, failed: int) -> dict[str, int]:
+    """Return task counts as the service returns them, where preparing tasks count as running (PREP-21)."""
+    return {
+        "active": active,
+        "running": running + preparing,
+        "completed": succeeded + failed,
+        "succeeded": succeeded,
+        "failed": failed,
+    }
+
+
+def schedule_url(world: World, schedule_id: str) -> str:
+    """Return the URL of a job schedule."""
+    return f"{account_url(world)}/jobschedules/{schedule_id}"
+
+
+def schedule_body(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
+    """Return the REST body of a schedule that is not deleted, without ``$expand=stats``."""
+    head = resource_head(world, schedule, schedule_url(world, schedule.id))
+    body = head | previous_state(world, schedule.previous)
+    return body | schedule.spec.wire() | {"executionInfo": _schedule_execution_info(world, schedule, now_ms)}
+
+
+def _schedule_execution_info(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
+    """Return ``executionInfo``: the next run, the most recent job, and the end (JS-7)."""
+    info: dict[str, object] = {}
+    next_ms = next_run_ms(world, schedule, now_ms)
+    if next_ms is not None:
+        info["nextRunTime"] = utc(world, next_ms)
+    if schedule.recent_job != NO_JOB:
+        job_id = world.jobs[schedule.recent_job].id
+        info["recentJob"] = {"id": job_id, "url": job_url(world, job_id)}
+    if schedule.end_ms is not None:
+        info["endTime"] = utc(world, schedule.end_ms)
+    return info
+
+
+def schedule_stats(world: World, schedule: JobSchedule, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
+    """Return ``stats`` of a schedule over the tasks that its jobs have now (STAT-1)."""
+    each = [usage_of(world, job, transitions, now_ms) for job in world.jobs_under(schedule)]
+    usage = Usage(*map(sum, zip(*each, strict=True)))
+    url = f"{schedule_url(world, schedule.id)}/lifetimejobschedulestats"
+    return {"url": url, "startTime": utc(world, schedule.created_ms)} | usage.wire(utc(world, now_ms))

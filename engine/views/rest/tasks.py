@@ -1,28 +1,40 @@
-"""Tasks as the service returns them (TASK-2, TASK-10, TASK-11, NOP-13, GEN-6)."""
+"""Tasks, preparation tasks and release tasks as the service returns them, and all tasks of a job as lines of JSON.
+
+Tasks: TASK-2, TASK-10, TASK-11, NOP-13, GEN-6. The status of preparation and release, node by node: PREP-24 to PREP-26,
+REL-15.
+
+Most tasks of a sweep succeed in their first attempt, and their bodies differ in names, times and node alone. So the
+body of the first of them is written with gaps, which are filled in for the others. Any other task is written by itself.
+"""
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
+from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
-from engine.base.failures import result_of
+from engine.base.errors import BatchError
 from engine.base.paths import subtask_directory, task_directory
-from engine.base.terms import TaskResult, TaskState
-from engine.base.units import format_duration, format_utc
+from engine.base.terms import InstanceState, TaskResult, TaskState, result_of
+from engine.base.values import format_duration, format_utc
 from engine.scenario.factory import TaskFactory
-from engine.state.columns import NEVER_MS
+from engine.specs.bodies import JobPreparationTask
+from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
-from engine.views.rest.common import container_info, etag, job_url, node_url, previous_state, root_directory, utc
+from engine.views.rest.account import container_info, etag, job_url, node_url, previous_state, root_directory, utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from engine.specs.task import TaskSpec
-    from engine.state.gangs import Subtask
+    from engine.specs.bodies import JobReleaseTask, TaskSpec
+    from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.state.task_records import TaskBlock
-    from engine.views.log.transitions import TaskTransitions, Transitions
-    from engine.world.world import World
+    from engine.state.task_tables import Subtask
+    from engine.views.log.latest import TaskTransitions, Transitions
+    from engine.world import World
+
 
 Body = dict[str, Any]
 
@@ -256,3 +268,195 @@ class _Written:
 
 def _without_names(settings: Body) -> Body:
     return settings | {"id": "", "commandLine": ""}
+
+
+StatusBody = dict[str, object]
+
+
+def prep_release_status(world: World, job: Job) -> Iterator[StatusBody]:
+    """Return an entry for each node that ran preparation or release, also where the node is gone (PREP-25).
+
+    Entries are sorted by the first start of the preparation, then by node id.
+
+    Raises:
+        BatchError: JobPreparationTaskNotSpecified for a job without preparation.
+    """
+    if not job.has_prep:
+        raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
+    instances, nodes = world.instances, world.nodes
+    rows = instances.rows_of_job(job.row)
+    in_order = sorted(rows, key=lambda row: (instances.prep_first[row], nodes[instances.node[row]].id))
+    return (prep_release_entry(world, job, row) for row in in_order)
+
+
+def preparation_on(world: World, job: Job, node: int) -> StatusBody:
+    """Return the preparation of a job on a node (PREP-24).
+
+    Raises:
+        BatchError: JobPreparationTaskNotSpecified or JobPreparationTaskNotRunOnNode (PREP-26).
+    """
+    if not job.has_prep:
+        raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
+    row = world.instances.row(job.row, node)
+    view = world.instances.prep(row) if row >= 0 else None
+    if view is None:
+        raise BatchError("JobPreparationTaskNotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
+    return _info(world, job, node, view, job.spec.job_preparation_task)
+
+
+def release_on(world: World, job: Job, node: int) -> StatusBody:
+    """Return the release of a job on a node (REL-15).
+
+    Raises:
+        BatchError: JobReleaseTaskNotSpecified or JobReleaseTaskNotRunOnNode (PREP-26).
+    """
+    if not job.has_release:
+        raise BatchError("JobReleaseTaskNotSpecified", jobId=job.id)
+    row = world.instances.row(job.row, node)
+    view = world.instances.release(row) if row >= 0 else None
+    if view is None:
+        raise BatchError("JobReleaseTaskNotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
+    return _info(world, job, node, view, job.spec.job_release_task)
+
+
+def prep_release_entry(world: World, job: Job, row: int) -> StatusBody:
+    """Return the entry of one row of the table of instances."""
+    node = world.instances.node[row]
+    entry: StatusBody = {
+        "poolId": world.pool_of(node).id,
+        "nodeId": world.nodes[node].id,
+        "nodeUrl": node_url(world, node),
+    }
+    preparation, release = world.instances.prep(row), world.instances.release(row)
+    if preparation is not None:
+        entry["jobPreparationTaskExecutionInfo"] = _info(world, job, node, preparation, job.spec.job_preparation_task)
+    if release is not None:
+        entry["jobReleaseTaskExecutionInfo"] = _info(world, job, node, release, job.spec.job_release_task)
+    return entry
+
+
+def _info(
+    world: World, job: Job, node: int, view: InstanceView, spec: JobPreparationTask | JobReleaseTask | None
+) -> StatusBody:
+    assert spec is not None
+    directory = task_directory(job.id, spec.id)
+    info: StatusBody = {"startTime": utc(world, view.start_ms)}
+    if view.end_ms is not None:
+        info["endTime"] = utc(world, view.end_ms)
+    info["state"] = view.state.wire
+    info |= root_directory(world, node, directory)
+    if view.state is InstanceState.COMPLETED and view.exit_code is not None:
+        info["exitCode"] = view.exit_code
+    if view.state is InstanceState.RUNNING or view.exit_code is not None:
+        info |= container_info(world, spec, node, directory, view.start_ms, view.exit_code)
+    if view.failure is not None:
+        info["failureInfo"] = view.failure.wire()
+    if view.result is not None:
+        info["result"] = view.result.value
+    if isinstance(spec, JobPreparationTask):
+        info["retryCount"] = view.retry_count
+        if view.retry_count:
+            info["lastRetryTime"] = utc(world, view.start_ms)
+    return info
+
+
+WholeBody = dict[str, Any]
+
+encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+
+TOGETHER = 1000  # tasks of which the names are made together
+MOST_NODES = 4096  # texts that are kept
+# A hole is text that no body has; where one has it nevertheless, its line is not used for others.
+_ID, _LINE, _STARTED, _ENDED, _NODE = (f"\0{name}\0" for name in ("id", "line", "started", "ended", "node"))
+_ID_IN_TEXT = _quoted(_ID)[1:-1]
+
+
+def whole_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterator[WholeBody]:
+    """Yield the tasks of a job, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7).
+
+    They come in the order in which they were added, without deleted ones, and share parts: copy a body before changing
+    it.
+    """
+    writer = _Writer(world, job, transitions)
+    for number in job.blocks:
+        block = BlockParts(world, world.tasks.blocks[number])
+        yield from (writer.whole(block, task) for task in block.rows if world.tasks.state[task] != GONE)
+
+
+def task_lines(world: World, job: Job, transitions: TaskTransitions) -> Iterator[str]:
+    """Yield the same tasks as JSON."""
+    writer = _Writer(world, job, transitions)
+    for number in job.blocks:
+        yield from writer.lines(BlockParts(world, world.tasks.blocks[number]))
+
+
+class _Writer:
+    """Writes the tasks of one job."""
+
+    def __init__(self, world: World, job: Job, transitions: TaskTransitions) -> None:
+        self._world = world
+        self._transitions = transitions
+        self._bodies = TaskBodies(world, job)
+        self._nodes: dict[int, str] = {}
+
+    def whole(self, block: BlockParts, task: int) -> WholeBody:
+        """Return the body of a task, with its subtasks if it may have some."""
+        body = self._bodies.body(task, block, self._transitions[task])
+        return body | {"subtasks": subtask_bodies(self._world, task)} if "multiInstanceSettings" in body else body
+
+    def lines(self, block: BlockParts) -> Iterator[str]:
+        """Yield the lines of a block's tasks."""
+        tasks, sweep, begin = self._world.tasks, block.sweep, block.rows.start
+        forms: dict[int, str | None] = {}  # by profile
+        for first in range(begin, block.rows.stop, TOGETHER):
+            rows = [row for row in block.rows[first - begin : first - begin + TOGETHER] if tasks.state[row] != GONE]
+            if sweep is None:
+                yield from (encode(self.whole(block, task)) for task in rows)
+                continue
+            ordinals = [row - begin for row in rows]
+            names = zip(sweep.task_ids(ordinals), sweep.command_lines(ordinals), strict=True)
+            for task, (task_id, line) in zip(rows, names, strict=True):
+                profile = tasks.profile[task]
+                is_ordinary = tasks.state[task] == COMPLETED and tasks.sparse_of(task) is None
+                if is_ordinary and profile not in forms:
+                    forms[profile] = self._form(block, task)
+                form = forms[profile] if is_ordinary else None
+                yield encode(self.whole(block, task)) if form is None else form % self._filling(task, task_id, line)
+
+    def _form(self, block: BlockParts, task: int) -> str | None:
+        """Return the line of an ordinary task with holes; None if others cannot be filled into it."""
+        body = self.whole(block, task)
+        info: WholeBody = body["executionInfo"]
+        if "multiInstanceSettings" in body or "containerInfo" in info:  # these differ from task to task
+            return None
+        text = encode(
+            body
+            | {"id": _ID, "url": body["url"].removesuffix(body["id"]) + _ID, "commandLine": _LINE}
+            | {"stateTransitionTime": _ENDED, "previousStateTransitionTime": _STARTED}
+            | {"executionInfo": info | {"startTime": _STARTED, "endTime": _ENDED}, "nodeInfo": _NODE}
+        ).replace("%", "%%")
+        text = text.replace(_quoted(_NODE), "%(node)s")
+        for name, hole in (("id", _ID), ("line", _LINE), ("started", _STARTED), ("ended", _ENDED)):
+            text = text.replace(_quoted(hole)[1:-1], f"%({name})s")
+        return text if text % self._filling(task, body["id"], body["commandLine"]) == encode(body) else None
+
+    def _filling(self, task: int, task_id: str, line: str) -> dict[str, str]:
+        """Return what is written into the holes for a task."""
+        tasks, start = self._world.tasks, self._world.scenario.start
+        name = _quoted(task_id)[1:-1]
+        return {
+            "id": name,
+            "line": _quoted(line)[1:-1],
+            "started": format_utc(start, tasks.started[task]),
+            "ended": format_utc(start, tasks.ended[task]),
+            "node": self._node(tasks.node[task]).replace(_ID_IN_TEXT, name),
+        }
+
+    def _node(self, node: int) -> str:
+        """Return ``nodeInfo`` with a hole for the id of the task."""
+        text = self._nodes.get(node)
+        if text is None:
+            if len(self._nodes) >= MOST_NODES:
+                self._nodes.clear()
+            text = self._nodes[node] = encode(self._bodies.node_info(_ID, node))
+        return text

@@ -1,16 +1,210 @@
-"""The definition of an action: the rows it is for, its form, its command, and its effects."""
+"""The definition of an action: the rows it is for, its form, its command, and its effects.
+
+The fields of a form have labels, help, and the conversion between what is typed and a property of a body. Many tasks
+are one description in a form, with how many of it there are. Cautions about a new job name what the service accepts,
+though it is probably not meant.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from engine.scenario.typed import AccountInForce
-from tui.viewmodels.actions.fields import Body, Field, T
+from engine.base.terms import OnAllTasksComplete, Plain, PoolState
+from engine.base.values import format_duration, quoted
+from engine.scenario.commands import AccountInForce
+from engine.scenario.record import flow_text
+from engine.scenario.tree import parse
+from engine.views.resources.jobs import users_pool_ids
+from tui.viewmodels.format import duration_ms
 
 if TYPE_CHECKING:
-    from tui.viewmodels.session.session import Session
+    from collections.abc import Iterator
+
+    from tui.viewmodels.session import Session
+
+
+T = TypeVar("T")
+Body = Mapping[str, object]
+
+
+# -- what is typed, and the value that it means
+
+
+def whole(text: str) -> int:
+    """Return the number that was typed. Raises ValueError with a sentence."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{quoted(text)} must be a whole number") from None
+
+
+def duration(text: str) -> str:
+    """Return a duration such as 2m, 90s, 1h30m, PT2M or 00:02:00 as ISO 8601. Raises ValueError with a sentence."""
+    return format_duration(duration_ms(text))
+
+
+def duration_or_value(text: str) -> Plain:
+    """Return a duration, or a distribution such as {normal: [PT2M, PT10S]}. Raises ValueError with a sentence."""
+    return value(text) if text.lstrip().startswith(("{", "[")) else duration(text)
+
+
+def whole_or_value(text: str) -> Plain:
+    """Return a number, or weights such as {0: 0.9, 1: 0.1}. Raises ValueError with a sentence."""
+    return value(text) if text.lstrip().startswith("{") else whole(text)
+
+
+def value(text: str) -> Plain:
+    """Return a value in the flow style of YAML. Raises ValueError with a sentence."""
+    problems: list[str] = []
+    tree = parse(text, lambda message, _: problems.append(message))
+    if tree is None or problems:
+        raise ValueError(problems[0] if problems else "must be a value")
+    return tree.plain
+
+
+def yes_or_no(text: str) -> bool:
+    """Return True for yes and False for no. Raises ValueError with a sentence."""
+    if text.lower() not in ("yes", "no"):
+        raise ValueError(f"{quoted(text)} must be yes or no")
+    return text.lower() == "yes"
+
+
+def words(text: str) -> list[Plain]:
+    """Return the words that were typed, separated by blanks or commas."""
+    return [*text.replace(",", " ").split()]
+
+
+def packages(text: str) -> list[Plain]:
+    """Return references to packages, typed as ``pricer 1.2, tools``."""
+    parts = [part.split() for part in text.split(",") if part.strip()]
+    return [dict(zip(("applicationId", "version"), part, strict=False)) for part in parts]
+
+
+def thumbprints(text: str) -> list[Plain]:
+    """Return references to certificates by their thumbprints, separated by blanks or commas."""
+    return [{"thumbprint": each, "thumbprintAlgorithm": "sha1"} for each in text.replace(",", " ").split()]
+
+
+def as_text(value: object) -> str:
+    """Return a value of a body as it is typed."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return value
+        case list() if all(isinstance(each, str) for each in value):
+            return " ".join(value)
+        case list() if all(isinstance(each, dict) and set(each) <= {"applicationId", "version"} for each in value):
+            return ", ".join(" ".join(each.values()) for each in value)
+        case list() if all(isinstance(each, dict) and "thumbprint" in each for each in value):
+            return " ".join(each["thumbprint"] for each in value)
+    return flow_text(value)  # type: ignore[arg-type]  # a value of a body is JSON
+
+
+# -- properties of a body, by the names on the way to them
+
+
+def property_at(body: object, path: str) -> object:
+    """Return the property at a path such as ``jobPreparationTask.commandLine``, None if it is absent."""
+    found: Any = body
+    for name in path.split("."):
+        if not isinstance(found, Mapping) or name not in found:
+            return None
+        found = found[name]
+    return found
+
+
+def with_property(body: Body, path: str, value: object) -> dict[str, Any]:
+    """Return the body with another value at a path; None removes the property, and what is empty without it."""
+    changed = deepcopy(dict(body))
+    *above, last = path.split(".")
+    inner: dict[str, Any] = changed
+    chain = [changed]
+    for name in above:
+        if not isinstance(inner.get(name), dict):
+            if value is None:
+                return changed
+            inner[name] = {}
+        inner = inner[name]
+        chain.append(inner)
+    if value is not None:
+        inner[last] = value
+        return changed
+    inner.pop(last, None)
+    for name, outer in zip(reversed(above), reversed(chain[:-1]), strict=True):
+        if not outer[name]:
+            del outer[name]
+    return changed
+
+
+def _nothing(_: object) -> str:
+    return ""
+
+
+def _no_options(_: object) -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Field(Generic[T]):
+    """A field of a form.
+
+    ``name`` is the property that it sets, with the names of the bodies around it: ``jobReleaseTask.commandLine``.
+    ``read`` returns the property's value from what was typed; it raises ValueError with a sentence. An empty field is
+    left out of the body. A field with ``options`` is chosen from with the arrow keys.
+    """
+
+    name: str
+    label: str
+    hint: str = ""
+    default: Callable[[T], str] = _nothing
+    read: Callable[[str], object] = str
+    options: Callable[[Session], Sequence[str]] = _no_options
+    section: str = ""  # the heading above it, if it is the first field there
+    is_required: bool = False
+    about: Callable[[str], str] = _nothing  # a sentence about what was typed
+
+    def value(self, text: str) -> object:
+        """Return what was typed as the property's value. Raises ValueError with a sentence."""
+        try:
+            return self.read(text.strip())
+        except ValueError as error:
+            raise ValueError(f"{self.label}: {error}") from None
+
+    def text_in(self, body: Body) -> str:
+        """Return the text of the field for a body."""
+        return as_text(property_at(body, self.name))
+
+    def put_into(self, body: Body, text: str) -> dict[str, Any]:
+        """Return the body with what was typed. Raises ValueError with a sentence."""
+        return with_property(body, self.name, self.read(text.strip()) if text.strip() else None)
+
+
+def yes_no_options(_: Session) -> Sequence[str]:
+    """Return the options of a field that is switched on or off; the empty one leaves the service's default."""
+    return ("", "yes", "no")
+
+
+def one_of(*texts: str) -> Callable[[Session], Sequence[str]]:
+    """Return the options of a field that has one of these values; an empty text leaves the service's default."""
+    return lambda _: texts
+
+
+# -- fields of more than one form
+
+AnyField = Field[Any]
+
+DURATION = "90s, 2m, 1h30m or PT2M"
+"""Examples of durations, for the hints of fields."""
+
+ID = Field[Any]("id", "Id", "letters, digits, - and _; at most 64", is_required=True)
+DISPLAY_NAME = Field[Any]("displayName", "Display name", "shown by the portal; anything")
 
 
 class Choice(NamedTuple):
@@ -97,3 +291,127 @@ LASTING = (
     Choice({"for": "PT1H"}, "for an hour"),
     Choice({}, "until somebody repairs it"),
 )
+
+
+_NUMBER = "{0}"  # stands for the task's number in a factory
+COUNT = "count"  # how many tasks like the one that is described
+EACH = "task"  # one of them
+FIRST_ID = "task"  # of the tasks that a new job begins with, unless another id is typed
+
+
+def unfold_tasks(body: Body) -> Body:
+    """Return a body with its one task, or the tasks of its factory, as a description and a count."""
+    rest = {name: value for name, value in body.items() if name not in ("tasks", "taskFactory")}
+    listed, factory = body.get("tasks"), body.get("taskFactory")
+    if isinstance(listed, list) and len(listed) == 1 and factory is None:
+        return rest | {EACH: listed[0], COUNT: 1}
+    if not listed and isinstance(factory, Mapping):
+        sets, task = factory.get("parameterSets"), factory.get("repeatTask")
+        is_plain = set(factory) <= {"type", "parameterSets", "repeatTask"}
+        stem = str(property_at(task, "id") or "")
+        if is_plain and isinstance(task, Mapping) and isinstance(sets, list) and stem.count(_NUMBER) == 1:
+            only = sets[0] if len(sets) == 1 else None
+            if isinstance(only, Mapping) and set(only) == {"start", "end"} and only["start"] == 1:
+                return rest | {EACH: {**task, "id": stem.removesuffix(f"-{_NUMBER}")}, COUNT: only["end"]}
+    return body
+
+
+def fold_tasks(body: Body, default_id: str = "") -> Body:
+    """Return a body with the task that it describes, or a factory of as many as it says.
+
+    Args:
+        body: The body with a description and a count.
+        default_id: The id of a task that is described without one.
+    """
+    described = body.get(EACH)
+    rest = {name: value for name, value in body.items() if name not in (EACH, COUNT)}
+    count = body.get(COUNT, 1)
+    task = described if isinstance(described, Mapping) else {}
+    if count == 1 and not set(task) - {"id"}:
+        return rest
+    stem = str(task.get("id", default_id))
+    task = {"id": stem, **task} if stem else task
+    if count == 1:
+        return rest | {"tasks": [task]}
+    factory = {
+        "type": "parametricSweep",
+        "parameterSets": [{"start": 1, "end": count}],
+        "repeatTask": {**task, "id": stem if _NUMBER in stem else f"{stem}-{_NUMBER}"},
+    }
+    return rest | {"taskFactory": factory}
+
+
+def pool_for_jobs(session: Session) -> str:
+    """Return the pool to propose for a job: the one in focus, or the newest one with nodes if that gets none."""
+    pools = users_pool_ids(session.simulation)
+    with_nodes = [pool_id for pool_id in pools if _gets_nodes(session, pool_id)]
+    if session.pool_id in (with_nodes or pools):
+        return session.pool_id
+    return (with_nodes or pools or [""])[-1]
+
+
+def cautions_about_job(session: Session, body: Body, prefix: str = "") -> list[Caution]:
+    """Return the cautions about a job, or about the jobs of a schedule if their properties follow ``prefix``."""
+    return [*_about_release(body, prefix), *_about_pool(session, body, prefix)]
+
+
+def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
+    """Return the cautions about the jobs of a schedule; without a job manager task nobody gives them tasks."""
+    prefix = "jobSpecification."
+    found = []
+    if property_at(body, f"{prefix}jobManagerTask") is None:
+        text = "its jobs have no tasks unless others add them: a job manager task does (JM-3)"
+        found.append((f"{prefix}jobManagerTask.commandLine", text))
+    return [*found, *cautions_about_job(session, body, prefix)]
+
+
+def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
+    """Return the cautions about tasks that are added to a job."""
+    job = session.job(job_id)
+    return [] if job is None else _about_pool_of(session, job.pool_id, "")
+
+
+def _about_release(body: Body, prefix: str) -> Iterator[Caution]:
+    """Yield that the release task will not run, since nothing but a user ends the job."""
+    if property_at(body, f"{prefix}jobReleaseTask.commandLine") is None or _ends_by_itself(body, prefix):
+        return
+    text = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
+    yield f"{prefix}jobReleaseTask.commandLine", text
+
+
+def _ends_by_itself(body: Body, prefix: str) -> bool:
+    on_complete = property_at(body, f"{prefix}onAllTasksComplete")
+    manager = property_at(body, f"{prefix}jobManagerTask")
+    return (
+        str(on_complete).lower() == OnAllTasksComplete.TERMINATE_JOB.value
+        or property_at(body, f"{prefix}constraints.maxWallClockTime") is not None
+        or (isinstance(manager, Mapping) and manager.get("killJobOnCompletion") is not False)
+        or "terminateJob" in json.dumps(body)  # a process of the job gives the command (JM-11)
+    )
+
+
+def _about_pool(session: Session, body: Body, prefix: str) -> list[Caution]:
+    pool_id = property_at(body, f"{prefix}poolInfo.poolId")
+    return _about_pool_of(session, pool_id, f"{prefix}poolInfo.poolId") if isinstance(pool_id, str) else []
+
+
+def _about_pool_of(session: Session, pool_id: str, path: str) -> list[Caution]:
+    """Return that there is no such pool, or that it has no nodes and gets none."""
+    pool = session.pool(pool_id)
+    if pool is None and pool_id:
+        return [(path, f"no task runs until somebody creates the pool {pool_id} (POOL-18)")]
+    if pool is None or _gets_nodes(session, pool_id):
+        return []
+    is_active = pool.state is PoolState.ACTIVE
+    why = (
+        "has no nodes, and its target is 0" if is_active else "is deleted" if pool.state is None else "is being deleted"
+    )
+    return [(path, f"no task runs there: pool {pool_id} {why}")]
+
+
+def _gets_nodes(session: Session, pool_id: str) -> bool:
+    """Return whether a pool has nodes, or will have some unless they cannot be allocated."""
+    pool = session.pool(pool_id)
+    if pool is None or pool.state is not PoolState.ACTIVE:
+        return False
+    return bool(pool.nodes or pool.target_dedicated or pool.target_spot or pool.auto_scale)

@@ -1,25 +1,128 @@
-"""The actions offered for the item under the cursor or for the marked ones, with their commands and effects."""
+"""The actions offered for the item under the cursor or for the marked ones, with their commands and effects.
+
+The target of an action is an item with its state and its part of a command's body. The action sheet shows better
+actions, the tasks affected, the effects by the rules, and the result of a trial.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.views.results.document import script_line
-from tui.viewmodels.actions.action import ActionType, Better, Choice, Document
-from tui.viewmodels.actions.fields import Body, Field
-from tui.viewmodels.actions.form_text import FormMistake, FormResult, read_bodies, read_form, texts_of
-from tui.viewmodels.actions.targets import ACTION_TYPES, ActionTarget, target_of
-from tui.viewmodels.text.styled import ItemRef
+from engine.base.terms import JobState
+from engine.base.values import format_utc
+from engine.views.hook_status import HookStatus, eligible_again
+from engine.views.resources.account import core_quotas
+from engine.views.resources.jobs import scale_page
+from engine.views.results import script_line
+from tui.viewmodels.actions.action import ActionType, Better, Body, Choice, Document, Field
+from tui.viewmodels.actions.forms import FormMistake, FormResult, read_bodies, read_form, texts_of
+from tui.viewmodels.actions.on_jobs import ACCOUNT, JOB, JOB_SCHEDULE, TASK, AccountTarget
+from tui.viewmodels.actions.on_pools import NODE, POOL, NodeTarget, PoolTarget
+from tui.viewmodels.actions.trial import heading, trial_lines
+from tui.viewmodels.text import ItemRef, Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
     from engine.specs.command import Command
-    from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.styled import Kind
+    from tui.viewmodels.actions.trial import TrialResult
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Kind
+
+
+ACTION_TYPES: dict[Kind, tuple[ActionType[Any], ...]] = {
+    "node": NODE,
+    "task": TASK,
+    "job": JOB,
+    "job schedule": JOB_SCHEDULE,
+    "pool": POOL,
+    "account": ACCOUNT,
+}
+
+
+class ActionTarget(NamedTuple):
+    """An item as the target of an action: its name, its part of the body, and its row."""
+
+    name: str
+    body: Body
+    row: object
+    listed: object = None  # the item in the body's list, for one command on all
+
+
+def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
+    """Return the target for an item, or None if it no longer exists."""
+    match item.kind:
+        case "node":
+            return _node_case(session, int(item.key))
+        case "task":
+            task = session.tasks(session.job_id).row(int(item.key))
+            body = {"jobId": task.job_id, "taskId": task.brief.task_id}
+            return None if task.brief.state is None else ActionTarget(task.brief.task_id, body, task)
+        case "job":
+            job = session.job(str(item.key))
+            return None if job is None else ActionTarget(job.job_id, {"jobId": job.job_id}, job)
+        case "job schedule":
+            one = session.schedule(str(item.key))
+            return None if one is None else ActionTarget(one.schedule_id, {"jobScheduleId": one.schedule_id}, one)
+        case "pool":
+            pool = session.pool(str(item.key))
+            if pool is None or pool.state is None:
+                return None
+            scale = scale_page(session.simulation, pool.pool_id)
+            row = PoolTarget(pool, None if scale is None else scale.interval_ms, core_quotas(session.simulation))
+            return ActionTarget(pool.pool_id, {"poolId": pool.pool_id}, row)
+        case "account":
+            page = session.account()
+            return ActionTarget(page.name, {}, AccountTarget(page, core_quotas(session.simulation)))
+
+
+def gone_note(session: Session, item: ItemRef) -> str:
+    """Return since when an item is gone, so that nothing can be done with it; empty if that is not the reason."""
+    after = "Nothing can be done with it any more."
+    match item.kind:
+        case "pool":
+            pool = session.pool(str(item.key))
+            if pool is not None and pool.state is None:
+                return f"Pool {pool.pool_id} was deleted at {session.clock(pool.gone_ms)}. {after}"
+        case "node":
+            node = session.nodes().row(int(item.key))
+            if node.state is None:
+                return f"Node n{node.position} left its pool at {session.clock(node.since_ms)}. {after}"
+        case "task":
+            task = session.tasks(session.job_id).row(int(item.key))
+            if task.brief.state is None:
+                return f"Task {task.brief.task_id} was deleted. {after}"
+        case _:
+            pass
+    return ""
+
+
+_ENDING = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
+
+
+def _node_case(session: Session, node: int) -> ActionTarget | None:
+    page = session.nodes()
+    row = page.row(node)
+    if row.state is None:
+        return None
+    prepared, again, ineligible = [], [], []
+    for on_node in page.jobs_on(node):
+        job = session.job(on_node.job_id)
+        if job is None or job.state in _ENDING:
+            continue  # it needs no preparation any more
+        prep = job.spec.job_preparation_task
+        if on_node.prep is HookStatus.SUCCEEDED:
+            prepared.append(job.job_id)
+            again += [job.job_id] if prep is not None and prep.rerun_on_node_reboot_after_success else []
+        ineligible += [job.job_id] if on_node.is_ineligible else []
+    body = {"poolId": row.pool_id, "node": row.position}
+    ends = eligible_again(session.options)
+    began = format_utc(session.simulation.scenario.start, 0)
+    target = NodeTarget(row, prepared, again, ineligible, began, ends)
+    return ActionTarget(f"n{row.position}", body, target, row.position)
+
 
 _MOST_SHOWN = 3
 
@@ -214,3 +317,78 @@ def _bodies(action: ActionType[Any], targets: Sequence[ActionTarget]) -> tuple[B
     if not action.lists:
         return tuple({**target.body, **action.adds} for target in targets)
     return ({"poolId": targets[0].body["poolId"], action.lists: [target.listed for target in targets], **action.adds},)
+
+
+_MOST_FOLDED = 3
+
+PAST = "This is the past. Press b to branch here first."
+
+
+def effect_lines(session: Session, action: Action, cells: int, *, asks: bool = False) -> list[Line]:
+    """Return better actions, the items affected now, and the effects by the rules; ``asks`` if the choices matter."""
+    lines: list[Line] = []
+    for better in action.better:
+        lines += [line(Span(each, Role.WARNING)) for each in wrapped(f"Better: {better.why}", cells)]
+    if action.unavailable:
+        said = f"Not now: {action.unavailable}. The service would refuse it."
+        return [*lines, *(line(Span(each, Role.FAILED)) for each in wrapped(said, cells))]
+    heading = line(Span("Effects", Role.STRONG))
+    better_lines, lines = lines, []
+    if action.counts:
+        touched = f" {session.glyphs.dot} ".join(f"{label}: {number:,}" for label, number in action.counts)
+        lines += [line(Span(each, Role.DIM)) for each in wrapped(f"at present   {touched}", cells)]
+    for effect in (*action.effects, *(action.choice_effects if asks else ())):
+        lines += [line(Span(each)) for each in wrapped(f"{session.glyphs.dot} {session.text(effect)}", cells)]
+    return [*better_lines, heading, *lines] if lines else better_lines
+
+
+def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
+    """Return the result of a trial."""
+    return [line(Span("What would happen from now on", Role.STRONG)), *_heading_lines(session, trial, cells)]
+
+
+def _heading_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
+    said = [line(Span(f"  {each}", Role.DIM)) for each in wrapped(heading(session, trial), cells - 2)]
+    return [*trial_lines(session, trial, cells), *said]
+
+
+def record_lines(
+    session: Session, commands: Sequence[Command], cells: int, *, is_folded: bool, key: str, rows: int = 0
+) -> list[Line]:
+    """Return the lines that record commands, only the first ones if folded and more than ``rows``.
+
+    ``key`` shows the others.
+    """
+    if not commands:
+        return []
+    texts = [each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells)]
+    rest = len(texts) - _MOST_FOLDED
+    if is_folded and rest > 1 and len(texts) >= rows:
+        more = line(Span(f"and {rest:,} more lines, ", Role.DIM), Span(key, Role.KEY), Span(" shows them", Role.DIM))
+        return [line(Span("Recorded as", Role.STRONG)), *_derived(texts[:_MOST_FOLDED]), more]
+    return [line(Span("Recorded as", Role.STRONG)), *_derived(texts)]
+
+
+def _derived(texts: Sequence[str]) -> list[Line]:
+    return [line(Span(each, Role.DERIVED)) for each in texts]
+
+
+def problem_lines(problems: Sequence[str], cells: int) -> list[Line]:
+    """Return the problems with what was typed."""
+    return [*(line(Span(each, Role.FAILED)) for problem in problems for each in wrapped(problem, cells))]
+
+
+def notice_lines(title: str, notices: Sequence[str], cells: int) -> list[Line]:
+    """Return notices under a title; nothing without any."""
+    if not notices:
+        return []
+    texts = [f"  {each}" for notice in notices for each in wrapped(notice, cells - 2)]
+    return [line(Span(title, Role.STRONG)), *(line(Span(each, Role.WARNING)) for each in texts)]
+
+
+def joined(*parts: Sequence[Line]) -> list[Line]:
+    """Return parts of a text with an empty line between them; empty parts are left out."""
+    lines: list[Line] = []
+    for part in filter(None, parts):
+        lines += [(), *part] if lines else part
+    return lines

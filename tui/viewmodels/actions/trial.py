@@ -6,21 +6,20 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.shortening import shortened
-from engine.base.units import HOUR_MS, SECOND_MS
+from engine.base.values import HOUR_MS, SECOND_MS, shortened
+from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
-from engine.views.pages.expectations import broken_rows, newly_broken
-from engine.views.pages.jobs import cost_of_run, usd_an_hour
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import Line, Role, Span, fit, line, squeeze, wrapped
+from engine.views.resources.jobs import cost_of_run, usd_an_hour
+from tui.viewmodels import format as fmt
+from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
     from engine import BatchError, Simulation
     from engine.specs.command import Command
-    from engine.views.pages.expectations import ExpectationRow
-    from tui.viewmodels.session.session import Session
+    from engine.views.diagnosis.expectations import ExpectationRow
+    from tui.viewmodels.session import Session
 
 # The length of a trial in log entries: at first in a moment, and then, if that is not to the end of the run, farther.
 # Each runs at most three times. A quarter of a second altogether is enough for the first.

@@ -1,1 +1,1 @@
-"""The list pages: columns, filters and sorting, and the rows of each list."""
+"""The lists: columns, filters and sorting, and the rows of each list, the event log among them."""

@@ -1,34 +1,33 @@
-"""The base of the lists of preparation and release tasks: one row for each node."""
+"""The lists of preparation and release tasks: one row for each node, as on the portal's blades."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from engine.base.terms import InstanceState, TaskResult
-from engine.specs.job import JobPreparationTask, JobReleaseTask
-from engine.views.estimates.durations import Durations
-from engine.views.log.node_history import NodeHistory
-from engine.views.pages.hook_status import Hook, HookStatus
-from engine.views.pages.instance_groups import instance_groups
-from engine.views.pages.instances import InstanceBrief, InstancePage, InstanceRow
-from engine.views.pages.option_words import eligible_again
+from engine.base.terms import InstanceState, JobState, TaskResult
+from engine.specs.bodies import JobPreparationTask, JobReleaseTask
+from engine.views.diagnosis.estimates import Durations
+from engine.views.hook_status import Hook, HookStatus, eligible_again, is_released_after_preparation, released_where
+from engine.views.log.histories import NodeHistory, trigger_of
+from engine.views.resources.instances import InstanceBrief, InstancePage, InstanceRow, instance_groups
 from engine.views.rest.lookup import hook_wire
-from engine.views.rest.node_files import hook_outputs, next_deletion_ms
-from tui.viewmodels.files.locations import FileLocation, output_at
+from engine.views.rest.nodes import hook_outputs, next_deletion_ms
+from tui.viewmodels import format as fmt
+from tui.viewmodels import properties as blocks
+from tui.viewmodels.glyphs import HOOK_STATUSES, NODE, hook_glyph
+from tui.viewmodels.items import FileLocation, output_at
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import RESULTS, names_of_nodes
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
-from tui.viewmodels.properties import instance as blocks
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.blocks import Block
-from tui.viewmodels.text.glyphs import HOOK_STATUSES, NODE, hook_glyph
-from tui.viewmodels.text.styled import Line, Role, Span, line, one_line
+from tui.viewmodels.properties import no_limit, yes
+from tui.viewmodels.text import Block, Line, Role, Span, line, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.session import Session
+
 
 FIRST_COLUMNS = (
     Column("", 1),
@@ -241,7 +240,7 @@ class InstancesModel(KeptRowsModel[_Brief]):
         if record.retry_count:
             words.append(f"{record.retry_count + 1:,} attempts")
         if record.is_ineligible:
-            has_ended = blocks.is_over(self.session, self.session.job_id)
+            has_ended = blocks.is_job_over(self.session, self.session.job_id)
             until = "it ended" if has_ended else eligible_again(self.session.options).until
             words.append(f"{'was ' if has_ended else ''}ineligible for this job until {until}")
         if record.gone_ms is not None:
@@ -261,17 +260,171 @@ class InstancesModel(KeptRowsModel[_Brief]):
         history = session.history(NodeHistory, key)
         is_release = self.hook is Hook.RELEASE
         pages = session.pages(session.job_id)
-        own, other = (blocks.instance(session, page, key) for page in (reversed(pages) if is_release else pages))
+        own, other = (
+            blocks.instance_general(session, page, key) for page in (reversed(pages) if is_release else pages)
+        )
         return [
             own,
-            *blocks.runs(session, history.instance_runs(session.job_id, is_release=is_release)),
-            *blocks.effect(session, record, history, session.job_id),
+            *blocks.instance_runs(session, history.instance_runs(session.job_id, is_release=is_release)),
+            *blocks.instance_effect(session, record, history, session.job_id),
             other,
-            blocks.node(session, record),
-            *blocks.files(hook_outputs(session.simulation, key, record.root_directory)),
+            blocks.instance_node(session, record),
+            *blocks.instance_files(hook_outputs(session.simulation, key, record.root_directory)),
         ], next_deletion_ms(session.simulation, key)
 
 
 def settings_line(*pairs: tuple[str, str]) -> Line:
     """Return settings with their names, side by side."""
     return tuple(span for name, value in pairs for span in (Span(f"{name} ", Role.DIM), Span(f"{value}  ")))
+
+
+class PreparationModel(InstancesModel):
+    """The list of the Preparation tasks blade."""
+
+    title = "Preparation tasks"
+    hook = Hook.PREPARATION
+    columns = (
+        *FIRST_COLUMNS,
+        Column("Retries", 7, "runs repeated after a failure", from_width=62),
+        Column(
+            "Duration",
+            17,
+            "end time minus start time, or time since the start",
+            from_width=100,
+            is_derived=True,
+            is_whole=True,
+        ),
+        *EXTRA_COLUMNS,
+        Column("Last retry time", 15, "when it was last retried", is_extra=True),
+        Column(
+            "Triggered by",
+            18,
+            "the task whose assignment started the preparation",
+            is_extra=True,
+            is_derived=True,
+            is_id=True,
+        ),
+        Column(
+            "Ineligible",
+            14,
+            "preparation failed: until when the node gets no task of the job",
+            is_extra=True,
+            is_derived=True,
+        ),
+    )
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._triggers: tuple[object, dict[int, int | None]] = (None, {})
+        again = eligible_again(session.options)
+        self.help_text = (
+            "One row for each node that prepared, even if it has left.\n"
+            "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
+            f"it gets no task of this job until {again.until} ({again.rule}). Other jobs still use it.\n"
+            "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
+        )
+
+    def _retries(self, count: int) -> tuple[Span, ...]:
+        return (Span(str(count) if count else ""),)
+
+    def _more(self, record: InstanceRow) -> tuple[Span, ...]:
+        session = self.session
+        task = self._trigger(record.node) if self.shows("Triggered by") else None
+        return (
+            Span(session.clock(record.last_retry_ms)),
+            Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
+            Span(blocks.short_until(session, session.job_id) if record.is_ineligible else "", Role.FAILED),
+        )
+
+    def _trigger(self, node: int) -> int | None:
+        """Return the task that triggered the preparation, cached until the user goes back in time."""
+        session = self.session
+        asked = session.simulation.jumps, session.job_id
+        if self._triggers[0] != asked:
+            self._triggers = asked, {}
+        found = self._triggers[1]
+        if node not in found:
+            found[node] = trigger_of(session.simulation, session.job_id, node)
+        return found[node]
+
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        assert isinstance(task, JobPreparationTask)
+        limits = task.constraints
+        return settings_line(
+            ("wait for success", yes(task.wait_for_success)),
+            ("rerun on node reboot", yes(task.rerun_on_node_reboot_after_success)),
+            ("max retries", no_limit(limits.max_task_retry_count)),
+            ("max wall-clock", fmt.span(limits.max_wall_clock_time) or "no limit"),
+            ("retention", fmt.span(limits.retention_time) or "no limit"),
+        )
+
+    def empty(self) -> Sequence[str]:
+        if not self.session.job_id:
+            return self.session.none_yet("job")
+        if self._page.definition() is None:
+            return (
+                f"Job {self.session.job_id} has no job preparation task.",
+                "The service responds 409 JobPreparationTaskNotSpecified.",
+            )
+        return (
+            "No node has prepared: no task has been assigned yet.",
+            "A node prepares before its first task (PREP-3, PREP-4). w explains the wait.",
+        )
+
+
+class ReleaseModel(InstancesModel):
+    """The list of the Release tasks blade."""
+
+    title = "Release tasks"
+    hook = Hook.RELEASE
+    columns = (
+        *FIRST_COLUMNS,
+        Column(
+            "Duration",
+            17,
+            "end time minus start time, or time since the start",
+            from_width=90,
+            is_derived=True,
+            is_whole=True,
+        ),
+        *EXTRA_COLUMNS,
+    )
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        where = released_where(session.options)
+        self.help_text = (
+            "One row for each node on which the job's release task ran.\n"
+            f"It runs at the job's end, on nodes where {where} (REL-3). It is not retried. "
+            "Its failure does not affect the job. v also shows the nodes without a record."
+        )
+
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        assert isinstance(task, JobReleaseTask)
+        words = f"runs where {released_where(self.session.options)} (REL-3, REL-4)"
+        limits = settings_line(
+            ("max wall-clock", fmt.span(task.max_wall_clock_time) or "no limit"),
+            ("retention", fmt.span(task.retention_time) or "no limit"),
+        )
+        return (*limits, Span(words, Role.DERIVED))
+
+    def _awaited(self) -> tuple[Span, ...]:
+        is_ending = self._page.job_state in (JobState.TERMINATING, JobState.DELETING)
+        if not is_ending or not self._page.counts().get(HookStatus.WILL_RUN):
+            return ()
+        return (Span(f"{blocks.awaited(self.session, self._page)}   ", Role.DIM),)
+
+    def empty(self) -> Sequence[str]:
+        if not self.session.job_id:
+            return self.session.none_yet("job")
+        if self._page.definition() is None:
+            return (f"Job {self.session.job_id} has no job release task.",)
+        if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
+            is_wide = is_released_after_preparation(self.session.options)
+            why = "no preparation was started" if is_wide else "no task ran after preparation"
+            return (f"Nothing to release: {why} (REL-3).",)
+        owed = self._page.counts().get(HookStatus.WILL_RUN, 0)
+        if not owed:
+            return ("Release tasks run when the job ends.", "At present no node would run it. a terminates the job.")
+        nodes = "1 node would run it." if owed == 1 else f"{owed:,} nodes would run it."
+        return ("Release tasks run when the job ends.", f"At present {nodes} v shows them, a terminates the job.")

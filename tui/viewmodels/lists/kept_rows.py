@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from engine.views.log.untouched import UntouchedRow
+from engine.views.log.reader import UntouchedRow
 from tui.viewmodels.lists.rows import RowsModel
-from tui.viewmodels.text.styled import Span
+from tui.viewmodels.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.blocks import Block
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Block
 
 BriefT = TypeVar("BriefT")
 

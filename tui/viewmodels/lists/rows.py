@@ -7,26 +7,37 @@ import io
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from engine.base.shortening import quoted
-from tui.viewmodels.files.locations import files_of
-from tui.viewmodels.lists.amending import MOST_PLACES, MOST_PLACES_BY_VALUE, amended, place_by
-from tui.viewmodels.lists.columns import ColumnsModel
-from tui.viewmodels.lists.filters import as_value, column_of, field_name, parse_filter, unknown_field
-from tui.viewmodels.lists.matching import Filter, Judged, sort_value
-from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
-from tui.viewmodels.session.items import rest_body
-from tui.viewmodels.text.blocks import Block
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
+from engine.base.values import quoted
+from tui.viewmodels.items import files_of, rest_body
+from tui.viewmodels.lists.columns import (
+    MOST_PLACES,
+    MOST_PLACES_BY_VALUE,
+    ColumnsModel,
+    ShownRows,
+    SlicedSort,
+    amended,
+    place_by,
+)
+from tui.viewmodels.lists.filters import (
+    Filter,
+    Judged,
+    as_value,
+    column_of,
+    field_name,
+    parse_filter,
+    sort_value,
+    unknown_field,
+)
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Hashable, Iterator, Mapping, Sequence
 
     from engine import Simulation
-    from tui.viewmodels.files.locations import FileLocation
-    from tui.viewmodels.lists.amending import ChangedRows
-    from tui.viewmodels.lists.sorting import SortValues
-    from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.styled import Kind
+    from tui.viewmodels.items import FileLocation
+    from tui.viewmodels.lists.columns import ChangedRows, SortValues
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Kind
 
 AT_ONCE = 10_000  # rows that are looked at in a few milliseconds if many are judged together
 PIECES = 10  # in which as many rows are looked at as otherwise at once

@@ -1,34 +1,94 @@
-"""The list of the tasks of the job in focus."""
+"""The list of the tasks of the job in focus, and the blocks of a task."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.base.natural import natural_key
-from engine.base.terms import TaskState
-from engine.views.explain.waits_for import task_waits_for
-from engine.views.log.changed_tasks import ChangedTasks
-from engine.views.pages.provisioning import task_needs
-from tui.viewmodels.lists.amending import ChangedRows
-from tui.viewmodels.lists.columns import Column
+from engine.base.terms import TaskResult, TaskState
+from engine.base.values import natural_key
+from engine.views.diagnosis.questions import task_waits_for
+from engine.views.log.reader import ChangedTasks
+from engine.views.resources.processes import task_needs
+from tui.viewmodels import format as fmt
+from tui.viewmodels.glyphs import TASK_GLYPHS, glyph_of_task
+from tui.viewmodels.items import task_resources, task_transfers
+from tui.viewmodels.lists.columns import ChangedRows, Column
 from tui.viewmodels.lists.filters import RESULTS
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.lists.rows import AT_ONCE
-from tui.viewmodels.properties import task as blocks
-from tui.viewmodels.properties.resources import task_blocks
-from tui.viewmodels.properties.storage import task_transfers
-from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.blocks import Block
-from tui.viewmodels.text.glyphs import TASK_GLYPHS, glyph_of_task
-from tui.viewmodels.text.styled import Line, Role, Span, line
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, failure_rows, line, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Iterable, Sequence
+    from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
 
-    from engine.views.pages.tasks import TaskBrief
-    from tui.viewmodels.lists.sorting import SortValues
-    from tui.viewmodels.session.session import Session
+    from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskRow
+    from tui.viewmodels.lists.columns import SortValues
+    from tui.viewmodels.session import Session
+
+
+def task_general(session: Session, task: TaskRow) -> Block:
+    """Return id, job, state, command line and slots."""
+    glyph = glyph_of_task(task.brief)
+    return Block(
+        "General",
+        (
+            row("ID", task.brief.task_id),
+            ("Job", link(task.job_id, ItemRef("job", task.job_id))),
+            row("State", task.brief.state.wire if task.brief.state else glyph.name, glyph.role),
+            row("Command line", task.command_line),
+            row("Required slots", task.required_slots),
+            *((row("Number of instances", task.instances),) if task.instances else ()),
+            row("Created", session.clock(task.brief.created_ms)),
+        ),
+    )
+
+
+def task_execution(session: Session, task: TaskRow) -> Block:
+    """Return node, times, result and counters."""
+    brief, clock = task.brief, session.clock
+    glyph = glyph_of_task(brief)
+    on_node = None if task.node is None else ItemRef("node", task.node)
+    return Block(
+        "Execution",
+        (
+            ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
+            row("Start time", clock(brief.start_ms)),
+            row("End time", clock(brief.end_ms)),
+            row("Exit code", brief.exit_code, Role.FAILED if brief.exit_code else Role.PLAIN),
+            row("Result", brief.result.value if brief.result else None, glyph.role),
+            row("Retry count", brief.retry_count),
+            *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
+            row("Requeue count", brief.requeue_count),
+            *([row("Last requeue time", clock(task.last_requeue_ms))] if task.last_requeue_ms is not None else []),
+            row("Attempts", task.attempts, Role.DERIVED),
+        ),
+    )
+
+
+def task_failure(task: TaskRow) -> list[Block]:
+    """Return why the task failed; nothing if it has not."""
+    return block_of("Failure information", failure_rows(task.brief.failure))
+
+
+def task_environment(variables: Mapping[str, str]) -> list[Block]:
+    """Return the variables of the process; nothing before it starts."""
+    return block_of("Environment", (("", Span(f"{name}={value}")) for name, value in variables.items()))
+
+
+def task_subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
+    """Return the subtasks of a multi-instance task. The primary task is described by the other blocks."""
+    clock = session.clock
+    rows = []
+    for each in found:
+        said = [each.state.wire, f"on n{each.position}"]
+        said += [f"since {clock(each.start_ms)}"] if each.start_ms is not None and each.end_ms is None else []
+        said += [f"until {clock(each.end_ms)}"] if each.end_ms is not None else []
+        said += [f"exit {each.exit_code}"] if each.exit_code is not None else []
+        has_failed = each.result is TaskResult.FAILURE
+        rows.append(row(str(each.number), ", ".join(said), Role.FAILED if has_failed else Role.PLAIN))
+    return block_of("Subtasks", rows)
+
 
 _STATES = tuple(state.wire for state in TaskState)
 _OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
@@ -259,13 +319,13 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
         task, session = self._page.row(key), self.session
         needs = task_needs(session.simulation, key)
         return [
-            blocks.general(session, task),
-            *task_blocks(session, key, needs),
-            blocks.execution(session, task),
+            task_general(session, task),
+            *task_resources(session, key, needs),
+            task_execution(session, task),
             *task_transfers(session, key),
-            *blocks.subtasks(session, self._page.subtasks(key)),
-            *blocks.failure(task),
-            *blocks.environment(self._page.environment(key)),
+            *task_subtasks(session, self._page.subtasks(key)),
+            *task_failure(task),
+            *task_environment(self._page.environment(key)),
         ], needs.ready_ms
 
     def empty(self) -> Sequence[str]:

@@ -1,23 +1,134 @@
-"""The lines of the timeline's rows: recorded cells, planned cells, cursor. Unchanged lines are cached."""
+"""The lines of the timeline: axis, pool band, rows and legend.
+
+The axis has round times and the present moment. The band above the rows shows nodes, running tasks and preparing nodes
+of the pool in focus. Rows have recorded cells, planned cells and the cursor; unchanged lines are cached.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.viewmodels.text.glyphs import going_on, to_ascii
-from tui.viewmodels.text.styled import Line, Role, Span, fit, merged, split_at, squeeze
-from tui.viewmodels.timeline.bars import Canvas
+from tui.viewmodels.glyphs import Glyph, going_on, to_ascii
+from tui.viewmodels.text import Line, Role, Span, fit, merged, split_at, squeeze, width
+from tui.viewmodels.timeline.rows import Canvas, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.glyphs import Glyph, GlyphSet
-    from tui.viewmodels.timeline.bars import Bar
-    from tui.viewmodels.timeline.columns import TimeColumns
-    from tui.viewmodels.timeline.heights import Height
-    from tui.viewmodels.timeline.rows import TimelineRows
+    from engine.views.log.lanes import Lanes
+    from engine.views.log.levels import Peak
+    from tui.viewmodels.glyphs import GlyphSet
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.timeline.rows import Bar, Height, TimeColumns, TimelineRows
+
+
+_LEAST_APART, _DATE_CELLS = 10, 16  # columns between two times
+
+
+def times(session: Session, columns: TimeColumns) -> list[tuple[int, str]]:
+    """Return columns with the round times that begin in them. On later days seconds are left out if zero."""
+    last = session.clock(columns.begin_ms(columns.number))
+    apart = _DATE_CELLS if len(last) > _LEAST_APART else _LEAST_APART
+    found = [(columns.column_at(when_ms), session.clock(when_ms)) for when_ms in ticks(columns, apart)]
+    return [(at, time if len(time) < _LEAST_APART else time.removesuffix(":00")) for at, time in found]
+
+
+def axis(session: Session, columns: TimeColumns, label_cells: int) -> Line:
+    """Return the times above the columns; the present moment hides a time that it would stand in."""
+    now = columns.column_at(session.now_ms)
+    letters = [" "] * columns.number
+    for at, time in times(session, columns):
+        if at + len(time) <= columns.number and not at - 1 <= now < at + len(time):
+            letters[at : at + len(time)] = time
+    text = "".join(letters)
+    label = Span(" " * label_cells)
+    if not 0 <= now < columns.number:
+        return label, Span(text, Role.DIM)
+    return (
+        label,
+        Span(text[:now], Role.DIM),
+        Span(session.glyphs.now, Role.STRONG),
+        Span(text[now + 1 :], Role.DIM),
+    )
+
+
+_NEVER_MS = 1 << 62
+BAND = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
+
+
+class PoolBand:
+    """Three lines of bars. The height of a bar is the highest number during its column."""
+
+    def __init__(self, session: Session, lanes: Lanes) -> None:
+        self._session = session
+        self._lanes = lanes
+        self._over: dict[int, tuple[int, list[int]]] = {}  # by line: the first column, and the numbers from there on
+        self._tops: dict[int, Peak] = {}
+        self._valid: object = None
+
+    def values(self, columns: TimeColumns, known_ms: int) -> list[list[int]]:
+        """Return for each line the highest number in each column that has begun. Columns that are over are cached."""
+        valid = self._session.pool_id, self._lanes.version, columns.step_ms
+        if valid != self._valid:
+            self._over.clear()
+            self._tops.clear()
+            self._valid = valid
+        found, step_ms = [], columns.step_ms
+        stop = columns.first + columns.begun(known_ms)
+        for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
+            first, over = self._over.get(number, (columns.first, []))
+            if not first <= columns.first <= first + len(over):
+                first, over = columns.first, []
+            new = range(first + len(over), min(stop, known_ms // step_ms))
+            over += [counts.highest(column * step_ms, (column + 1) * step_ms)[0] for column in new]
+            self._over[number] = first, over
+            shown = over[columns.first - first : stop - first]
+            last = range(columns.first + len(shown), stop)
+            found.append(shown + [counts.highest(at * step_ms, (at + 1) * step_ms)[0] for at in last])
+        return found
+
+    def tops(self) -> list[int]:
+        """Return for each line the highest number in the part of the log that has been read."""
+        found = []
+        for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
+            top, self._tops[number] = counts.highest(0, _NEVER_MS, self._tops.get(number))
+            found.append(top)
+        return found
+
+    def numbers(self, when_ms: int) -> list[int]:
+        """Return for each line its number at a moment."""
+        return [counts.at(when_ms) for counts in self._lanes.in_pool(self._session.pool_id)]
+
+    def lines(
+        self, columns: TimeColumns, known_ms: int, when_ms: int | None, label_cells: int, each: int = 1
+    ) -> list[Line]:
+        """Return the lines, ``each`` of a curve so many, with its number at a moment on the right, if it is known."""
+        lines: list[Line] = []
+        is_known = when_ms is not None and when_ms <= known_ms
+        numbers = [f" {number:,}" if is_known else "" for number in self.numbers(when_ms or 0)]
+        values = self.values(columns, known_ms)
+        for (name, role), line, top, number in zip(BAND, values, self.tops(), numbers, strict=True):
+            shown = line[: max(0, columns.number - len(number))]
+            for at in range(each):
+                bars = _bars(tuple(shown), max(1, top), each - 1 - at, each, self._session.glyphs.densities)
+                label, text = (name, number) if not at else ("", "")
+                label = f"{top:,}".rjust(label_cells - 1) if at == 1 else label
+                rest = columns.number - len(bars) - len(text)
+                spans = Span(fit(label, label_cells), Role.DIM), Span(bars, role), Span(text, Role.STRONG)
+                lines.append((*spans, Span(" " * rest)))
+        return lines
+
+
+@lru_cache(maxsize=64)
+def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities: str) -> str:
+    """Return one line of bars, counted from the lowest one; together they are as high as ``top``."""
+    steps = len(densities) - 1
+    heights = (-(-value * steps * levels // top) - level * steps for value in values)
+    return "".join(densities[max(0, min(steps, height))] for height in heights)
+
 
 _MOST_KEPT = 500
 
@@ -184,3 +295,34 @@ class RowLines:
             return [Span(" " * sum(after))]
         signs = (self._session.glyphs.known, Role.RUNNING), (self._session.glyphs.planned, Role.OFF), (" ", Role.OFF)
         return [Span(sign * number, role) for (sign, role), number in zip(signs, after, strict=True)]
+
+
+def legend_line(known: Iterable[Glyph], glyphs: GlyphSet, cells: int, drawn: Iterable[Line] | None = None) -> Line:
+    """Return as many entries as there is room for.
+
+    Args:
+        known: The states that may be drawn, the most important first. Of those that look alike the first is named.
+        glyphs: The characters.
+        cells: The width.
+        drawn: The lines of the rows, if only what stands there is to be named.
+    """
+    planned = Glyph(glyphs.known, glyphs.known, Role.RUNNING, "planned")
+    later = Glyph(glyphs.planned, glyphs.planned, Role.OFF, "later")
+    entries: dict[Span, Glyph] = {}
+    for each in (*known, planned, later):
+        entries.setdefault(glyphs.span(each), each)
+    shown = list(entries.values())
+    if drawn is not None:
+        letters: defaultdict[Role, set[str]] = defaultdict(set)
+        for span in set(chain.from_iterable(drawn)):
+            letters[span.role].update(span.text)
+        shown = [each for each in shown if letters[each.role] & {glyphs.of(each), glyphs.of(going_on(each))}]
+    shown.sort(key=lambda glyph: glyph.role is not Role.FAILED)  # trouble is named even where there is little room
+    spans: list[Span] = []
+    for glyph in shown:
+        more = going_on(glyph)
+        signs = [glyphs.span(glyph)] + [glyphs.span(more)] * (glyphs.of(more) != glyphs.of(glyph))
+        new = [Span("  " if spans else ""), *signs, Span(f" {glyph.name}", Role.DIM)]
+        if width(spans) + width(new) <= cells:
+            spans += new
+    return tuple(spans)

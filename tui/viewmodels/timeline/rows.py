@@ -1,27 +1,280 @@
-"""The base of all timeline rows: their order, their cells in each column of time, and their items."""
+"""The base of all timeline rows: columns of time, heights, bars with names, order, cells and items.
+
+Unless somebody zooms, the timeline shows all there is, in at least 80 % of the width. Few rows grow, many take a line
+each. A bar that has room for its name shows it.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from rich.cells import cell_len
+
 from engine.base.terms import JobState, TaskState
-from engine.views.pages.hook_status import HookStatus
-from tui.viewmodels.text.glyphs import PREPARATION, RELEASE, TASK, Glyph
-from tui.viewmodels.text.styled import ItemRef, Role
-from tui.viewmodels.timeline.columns import Extent, TimeColumns
+from engine.views.hook_status import HookStatus
+from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph, going_on
+from tui.viewmodels.text import ItemRef, Role, Span, squeeze
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from engine.views.lanes.lanes import JobStretch, Lanes
-    from engine.views.pages.instances import InstancePage
-    from engine.views.pages.nodes import NodePage
-    from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.styled import ItemRef, Line
-    from tui.viewmodels.timeline.bars import Bar
+    from engine.views.log.lanes import JobStretch, Lanes
+    from engine.views.resources.instances import InstancePage
+    from engine.views.resources.nodes import NodePage
+    from tui.viewmodels.glyphs import GlyphSet
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Line
+
+
+class TimeColumns(NamedTuple):
+    """Columns of the timeline: each lasts ``step_ms``, and the first one begins ``first`` steps after the start."""
+
+    first: int
+    number: int
+    step_ms: int
+
+    def begin_ms(self, column: int) -> int:
+        """Return the begin of a column, counted from the first one shown."""
+        return (self.first + column) * self.step_ms
+
+    def column_at(self, when_ms: int) -> int:
+        """Return the column of a moment, counted from the first one shown. It may lie outside."""
+        return when_ms // self.step_ms - self.first
+
+    def place_of(self, when_ms: int) -> float:
+        """Return the place of a moment in columns and parts of them, counted from the begin of the first one."""
+        return when_ms / self.step_ms - self.first
+
+    def begun(self, known_ms: int) -> int:
+        """Return the number of columns that have begun at ``known_ms``."""
+        return max(0, min(self.number, self.column_at(known_ms) + 1))
+
+
+class Extent(NamedTuple):
+    """The time that rows fill, in ms since the start. Nothing follows if it ``is_over``."""
+
+    begin_ms: int
+    end_ms: int
+    is_over: bool
+
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+_AHEAD_SHARE = 0.1  # of the time so far, for what is planned
+
+_UP_TO_EIGHT = (1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8)
+_UP_TO_SIXTY = (*_UP_TO_EIGHT, 10, 12, 15, 18, 20, 25, 30, 36, 45, 50)
+# The round durations of a column. Each is at most a quarter longer than the one before, so that at least 80 % of the
+# columns are used.
+ROUND_STEPS_MS = tuple(
+    round(each * unit_ms)
+    for unit_ms, numbers in (
+        (_SECOND / 10, _UP_TO_EIGHT),
+        (_SECOND, _UP_TO_SIXTY),
+        (_MINUTE, _UP_TO_SIXTY),
+        (_HOUR, (*_UP_TO_EIGHT, 10, 12, 15, 18, 20)),
+        (_DAY, _UP_TO_SIXTY),
+    )
+    for each in numbers
+)
+
+
+def fitted(extent: Extent, cells: int) -> TimeColumns:
+    """Return columns of a round duration that show the whole extent, with some room for what is planned after it."""
+    span_ms = extent.end_ms - extent.begin_ms
+    if not extent.is_over:
+        span_ms = round(span_ms * (1 + _AHEAD_SHARE))
+    for step_ms in ROUND_STEPS_MS:
+        found = TimeColumns(extent.begin_ms // step_ms, cells, step_ms)
+        if found.column_at(extent.begin_ms + span_ms) < cells:
+            return found
+    return found
+
+
+def ticks(columns: TimeColumns, least_cells: int) -> Iterator[int]:
+    """Yield the round moments that stand above the columns, at least so many cells apart, in ms since the start."""
+    wanted_ms = columns.step_ms * least_cells
+    every_ms = next((each for each in _ROUND_MS if each >= wanted_ms), wanted_ms)
+    when_ms = -(-columns.begin_ms(0) // every_ms) * every_ms
+    while columns.column_at(when_ms) < columns.number:
+        yield when_ms
+        when_ms += every_ms
+
+
+_ROUND_MS = (
+    *(each * _SECOND for each in (1, 2, 5, 10, 15, 20, 30)),
+    *(each * _MINUTE for each in (1, 2, 5, 10, 15, 20, 30)),
+    *(each * _HOUR for each in (1, 2, 3, 6, 12)),
+    *(each * _DAY for each in (1, 2, 7, 14, 28)),
+)
+
+
+_MOST_TRACK_LINES = 3
+_MOST_BAND_LINES = 12  # of one curve
+
+
+class Height(NamedTuple):
+    """The lines of a row. Without ``track`` lines the row shows cells, not bars."""
+
+    track: int  # lines of each track
+    body: int
+    gap: int  # empty lines after it
+
+    @property
+    def lines(self) -> int:
+        """All lines of a row."""
+        return self.body + self.gap
+
+
+def height_of(rows: int, lines: int, tracks: int) -> Height:
+    """Return the height of each of some rows, all of which fit if they are higher than a line.
+
+    Args:
+        rows: The number of rows.
+        lines: The lines that there are for them.
+        tracks: The tracks of a row.
+    """
+    room = lines // max(1, rows)
+    if tracks > max(1, room):
+        body = max(1, min(room - 1, 2))
+        return Height(0, body, int(room > body > 1))
+    track = max(1, min(_MOST_TRACK_LINES, room // tracks))
+    if track > 1 and room < track * tracks + 1:  # a gap tells rows apart better than one line more
+        track -= 1
+    body = track * tracks
+    return Height(track, body, int(room > body > 1))
+
+
+def band_lines(curves: int, left: int) -> int:
+    """Return the lines of each curve of the pool band, of which ``left`` lines nobody else has."""
+    return min(_MOST_BAND_LINES, 1 + max(0, left) // max(1, curves))
+
+
+_SOLID = "█"
+_LEAST_NAME = 3  # cells: a shorter name says nothing
+_LEAST_CUT = 5  # cells of what is cut in the middle; of a name less shows only the end, which tells it apart
+
+
+class Bar(NamedTuple):
+    """Something that lasted: a task, an attempt, a phase. It goes on without ``end_ms``."""
+
+    begin_ms: int
+    end_ms: int | None
+    glyph: Glyph  # fills the bar
+    name: str
+    notes: tuple[str, ...] = ()  # below the name, the first one beside it in a single line, where there is room
+    ending: Glyph | None = None  # in the last cell
+    is_id: bool = False  # the name may be cut in the middle
+    short: str = ""  # in place of the name where that has no room
+
+
+class Canvas:
+    """The cells of one row: some lines of the same columns."""
+
+    def __init__(self, glyphs: GlyphSet, ground: Sequence[Glyph], height: Height) -> None:
+        """Fill all lines with the same cells; quiet times are a thin line in each track."""
+        self._glyphs = glyphs
+        self._height = height
+        self._drawn: list[list[Span]] = []
+        self._stretches = [(glyph, len(list(run))) for glyph, run in groupby(ground)]
+
+    def _ground(self, line: int) -> list[Span]:
+        """Return what a line shows where there is no bar."""
+        track = self._height.track or self._height.body
+        is_middle = line % track == (track - 1) // 2
+        return [
+            self._glyphs.stretch(glyph, cells) if is_middle or glyph.role is not Role.QUIET else _quiet(cells)
+            for glyph, cells in self._stretches
+        ]
+
+    @property
+    def _lines(self) -> list[list[Span]]:
+        """The cells of all lines, made when something is drawn on them."""
+        if not self._drawn:
+            grounds = map(self._ground, range(self._height.body))
+            self._drawn = [[span._replace(text=cell) for span in ground for cell in span.text] for ground in grounds]
+        return self._drawn
+
+    def draw(self, bar: Bar, columns: TimeColumns, track: int) -> None:
+        """Draw a bar, without the sign of its end: its name on the first line, its notes there or on the next ones."""
+        lines = self._rows_of(track)
+        width = len(self._lines[0])
+        begin = columns.column_at(bar.begin_ms)
+        end = width if bar.end_ms is None else max(begin + 1, columns.column_at(bar.end_ms - 1) + 1)
+        first, last = max(0, begin), min(width, end)
+        if first >= last:
+            return
+        symbol, fill = self._glyphs.span(bar.glyph), self._glyphs.span(going_on(bar.glyph))
+        has_end = bar.end_ms is not None and end <= width
+        is_shared = has_end and columns.column_at(bar.end_ms or 0) < end  # another bar may begin in the last cell
+        taken = is_shared or (has_end and bar.ending is not None)
+        texts = self._texts(bar, last - first - (begin >= 0) - taken, len(lines))
+        if bar.end_ms is not None and last - first > 1 and bar.glyph.texture.startswith(_SOLID):
+            symbol = Span(self._glyphs.edge, bar.glyph.role, is_fill=True)  # keeps it apart from the bar before it
+        elif bar.end_ms is not None and texts:
+            symbol = fill  # the symbol of what goes on would say that it still does
+        for at, number in enumerate(lines):
+            cells = self._lines[number]
+            cells[first:last] = [fill] * (last - first)
+            if begin >= 0:
+                cells[first] = symbol
+            left = first + (begin >= 0)
+            for offset, letter in enumerate(texts[at] if at < len(texts) else ""):
+                cells[left + offset] = Span(letter, bar.glyph.role, is_fill=True)
+
+    def end(self, bar: Bar, columns: TimeColumns, track: int) -> None:
+        """Draw the sign of a bar's end, over what may begin in the same cell."""
+        if bar.ending is None or bar.end_ms is None:
+            return
+        column = max(columns.column_at(bar.begin_ms), columns.column_at(bar.end_ms - 1))
+        for number in self._rows_of(track):
+            if 0 <= column < len(self._lines[number]):
+                sign = self._glyphs.of(bar.ending)
+                self._lines[number][column] = Span(sign, bar.ending.role, is_fill=bar.ending.role is Role.FAILED)
+
+    def _rows_of(self, track: int) -> range:
+        high = self._height.track
+        top = min(track, self._height.body // high - 1) * high
+        return range(top, top + high)
+
+    def spans(self, line: int) -> list[Span]:
+        """Return the cells of a line, some of them together."""
+        return self._drawn[line] if self._drawn else self._ground(line)
+
+    def letter(self, line: int, column: int) -> str:
+        """Return what shows a cell in the colour of the cursor: a block would hide it."""
+        row = self._lines[line]
+        text = row[column].text if column < len(row) else " "
+        return text if text.isascii() else " "
+
+    def _texts(self, bar: Bar, cells: int, lines: int) -> list[str]:
+        """Return the text of each line of a bar, at most so many cells wide."""
+        name, text = name_in(bar, cells), self._glyphs.text
+        if not name:
+            return []
+        notes = [note for note in bar.notes if note]
+        if lines == 1 and notes and name == bar.name and len(name) + 2 + len(notes[0]) <= cells:
+            return [text(f"{name}  {notes[0]}")]
+        told = [squeeze(note, cells) if bar.is_id and cells >= _LEAST_CUT else note for note in notes]
+        return [text(name), *(text(note) for note in told if len(note) <= cells)][:lines]
+
+
+def _quiet(cells: int) -> Span:
+    return Span(" " * cells, Role.QUIET)
+
+
+def name_in(bar: Bar, cells: int) -> str:
+    """Return the name of a bar in at most so many cells; empty if they are too few for it."""
+    if cells < _LEAST_NAME or cell_len(bar.name) != len(bar.name):  # wide letters would not stay put
+        return ""
+    if len(bar.name) <= cells or (bar.is_id and cells >= _LEAST_CUT):
+        return squeeze(bar.name, cells)
+    if bar.is_id:
+        return f"…{bar.name[1 - cells :]}"
+    return bar.short if len(bar.short) <= cells else ""
+
 
 NEVER_MS = 1 << 62  # sorts what has not begun last
 NOTHING = Glyph(" ", " ", Role.PLAIN, "")

@@ -6,19 +6,16 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.viewmodels.text.glyphs import going_on
-from tui.viewmodels.text.styled import Role, squeeze
-from tui.viewmodels.timeline.axis import times
-from tui.viewmodels.timeline.bars import name_in
-from tui.viewmodels.timeline.lines import ahead
-from tui.viewmodels.timeline.pool_band import BAND
-from tui.viewmodels.timeline.rows import NOTHING, RUNNING
+from tui.viewmodels.glyphs import going_on
+from tui.viewmodels.text import Role, squeeze
+from tui.viewmodels.timeline.lines import BAND, ahead, times
+from tui.viewmodels.timeline.rows import NOTHING, RUNNING, name_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tui.viewmodels.text.glyphs import Glyph
-    from tui.viewmodels.timeline.bars import Bar
+    from tui.viewmodels.glyphs import Glyph
+    from tui.viewmodels.timeline.rows import Bar
     from tui.viewmodels.timeline.timeline import TimelineModel
 
 _CELL, _LINE, _BAR = 8, 16, 12  # pixels: width of a column, height of a row and of its bar

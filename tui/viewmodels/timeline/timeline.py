@@ -7,30 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.views.lanes.lanes import Lanes
-from engine.views.pages.jobs import job_ids
-from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
-from tui.viewmodels.text.glyphs import NODE
-from tui.viewmodels.text.styled import Line, Role, Span, between, cut, line
-from tui.viewmodels.timeline.axis import axis
-from tui.viewmodels.timeline.columns import TimeColumns
-from tui.viewmodels.timeline.fit import fitted
-from tui.viewmodels.timeline.heights import Height, height_of
-from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows
-from tui.viewmodels.timeline.job_rows import JobRows
-from tui.viewmodels.timeline.legend import legend_line
-from tui.viewmodels.timeline.lines import Frame, RowLines
-from tui.viewmodels.timeline.node_rows import NodeRows
-from tui.viewmodels.timeline.pool_band import PoolBand
-from tui.viewmodels.timeline.rows import Sort
-from tui.viewmodels.timeline.task_rows import TaskRows
+from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.views.log.lanes import Lanes
+from engine.views.resources.jobs import job_ids
+from tui.viewmodels.glyphs import NODE
+from tui.viewmodels.lists.columns import ShownRows, SlicedSort
+from tui.viewmodels.text import Line, Role, Span, between, cut, line
+from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
+from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
+from tui.viewmodels.timeline.node_rows import NodeRows, PreparationRows, ReleaseRows
+from tui.viewmodels.timeline.rows import Height, Sort, TimeColumns, fitted, height_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.styled import ItemRef
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import ItemRef
     from tui.viewmodels.timeline.rows import Openable, TimelineRows
 
 # The durations that a column can have.

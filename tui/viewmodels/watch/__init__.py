@@ -1,1 +1,1 @@
-"""The Watch view: arrangement, jobs strip, tabs, estimates, attention, pins; also as sentences for screen readers."""
+"""The Watch view: arrangement, jobs strip, attention, node map, charts and curves."""

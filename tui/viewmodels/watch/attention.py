@@ -1,19 +1,56 @@
-"""Needs attention: the concerns of the whole run, grouped by cause, the worst and newest first."""
+"""Needs attention: the concerns of the whole run, warnings, expectations, and ends to come.
+
+Concerns are grouped by cause, the worst and newest first. Warnings about the scenario stand in the order of the file.
+The list of the scenario's expectations is also a sheet. Ends of preparation, tasks and job are in words. They are
+derived: the service reports none of them. They are simulated if the run has been played ahead to its end, and estimated
+until then.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.views.attention.concern import Severity
-from tui.viewmodels.sheets.warnings import warning_note
-from tui.viewmodels.text.glyphs import NODE
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, between, line, width, wrapped
+from engine.base.terms import JobState
+from engine.run.agenda import basis_words
+from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
+from engine.views.diagnosis.model import Severity
+from tui.viewmodels import format as fmt
+from tui.viewmodels.glyphs import EXPECTATION, JOB, NODE, glyph_of_job
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, between, line, row, width, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engine.views.attention.concern import Concern
-    from tui.viewmodels.session.session import Session
+    from engine import Scenario
+    from engine.views.diagnosis.expectations import ExpectationPart, ExpectationRow
+    from engine.views.diagnosis.model import Concern
+    from engine.views.resources.jobs import JobRow
+    from tui.viewmodels.session import Session
+
+
+_WARNING_INDENT = "  "
+
+
+def warning_note(scenario: Scenario) -> str | None:
+    """Return the sentence that says how many warnings there are; None without any."""
+    count = len(scenario.warnings)
+    return f"The scenario has {fmt.counted(count, 'warning')}; :warnings lists them." if count else None
+
+
+def warning_lines(scenario: Scenario, cells: int) -> list[Line]:
+    """Return the warnings in the order of the file, each below its place."""
+    if not scenario.warnings:
+        return [line(Span("The scenario has no warnings.", Role.DIM))]
+    lines: list[Line] = []
+    for warning in scenario.warnings:
+        place = f"line {warning.line}, column {warning.column}  {warning.path}"
+        lines += [line(Span(each, Role.DIM)) for each in wrapped(place, cells)]
+        lines += [line(_WARNING_INDENT + each) for each in wrapped(warning.message, cells - len(_WARNING_INDENT))]
+    return lines
+
 
 CALM = "Nothing needs attention."
 _INDENT = 2  # cells of the symbol and the space after it
@@ -37,7 +74,7 @@ _VIEWS = {
 SHEETS = {"certificate": "account", "expectation": "expectations"}
 
 
-class Destination(NamedTuple):
+class ConcernDestination(NamedTuple):
     """The target of a concern: a view or sheet, the row in it, and the job or pool that gets the focus."""
 
     view: str
@@ -174,7 +211,7 @@ class AttentionModel:
         else:
             yield from (ItemRef("pool", pool_id) for pool_id in concern.pools)
 
-    def destination(self, number: int) -> Destination:
+    def destination(self, number: int) -> ConcernDestination:
         """Return where a concern leads."""
         concern = self.concerns[number]
         view = SHEETS.get(concern.kind) or _VIEWS[concern.kind]
@@ -184,10 +221,229 @@ class AttentionModel:
             focus = ItemRef("job", concern.jobs[0])
         if view in ("jobs", "pools", "schedules"):
             first = next(iter({"jobs": concern.jobs, "pools": concern.pools}.get(view, concern.schedules)), None)
-        return Destination(view, first, focus)
+        return ConcernDestination(view, first, focus)
 
 
 def _told(concern: Concern) -> tuple[object, ...]:
     """Return what decides on the lines of a concern, beside the time."""
     number = len(concern.tasks) or len(concern.nodes)
     return concern.severity, concern.text, concern.names, number, concern.state, concern.effect, concern.remedy
+
+
+_REST = 20  # times the time that reading takes, until it is read again
+_LEAST_TEXT = 20  # cells
+
+
+class ExpectationsModel(RowsModel):
+    """Expectations, broken ones first."""
+
+    title = "Expectations"
+    own_order = "broken ones first"
+    columns = (
+        Column("", 1),
+        Column("Expectation", 16, "what it is about", stretch=True, is_id=True),
+        Column("Property", 14, "what is compared; the first that differs, if several are"),
+        Column("Wanted", 12, "the value that the scenario expects"),
+        Column("Now", 12, "the value at this moment, or when it was decided"),
+        Column("When", 13, "the moment for which it is expected", from_width=70),
+        Column("Decided", 8, "when it was met or broken; empty while it is open", from_width=84, is_whole=True),
+    )
+    help_text = (
+        "The scenario says with expect: what must be true at the end, at a time, or within a time. "
+        "batchdeck run checks the same.\n"
+        "Pending ones show how it stands now. Refused commands are listed too."
+    )
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._rows: Sequence[ExpectationRow] = ()
+        self._moment: tuple[int, int, int] | None = None
+        self._next_s = 0.0
+
+    def order(self) -> Sequence[int]:
+        """Return the expectations, read anew at another moment; less often if reading takes long while time passes."""
+        simulation = self.session.simulation
+        moment = simulation.jumps, len(simulation.log), simulation.now_ms
+        begin_s = time.monotonic()
+        has_jumped = self._moment is None or self._moment[0] != moment[0]
+        if moment != self._moment and (has_jumped or simulation.finished or begin_s >= self._next_s):
+            self._rows = sorted(expectation_rows(simulation), key=lambda each: (each.state.value, each.number))
+            self._moment = moment
+            self._next_s = begin_s + _REST * (time.monotonic() - begin_s)
+        return range(len(self._rows))
+
+    def row(self, key: int) -> ExpectationRow:
+        """Return an expectation."""
+        return self._rows[key]
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        one = self._rows[key]
+        glyph = EXPECTATION[one.state]
+        part, more = one.differing[0], len(one.differing) - 1
+        seen = Span(part.seen, _role(one, part))
+        return (
+            self.session.glyphs.span(glyph),
+            Span(one.subject),
+            Span(f"{part.name}{f' +{more}' if more else ''}"),
+            Span(part.wanted),
+            seen,
+            Span(one.when),
+            Span("" if one.decided_ms is None else self.session.clock(one.decided_ms)),
+        )
+
+    def identity_of(self, key: int) -> str:
+        return f"{self._rows[key].number} {self._rows[key].subject}"
+
+    def is_failed(self, key: int) -> bool:
+        return self._rows[key].state is ExpectationState.BROKEN
+
+    def empty(self) -> Sequence[str]:
+        return ("The scenario expects nothing. expect: in its file says what must be true at the end.",)
+
+    def summary(self) -> Line:
+        counts = ((EXPECTATION[state], sum(one.state is state for one in self._rows)) for state in ExpectationState)
+        return self.session.glyphs.counts(counts)
+
+    def subject_of(self, key: int) -> ItemRef | None:
+        one = self._rows[key]
+        match one.kind:
+            case "job" | "pool" | "job schedule" as kind:
+                return ItemRef(kind, one.item_id)
+        return None
+
+    def sentence(self, key: int) -> Line:
+        one = self._rows[key]
+        said = "; ".join(f"{part.name} {part.wanted}, now {part.seen}" for part in one.differing)
+        return line(Span(f"{one.subject} {one.when}: {said}", Role.DERIVED))
+
+    def details(self, key: int) -> Sequence[Block]:
+        one = self._rows[key]
+        glyph = EXPECTATION[one.state]
+        state = (
+            row("State", glyph.name, glyph.role),
+            row("Expected", one.when),
+            row("Decided", None if one.decided_ms is None else self.session.clock(one.decided_ms)),
+            row("Line in the file", f"{one.line:,}" if one.line else None),
+        )
+        parts = (row(part.name, _compared(part), _role(one, part)) for part in one.parts)
+        return Block(one.subject, state), Block("Wanted and seen", tuple(parts))
+
+
+def _role(one: ExpectationRow, part: ExpectationPart) -> Role:
+    if part.is_met:
+        return Role.OK
+    return Role.FAILED if one.state is ExpectationState.BROKEN else Role.WARNING
+
+
+def _compared(part: ExpectationPart) -> str:
+    return part.seen if part.is_met else f"{part.seen}, wanted {part.wanted}"
+
+
+def expectation_lines(model: ExpectationsModel, cells: int) -> list[Line]:
+    """Return all expectations with all their parts, for a sheet."""
+    model.update()
+    if not model.count:
+        return [line(Span(each, Role.DIM)) for text in model.empty() for each in wrapped(text, cells)]
+    lines: list[Line] = [model.summary(), ()]
+    session = model.session
+    for at in range(model.count):
+        one = model.row(model.key(at))
+        glyph = EXPECTATION[one.state]
+        decided = "" if one.decided_ms is None else f" {session.clock(one.decided_ms)}"
+        state = line(Span(f"{glyph.name}{decided}", glyph.role))
+        heading, *rest = wrapped(session.text(f"{one.subject} {one.when}"), max(_LEAST_TEXT, cells - width(state) - 3))
+        lines.append(between(line(session.glyphs.span(glyph), Span(f" {heading}", Role.STRONG)), state, cells))
+        lines += [line(Span(f"  {each}", Role.STRONG)) for each in rest]
+        for part in one.parts:
+            said = f"{part.name}: {part.seen}" + ("" if part.is_met else f", wanted {part.wanted}")
+            lines += [line(Span(f"  {each}", _role(one, part))) for each in wrapped(session.text(said), cells - 2)]
+    return lines
+
+
+END_WORDS = ("est. ", "ends ")  # before an end that is estimated, and before one that is simulated
+_HOW_TO_ASK = ("  (w: why)", "")
+
+ESTIMATES_HELP = (
+    "Simulated ends are exact: the run has been played ahead, with the commands and faults of the timeline that are "
+    "named after them. What is done by hand changes them. "
+    "In a large run, estimates stand in for them.\n"
+    "Preparation is done when the last running one ends as planned. "
+    '"Or later" means that more nodes are likely to prepare.\n'
+    "For tasks, attempts are assumed to take as long as so far, and to be retried as often. "
+    "As many are assumed to run at once as now, or as on average so far if that is more. "
+    "Those that run end as planned.\n"
+    "The job is completed after its slowest release task. Its max wall-clock time is a limit.\n"
+    "Nodes that are lost or added later and actions change the estimates."
+)
+
+
+def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
+    """Return the ends of preparation, tasks and job, one for each line of the rail; empty if unknown."""
+    forecast, clock = session.forecast(), session.clock
+    preparation, later = forecast.preparation_ms, " or later" if forecast.more_preparations else ""
+    how = END_WORDS[forecast.is_simulated]
+    told = (
+        f"{how}{clock(preparation)}{later}" if preparation is not None else "",
+        f"{how}{clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
+        f"{how}{clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
+    )
+    if job.end_ms is not None:
+        return (), (), line(Span(f"ended {clock(job.end_ms)}", glyph_of_job(job).role))
+    first, second, third = (line(Span(end, Role.DERIVED)) if end else () for end in told)
+    return first, second, third
+
+
+def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
+    """Return the ends of all phases, and how long the oldest task has been waiting."""
+    wait_ms = job.phases.tasks.oldest_wait_ms
+    waits = [""] if wait_ms is None else [f"oldest wait {fmt.span(wait_ms)}{hint}" for hint in _HOW_TO_ASK]
+    whole, brief = ends(session, job, has_basis=False), ends(session, job, is_brief=True, has_basis=False)
+    with_basis = [ends(session, job), ends(session, job, is_brief=True)] if session.forecast().basis else []
+    forms = [(each, wait) for each in with_basis for wait in (*waits, "")]
+    forms += [*((whole, wait) for wait in waits), (brief, waits[-1]), (brief, "")]
+    told, wait = next((form for form in forms if width(form[0]) + 1 + len(form[1]) <= cells), forms[-1])
+    return between(told, line(Span(wait, Role.DERIVED)) if wait else (), cells)
+
+
+def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bool = True) -> Line:
+    """Return the ends of preparation, tasks and job, known or estimated; a brief text names only the phases.
+
+    With ``has_basis`` simulated ends name the commands and faults of the timeline that they rest on.
+    """
+    done, completed = ("", "") if is_brief else (" done", " completed")
+    clock, forecast = session.clock, session.forecast()
+    if job.end_ms is not None:
+        after = fmt.span(job.end_ms - job.created_ms)
+        return line(Span(f"Ended {clock(job.end_ms)}, {after} after it was added", glyph_of_job(job).role))
+    until_ms = session.simulation.scenario.until_ms
+    if session.is_over and not session.is_past and until_ms is not None and session.now_ms >= until_ms:
+        name = JOB[job.state].name
+        said = (
+            f"still {name} at the end" if is_brief else f"The run ends here, as its until says; the job is still {name}"
+        )
+        return line(Span(said, Role.WARNING))
+    known, estimated = [], []
+    if forecast.prepared_ms is not None:
+        known.append(f"Preparation{done} {clock(forecast.prepared_ms)}")
+    if forecast.preparation_ms is not None:
+        later = " or later" if forecast.more_preparations else ""
+        estimated.append(f"preparation{done} {clock(forecast.preparation_ms)}{later}")
+    if forecast.tasks_ms is not None:
+        last = "no task left" if forecast.tasks_are_deleted else f"tasks{done}"
+        estimated.append(f"{last} {clock(forecast.tasks_ms)}")
+    if forecast.job_ms is not None:
+        estimated.append(f"job{completed} {clock(forecast.job_ms)}")
+    if estimated:
+        how = "Simulated" if forecast.is_simulated else "Estimated"
+        basis = basis_words(forecast.basis, clock) if has_basis else ""
+        known.append(", ".join(filter(None, (f"{how}: {session.text(' · ').join(estimated)}", basis))))
+    elif session.awaits_end:
+        known.append("Simulating the rest of the run")
+    elif job.state is JobState.ACTIVE and job.phases.tasks.total and not forecast.is_simulated:
+        runs = job.phases.tasks.running or job.phases.tasks.preparing
+        known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
+    if forecast.stays_active and job.state is JobState.ACTIVE:
+        ends_itself = job.on_all_tasks_complete == "terminatejob"
+        until = "no task is left or it is terminated" if ends_itself else "it is terminated"
+        known.append("job stays active" if is_brief else f"the job stays active until {until}")
+    return line(Span("   ".join(known), Role.DERIVED))

@@ -1,0 +1,280 @@
+"""Plain values: texts cut for messages, times, durations and amounts, percentiles, and columns of bytes.
+
+Simulated time is an integer number of milliseconds since the scenario's start. Every other form of it is derived here
+(GEN-4).
+
+A value may be as long as its author likes, a message may not: ids, keys and command lines are cut in the middle, since
+their ends tell them apart. Logs, states and saved scenarios hold values whole. The natural order of ids counts numbers
+by their value: n2 comes before n10.
+
+Many small numbers are examined together as bytes, since a frame must not loop over ten thousand of them in Python.
+Regular expressions are compiled when they are first used, since most runs need only a few of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable
+
+
+class LazyRegex:
+    """Stands for a compiled regular expression, whose methods it takes over one by one."""
+
+    def __init__(self, text: str, flags: int) -> None:
+        """Hold the arguments of ``re.compile``."""
+        self._source = text, flags
+
+    def compiled(self) -> re.Pattern[str]:
+        """Return the compiled expression. Raises ``re.error`` if the text is none."""
+        return re.compile(*self._source)
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        """Return a method of the compiled expression, and keep it: it is not asked for here again."""
+        method = getattr(self.compiled(), name)
+        setattr(self, name, method)
+        return cast("Callable[..., object]", method)
+
+
+def lazy_regex(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a regular expression as ``re.compile`` does, but compile it when a method of it is first used.
+
+    For constants of modules. Functions of ``re`` do not accept it: call the methods.
+    """
+    return cast("re.Pattern[str]", LazyRegex(text, flags))
+
+
+LONGEST = 80
+"""The most characters of a value in a message or table, the dots and quotes included (GEN-19)."""
+
+_DOTS = "..."
+_LONG_WORD = lazy_regex(rf"[^\s/\\]{{{LONGEST + 11},}}")  # a quoted value has punctuation around it
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Return the text, cut in the middle to ``longest`` characters."""
+    if len(text) <= longest:
+        return text
+    kept = longest - len(_DOTS)
+    tail = kept // 2
+    return f"{text[: kept - tail]}{_DOTS}{text[len(text) - tail :]}"
+
+
+def quoted(value: object, longest: int = LONGEST) -> str:
+    """Return a value as Python writes it, but null, true and false, cut in the middle to ``longest`` characters."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str) and len(value) > 2 * longest:
+        value = shortened(value, 2 * longest)  # the representation of a long text takes a while
+    return shortened(repr(value), longest)
+
+
+def first_of(texts: Sequence[str]) -> str:
+    """Return the first twelve texts, shortened, for a message."""
+    return ", ".join(map(shortened, texts[:12])) + (", ..." if len(texts) > 12 else "")
+
+
+def with_short_words(message: str) -> str:
+    """Return a message of another library with its long words cut; the directories of a path are words of their own."""
+    return _LONG_WORD.sub(lambda word: shortened(word[0]), message)
+
+
+_NUMBER = lazy_regex(r"0*(\d+)")
+
+
+def natural_key(text: str) -> str:
+    """Return the sort key of a text: each number counts by its value, not digit by digit."""
+    return _NUMBER.sub(lambda found: f"0{chr(len(found[1]))}{found[1]}", text)
+
+
+SECOND_MS = 1_000
+MINUTE_MS = 60_000
+HOUR_MS = 3_600_000
+DAY_MS = 86_400_000
+
+_MOST_DECIMALS = 5  # of an amount of money
+
+# The service's "no limit"; None inside the simulator (GEN-4).
+UNLIMITED_WIRE = "P10675199DT2H48M5.4775807S"
+
+_DURATION = lazy_regex(
+    r"(-)?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_UNITS_MS = 7 * DAY_MS, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS  # of weeks, days, hours, minutes and seconds
+UNLIMITED_FROM_MS = 10_675_199 * DAY_MS  # longer durations mean "no limit"
+
+
+def parse_duration(text: str) -> int | None:
+    """Return the milliseconds of an ISO 8601 duration such as ``PT1M30.5S``, or None for "no limit" (GEN-4).
+
+    Digits beyond the millisecond are cut off.
+
+    Raises:
+        ValueError: The text is no such duration, or has years or months, which have no fixed length.
+    """
+    match = _DURATION.fullmatch(text)
+    sign, *parts, fraction = match.groups() if match else (None, None)
+    if not any(parts):
+        raise ValueError(f"{quoted(text)} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
+    ms = 0
+    for part, unit_ms in zip(parts, _UNITS_MS, strict=True):
+        if part:
+            ms += int(part) * unit_ms
+    if fraction:
+        ms += int((fraction + "000")[:3])
+    if ms >= UNLIMITED_FROM_MS:
+        return None
+    return -ms if sign else ms
+
+
+def format_duration(ms: int | None) -> str:
+    """Return the ISO 8601 duration as the service writes it: ``PT15M``, ``P7D``, ``PT0S``. None is "no limit"."""
+    if ms is None:
+        return UNLIMITED_WIRE
+    if ms < 0:
+        return "-" + format_duration(-ms)
+    days, rest = divmod(ms, DAY_MS)
+    hours, rest = divmod(rest, HOUR_MS)
+    minutes, rest = divmod(rest, MINUTE_MS)
+    seconds, fraction = divmod(rest, SECOND_MS)
+    time = (f"{hours}H" if hours else "") + (f"{minutes}M" if minutes else "")
+    if fraction:
+        time += f"{seconds}.{fraction:03d}".rstrip("0") + "S"
+    elif seconds:
+        time += f"{seconds}S"
+    text = "P" + (f"{days}D" if days else "") + (f"T{time}" if time else "")
+    return text if text != "P" else "PT0S"
+
+
+def parse_utc(text: str) -> datetime:
+    """Return the moment of an ISO 8601 time such as ``2026-01-05T08:00:00Z``. Without an offset it is UTC.
+
+    Raises:
+        ValueError: The text is no such time.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{quoted(text)} is not an ISO 8601 time such as 2026-01-05T08:00:00Z") from None
+
+
+# The end of a UTC time by its milliseconds.
+_UTC_FRACTIONS = tuple(f".{ms:03d}".rstrip("0") + "Z" if ms else "Z" for ms in range(SECOND_MS))
+
+
+@lru_cache(maxsize=4096)
+def _second(start: datetime, second: int) -> str:
+    return (start + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def format_utc(start: datetime, ms: int) -> str:
+    """Return the UTC time ``ms`` milliseconds after ``start`` as the service writes it, ``2026-01-05T08:00:01.5Z``.
+
+    The fraction has no trailing zeros and is left out if zero.
+    """
+    second, fraction = divmod(ms + start.microsecond // 1000, SECOND_MS)
+    return _second(start.replace(microsecond=0) if start.microsecond else start, second) + _UTC_FRACTIONS[fraction]
+
+
+def format_dollars(value: float) -> str:
+    """Return an amount in US dollars with cents, below ten cents with two digits: ``$1,234.50``, ``$0.064``."""
+    amount = round(abs(value), 6)  # so that sums in another order have the same form
+    decimals = min(_MOST_DECIMALS, max(2, 1 - math.floor(math.log10(amount)))) if amount else 2
+    return f"{'-' if value < 0 else ''}${amount:,.{decimals}f}"
+
+
+def format_time(start: datetime, ms: int) -> str:
+    """Return the time of day ``ms`` milliseconds after ``start``, ``10:42:58``, with the date on other days."""
+    moment = start + timedelta(milliseconds=ms)
+    return moment.strftime("%H:%M:%S" if moment.date() == start.date() else "%m-%d %H:%M:%S")
+
+
+def format_clock(ms: int) -> str:
+    """Return elapsed time for people, ``+00:42:17`` or ``+1d 02:03:04``."""
+    days, rest = divmod(ms, DAY_MS)
+    hours, rest = divmod(rest, HOUR_MS)
+    minutes, rest = divmod(rest, MINUTE_MS)
+    return f"+{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
+
+
+class InOrder(Protocol):
+    """Sorted values: a list, or a view that has each value only once with its count."""
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        ...
+
+    def __getitem__(self, at: int, /) -> float:
+        """Return one value by its place in the order."""
+        ...
+
+
+def percentile(in_order: InOrder, share: float) -> float | None:
+    """Return the value below which a share, 0 to 1, of sorted values lies; None without values.
+
+    Between two values it is interpolated linearly: the share 0 is the first value, 1 the last.
+    """
+    if not len(in_order):
+        return None
+    place = share * (len(in_order) - 1)
+    below = int(place)
+    low, high = in_order[below], in_order[min(below + 1, len(in_order) - 1)]
+    return low + (high - low) * (place - below)
+
+
+_LOWEST = 0 if sys.byteorder == "little" else -1
+_ALL_BITS = bytes(255 * (flag == 1) for flag in range(256))
+
+
+def equals(value: int) -> bytes:
+    """Return a table that translates this value to 1 and all others to 0."""
+    return bytes(value) + b"\1" + bytes(255 - value)
+
+
+def lowest_bytes(column: array[int]) -> bytes:
+    """Return the byte of each number in which most of them differ."""
+    return column.tobytes()[_LOWEST % column.itemsize :: column.itemsize]
+
+
+def bytes_above(column: array[int], low_bytes: int) -> bytes:
+    """Return the byte of each number above so many low ones."""
+    return column.tobytes()[abs(_LOWEST % column.itemsize - low_bytes) :: column.itemsize]
+
+
+def where_set(values: bytes, flags: bytes) -> bytes:
+    """Return the values at places where ``flags`` has one, and 0 at those where it has 0."""
+    return (int.from_bytes(values) & int.from_bytes(flags.translate(_ALL_BITS))).to_bytes(len(values))
+
+
+def may_exceed(column: array[int], flags: bytes | bytearray, most: int) -> bool:
+    """Return False if no number exceeds ``most`` at a place where ``flags`` has one; none of them is negative.
+
+    True may be wrong for numbers that have as many bytes as ``most``: only the highest byte of each is looked at.
+    """
+    data, kept = column.tobytes(), int.from_bytes(flags.translate(_ALL_BITS))
+    for low_bytes in range(max(0, most.bit_length() - 1) // 8, column.itemsize):
+        seen = data[abs(_LOWEST % column.itemsize - low_bytes) :: column.itemsize]
+        seen = (int.from_bytes(seen) & kept).to_bytes(len(seen))
+        if seen.translate(None, bytes(range(max(1, most >> 8 * low_bytes)))):
+            return True
+    return False
+
+
+def tally(values: bytes) -> dict[int, int]:
+    """Return how often each value occurs, in ascending order. A set of ten thousand is slower."""
+    found: dict[int, int] = {}
+    rest = values
+    while rest:
+        found[rest[0]] = rest.count(rest[0])
+        rest = rest.translate(None, rest[:1])
+    return dict(sorted(found.items()))

@@ -1,1 +1,0 @@
-"""The small shell: reading of command lines and scripts, the programs that it knows, and how they run."""

@@ -1,1 +1,0 @@
-"""Running of syntax trees: commands, control flow, expansion of words, redirections."""

@@ -1,1 +1,0 @@
-"""The languages of the small shell: reading of scripts into syntax trees, patterns and arithmetic."""

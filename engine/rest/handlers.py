@@ -1,0 +1,352 @@
+"""Handlers that most operations share: create a resource, read it, list it, act on it, delete it.
+
+A handler gets a call: a request, its route, and the simulation. Lists have pages, ``$filter``, ``$select`` and
+``$expand`` (GEN-8).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import quote
+
+from engine.base.errors import BatchError, ScenarioError
+from engine.rest import messages
+from engine.rest.messages import Answer, bad_parameter, count, parameters
+from engine.rest.urls import condition
+from engine.specs.base import accepted_names
+from engine.views.log.latest import LatestTasks, LatestTransitions
+from engine.views.rest.account import etag
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engine.rest.messages import Body, Request
+    from engine.rest.urls import Route
+    from engine.run.simulation import Simulation
+    from engine.specs.command import Command
+    from engine.state.tables import NamedRecords
+    from engine.world import World
+
+
+class Latest:
+    """Readers of the log that are kept between calls, so that each call reads only new entries."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Read nothing yet."""
+        self.transitions = LatestTransitions(simulation)
+        self.tasks = LatestTasks(simulation)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of an operation: its path parameters are in ``names``, its query parameters by lower-case name."""
+
+    simulation: Simulation
+    latest: Latest
+    request: Request
+    route: Route
+    names: Mapping[str, str]
+    query: Mapping[str, str]
+
+    @property
+    def transitions(self) -> LatestTransitions:
+        """The last transitions of all tasks."""
+        return self.latest.transitions
+
+    @property
+    def world(self) -> World:
+        """The tables of the simulation."""
+        return self.simulation.world
+
+    @property
+    def now_ms(self) -> int:
+        """The simulated moment, in ms since the start of the run."""
+        return self.simulation.now_ms
+
+    @property
+    def base(self) -> str:
+        """Scheme and host of the request, with which each URL in the answer begins."""
+        return self.request.base
+
+    def moment(self, ms: int) -> datetime:
+        """Return the UTC time of a moment of the run."""
+        return self.simulation.scenario.start + timedelta(milliseconds=ms)
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON object of the request's body. Raises BatchError: InvalidRequestBody."""
+        return messages.json_object(self.request.body)
+
+    def submit(self, command: Command) -> None:
+        """Submit a command, which takes effect at once.
+
+        Raises:
+            BatchError: The service refuses the command, its ``simulate`` cannot be read, or the run has ended.
+        """
+        if self.now_ms >= self.simulation.end_ms:
+            raise BatchError("OperationInvalidForCurrentState", "the simulated time of this session is over")
+        try:
+            self.simulation.submit(command)
+        except ScenarioError as error:
+            raise BatchError("InvalidRequestBody", str(error.problems[0])) from None
+
+
+Handler = Callable[[Call], Answer]
+
+
+LARGEST_PAGE = 1000
+
+MOST_LOOKED_AT = 2_000  # resources that one request compares with a filter: an empty page with a link is legal
+
+Key = TypeVar("Key", bound=int | str)
+
+
+def page(
+    call: Call,
+    name: str,
+    items: Callable[[Key], Iterable[tuple[Key, Body]]],
+    first: Key,
+    stats: Callable[[Key], Body] | None = None,
+) -> Answer:
+    """Return a page of a list.
+
+    Args:
+        call: The call of the list operation.
+        name: The name of the set in ``odata.metadata``.
+        items: Yields keys and bodies of what follows a key, in ascending order of keys. A key is never used again, so
+            that a list can be continued while items are added and removed.
+        first: A key before all others; its type is that of all keys.
+        stats: Returns ``stats`` of an item, for ``$expand=stats``.
+    """
+    size = count(call.query, "maxresults", LARGEST_PAGE)
+    text = call.query.get("$filter", "")
+    holds = condition(text) if text.strip() else None
+    found: list[Body] = []
+    chosen = selection(call)
+    stats = stats if wants_stats(call) else None
+    rest = iter(items(_continued(call, first)))
+    last: Key | None = None
+    for key, body in islice(rest, MOST_LOOKED_AT if holds is not None else size):
+        last = key
+        if holds is None or holds(body):
+            found.append(chosen(body if stats is None else {**body, "stats": stats(key)}))
+            if len(found) == size:
+                break
+    result: dict[str, Any] = {"odata.metadata": messages.metadata(call.base, name), "value": found}
+    if last is not None and next(rest, None) is not None:
+        result["odata.nextLink"] = next_link(call.request, last)
+    return messages.json_body(call.route.status, result)
+
+
+def after(rows: Iterable[Any], row: int) -> Iterator[Any]:
+    """Yield the records with a higher row number."""
+    return islice(rows, row + 1, None)
+
+
+def selection(call: Call) -> Callable[[Body], Body]:
+    """Return a function that keeps the properties that ``$select`` names; unknown names are ignored, none keep all."""
+    text = call.query.get("$select", "")
+    if not text.strip():
+        return lambda body: body
+    wanted = {name.strip().lower() for name in text.split(",")}
+    return lambda body: {name: value for name, value in body.items() if name.lower() in wanted}
+
+
+def wants_stats(call: Call) -> bool:
+    """Return whether ``$expand`` asks for statistics."""
+    return "stats" in {name.strip().lower() for name in call.query.get("$expand", "").split(",")}
+
+
+def next_link(request: Request, key: int | str) -> str:
+    """Return the absolute URL of the next page: the same query, with a token that names the last item."""
+    kept = [(name, value) for name, value in parameters(request.query_string) if name.lower() != "$skiptoken"]
+    query = "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in [*kept, _token(key)])
+    return f"{request.base}{request.path}?{query}"
+
+
+def _token(key: int | str) -> tuple[str, str]:
+    return "$skiptoken", base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
+
+
+def _continued(call: Call, first: Key) -> Key:
+    """Return the key after which the page begins: that of the token, or ``first``."""
+    token = call.query.get("$skiptoken")
+    if token is None:
+        return first
+    try:
+        key = json.loads(base64.urlsafe_b64decode(token.encode()))
+    except (ValueError, binascii.Error, RecursionError):
+        key = None
+    if type(key) is type(first):
+        continued: Key = key
+        return continued
+    raise bad_parameter("$skiptoken", token, "this is no token of this list")
+
+
+class Target(NamedTuple):
+    """An existing resource that a request names.
+
+    ``path`` is its own, encoded, from the host on. ``changed_ms`` is the moment of its last modification; nodes, which
+    have none, have no entity tag either.
+    """
+
+    path: str
+    changed_ms: int | None = None
+
+
+class Resources(NamedTuple):
+    """The resources of one kind that have ids of their own: pools, jobs or job schedules.
+
+    ``segment`` is the first one of their paths, ``parameter`` the name of the id in a path.
+    """
+
+    segment: str
+    parameter: str
+    table: Callable[[World], NamedRecords[Any]]
+
+    def target_of(self, call: Call, name: str) -> Target | None:
+        """Return the resource with this id, None if there is none."""
+        found = self.table(call.world).find(name)
+        return None if found is None else Target(path_of(self.segment, found.id), found.modified_ms)
+
+    def named(self, call: Call) -> Target | None:
+        """Return the resource that the path names, None if there is none."""
+        return self.target_of(call, call.names[self.parameter])
+
+
+Finder = Callable[["Call"], Target | None]
+FinderById = Callable[["Call", str], Target | None]
+Change = Callable[["Call", dict[str, Any]], Mapping[str, Any]]
+
+
+def path_of(*parts: str) -> str:
+    """Return the path of a resource from the parts of its address, encoded."""
+    return "/" + "/".join(quote(part, safe=":") for part in parts)
+
+
+def check_conditions(call: Call, target: Target | None) -> None:
+    """Compare the conditions of the request with the target; without one the command itself will be refused."""
+    if target is not None and target.changed_ms is not None:
+        tag = etag(call.world, target.changed_ms)
+        messages.check_preconditions(call.request, tag, call.moment(target.changed_ms))
+
+
+def modified(call: Call, target: Target | None) -> dict[str, str]:
+    """Return the headers ETag and Last-Modified of a target, if it has any."""
+    if target is None or target.changed_ms is None:
+        return {}
+    return messages.modified_headers(etag(call.world, target.changed_ms), call.moment(target.changed_ms))
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def command_of(call: Call, command: type[Command], change: Change | None = None, **beside: object) -> Command:
+    """Return the command of a call, read from its path, its body and ``beside``.
+
+    Args:
+        call: The call. Of its query, ``force`` counts if the command has such a property.
+        command: The class of the command. Without properties of its own it has no body.
+        change: Returns the body to read instead of the one that was sent.
+        beside: More properties that stand beside the body, by their names on the wire.
+
+    Raises:
+        BatchError: The body or ``force`` is malformed.
+    """
+    known = {name for field in command.model_fields.values() for name in accepted_names(field)}
+    names: dict[str, object] = {name: value for name, value in call.names.items() if name in known} | beside
+    if "force" in known:
+        names["force"] = messages.flag(call.query, "force")
+    body: Mapping[str, Any] = call.body() if known - set(names) else {}
+    if change is not None:
+        body = change(call, dict(body))
+    return messages.read_body(command, body, names)
+
+
+def creation(command: type[Command], find: FinderById, change: Change | None = None) -> Handler:
+    """Return the handler that creates a resource; ``find`` finds it by its id."""
+
+    def handle(call: Call) -> Answer:
+        given = command_of(call, command, change)
+        call.submit(given)
+        return created(call, find(call, given.id))  # type: ignore[attr-defined]  # each such body has an id
+
+    return handle
+
+
+def created(call: Call, target: Target | None) -> Answer:
+    """Return the answer to a creation: where the new resource is, without a body."""
+    headers = modified(call, target)
+    if target is not None:
+        url = call.base + target.path
+        headers |= {"Location": url, "DataServiceId": url}
+    return Answer(call.route.status, headers=headers)
+
+
+def action(command: type[Command], find: Finder, change: Change | None = None) -> Handler:
+    """Return the handler that gives a command to the resource that ``find`` finds."""
+
+    def handle(call: Call) -> Answer:
+        check_conditions(call, find(call))
+        call.submit(command_of(call, command, change))
+        return acted(call, find(call))
+
+    return handle
+
+
+def acted(call: Call, target: Target | None) -> Answer:
+    """Return the answer to an action or update, without a body."""
+    url = call.base + call.request.path
+    return Answer(call.route.status, headers={**modified(call, target), "DataServiceId": url})
+
+
+def removal(command: type[Command], find: Finder) -> Handler:
+    """Return the handler that deletes the resource that ``find`` finds."""
+
+    def handle(call: Call) -> Answer:
+        check_conditions(call, find(call))
+        call.submit(command_of(call, command))
+        return Answer(call.route.status)
+
+    return handle
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def one(
+    call: Call, name: str, body: messages.Body, target: Target | None, stats: messages.Body | None = None
+) -> Answer:
+    """Return the answer with one resource.
+
+    Args:
+        call: The call.
+        name: The name of its set in ``odata.metadata``.
+        body: The resource.
+        target: Where it is and when it was modified.
+        stats: Its statistics, if ``$expand`` may ask for them.
+    """
+    check_conditions(call, target)
+    if stats is not None:
+        body = {**body, "stats": stats}
+    head = {"odata.metadata": messages.metadata(call.base, f"{name}/@Element")}
+    return messages.json_body(call.route.status, {**head, **selection(call)(body)}, modified(call, target))
+
+
+def existence(find: Finder) -> Handler:
+    """Return the handler that says whether a resource exists; the answer has no body."""
+
+    def handle(call: Call) -> Answer:
+        target = find(call)
+        if target is None:
+            return Answer(404)
+        check_conditions(call, target)
+        return Answer(call.route.status, headers=modified(call, target))
+
+    return handle

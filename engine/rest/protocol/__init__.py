@@ -1,1 +1,0 @@
-"""The protocol: requests, routing, authentication, bodies, conditions, lists and answers, without any operation."""

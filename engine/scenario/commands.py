@@ -1,0 +1,334 @@
+"""Commands with the processes that act in them: finding ``does`` and ``until``, and reading a command that is typed.
+
+``does`` and ``until`` may stand beside any command line of a scenario file. The body of a typed command is YAML or
+JSON, and all mistakes are reported at their places in the text; it is read as in a scenario file: in the form that
+creates the object, as a resource, or as the service returns it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.base.errors import Position, Problem, ScenarioError
+from engine.base.terms import Plain
+from engine.base.values import lazy_regex
+from engine.scenario.bodies import report_refusals
+from engine.scenario.conditions import Asked
+from engine.scenario.factory import TaskFactory
+from engine.scenario.model import TimelineEntry
+from engine.scenario.names import DeclaredIds, text_at
+from engine.scenario.pasted import as_created, command_as_created
+from engine.scenario.tasks import read_factory
+from engine.scenario.timeline import read_command, read_does, read_until
+from engine.scenario.tree import Document, DocumentPlace, ReadingStopped, Tree, parse
+from engine.scenario.warnings import WarningCollector
+from engine.specs.account import Account
+from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
+from engine.specs.command import Command
+from engine.specs.commands import COMMANDS, AddTasks, CreateJob, CreateJobSchedule, CreatePool
+from engine.specs.conditions import OWN_JOB, Unread, is_others_completed
+from engine.specs.job_refusals import job_refusals, schedule_refusals, task_refusals
+from engine.specs.pool_refusals import PoolSetting, pool_refusals
+
+# So many tasks of a factory are looked at for what they may make.
+_MOST_TASKS = 1_000
+_KEYS = ("does", "until")
+_ACTS = lazy_regex(r"\"(?:does|until)\"")
+
+
+class Owner(NamedTuple):
+    """The job to which a process belongs: its id as conditions name it, and as it is declared; empty if not known."""
+
+    job_id: str = ""
+    declared: str = ""
+
+
+_UNKNOWN = Owner()
+
+
+@dataclass(slots=True)
+class Processes:
+    """A reader of everything that processes do; what they may make is declared in ``names``."""
+
+    names: DeclaredIds
+    asked: Asked
+    collector: WarningCollector | None = None
+    acts: dict[str, tuple[TimelineEntry, ...]] = field(default_factory=dict)  # what was read, by its text
+    waits: bool = False  # some process waits for a condition
+
+    def read(self, root: DocumentPlace) -> None:
+        """Read all processes of a scenario."""
+        for place in _entries(root, "pools"):
+            self._walk(place, None)
+        for place in _entries(root, "jobs"):
+            self._walk(place, _owner(text_at(place.plain, "id")))
+        for place in _entries(root, "jobSchedules"):
+            self._walk(place, _under(text_at(place.plain, "id")))
+        for place in _entries(root, "timeline"):
+            self.read_command(place)
+        simulate = root.get("simulate")
+        tasks = simulate.get("tasks") if simulate is not None else None
+        if tasks is not None:
+            self._block(tasks, _UNKNOWN)
+
+    def read_command(self, entry: DocumentPlace, own: Owner | None = None) -> None:
+        """Read the processes that the command of an entry brings."""
+        for name, body in entry.items():
+            if name not in COMMANDS:
+                continue
+            owner = own
+            if name == "createJob":
+                owner = _owner(text_at(body.plain, "id"))
+            elif name in ("createJobSchedule", "updateJobSchedule"):
+                owner = _under(text_at(body.plain, "id") or text_at(body.plain, "jobScheduleId"))
+            elif (job_id := text_at(body.plain, "jobId")) is not None:
+                owner = _owner(job_id)
+            self._walk(body, owner)
+
+    def _walk(self, place: DocumentPlace, owner: Owner | None) -> None:
+        """Read the processes in a value; those that belong to no job are start tasks."""
+        value = place.tree.value
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item.value, list | dict):
+                    self._walk(DocumentPlace(place.document, item, (*place.path, index)), owner)
+        if not isinstance(value, dict):
+            return
+        for name, tree in value.items():
+            if not isinstance(tree.value, list | dict):
+                continue
+            inner = DocumentPlace(place.document, tree, (*place.path, name), place.tree.keys[name])
+            if name == "simulate":
+                self._block(inner, owner)
+            elif name == "repeatTask" and "parameterSets" in value:
+                self._template(place, inner, owner)
+            else:
+                self._walk(inner, None if name == "startTask" else owner)
+
+    def _block(self, place: DocumentPlace, owner: Owner | None) -> None:
+        """Read the ``simulate`` of a process, and those of its attempts and nodes."""
+        asked: Asked = []
+        does, until = place.get("does"), place.get("until")
+        before = len(place.document.problems)
+        if does is not None and isinstance(does.tree.value, list):
+            found = read_does(does, asked, own_job=owner is not None)
+            if len(place.document.problems) == before:
+                self.acts[Unread.of(does.plain).text] = found
+            self._declare(does, found, owner)
+            for entry in does.entries():
+                self.read_command(entry, owner)
+        if until is not None and (isinstance(until.plain, dict) or is_others_completed(until.plain)):
+            read_until(until, asked, own_job=owner is not None)
+        self.waits |= bool(asked)
+        for inner, subject in asked:
+            if owner != _UNKNOWN or subject.job_id != OWN_JOB:
+                self.asked.append((inner, subject if owner is None else subject.within(owner.job_id)))
+        for name in ("attempts", "onNode"):
+            overrides = place.get(name)
+            if overrides is not None:
+                for override in (*overrides.entries(), *(value for _, value in overrides.items())):
+                    self._block(override, owner)
+
+    def _declare(self, does: DocumentPlace, found: tuple[TimelineEntry, ...], owner: Owner | None) -> None:
+        """Declare what the commands may make."""
+        factories = {entry.index: entry.factory for entry in found}
+        for index, entry in enumerate(map(command_as_created, does.entries())):
+            for name, body in entry.items():
+                plain = body.plain
+                if self.collector is not None:
+                    self.collector.command(name, body, factories.get(index), own_job=owner.declared if owner else None)
+                if isinstance(plain, dict) and "jobId" not in plain and owner is not None:
+                    plain = plain | {"jobId": owner.declared}
+                    if name == "addTasks" and not owner.declared:
+                        self.names.open_tasks()
+                self.names.add_command(name, plain, factories.get(index))
+
+    def _template(self, factory_place: DocumentPlace, place: DocumentPlace, owner: Owner | None) -> None:
+        """Read the processes of a factory's tasks: mistakes of some of them, and what all of them may make."""
+        if not _acts(place.tree.plain):
+            return
+        scratch = Document(place.document.file)
+        factory, _ = read_factory(DocumentPlace(scratch, factory_place.tree, factory_place.path))
+        if factory is None:
+            return  # which has been reported
+        before = len(place.document.problems)
+        for k in factory.samples():
+            if len(place.document.problems) == before:
+                self._walk(DocumentPlace(place.document, _filled(place.tree, factory, k), place.path), owner)
+        quiet = Processes(self.names, [], acts=self.acts)
+        for k in range(min(factory.count, _MOST_TASKS)):
+            quiet._walk(DocumentPlace(scratch, _filled(place.tree, factory, k), place.path), owner)
+        if factory.count > _MOST_TASKS:
+            self.names.open_all()
+
+
+def _entries(root: DocumentPlace, section: str) -> Iterator[DocumentPlace]:
+    place = root.get(section)
+    return iter(()) if place is None else place.entries()
+
+
+def _owner(job_id: str | None) -> Owner:
+    return _UNKNOWN if job_id is None else Owner(job_id, job_id)
+
+
+def _under(schedule_id: str | None) -> Owner:
+    """Return the job of a process in a job schedule's jobs, whose ids follow from the schedule's (JS-11)."""
+    return _UNKNOWN if schedule_id is None else Owner(f"{schedule_id}:job-1", schedule_id)
+
+
+def _acts(value: Plain) -> bool:
+    """Return whether something in a template acts."""
+    if isinstance(value, dict):
+        return any(key in _KEYS or _acts(inner) for key, inner in value.items())
+    return isinstance(value, list) and any(map(_acts, value))
+
+
+def _filled(tree: Tree, factory: TaskFactory, k: int) -> Tree:
+    """Return a template with the placeholders of task ``k`` replaced, at the positions of the template."""
+    if isinstance(tree.value, dict):
+        value = {name: _filled(inner, factory, k) for name, inner in tree.value.items()}
+        return Tree(tree.position, value, tree.keys)
+    if isinstance(tree.value, list):
+        return Tree(tree.position, [_filled(inner, factory, k) for inner in tree.value])
+    return Tree(tree.position, factory.filled(tree.value, k) if isinstance(tree.value, str) else tree.value)
+
+
+def processes_wait(command: Command) -> bool:
+    """Return whether a process in a command given as an object waits for a condition.
+
+    Raises:
+        ScenarioError: What a process does has mistakes; all of them are listed.
+    """
+    if not _ACTS.search(command.model_dump_json(by_alias=True, exclude_unset=True)):
+        return False
+    text = json.dumps({command.NAME: command.wire()}, separators=(",", ":"))
+    document = Document(command.NAME)
+    tree = parse(text, document.report)
+    processes = Processes(DeclaredIds(), [])
+    if tree is not None:
+        processes.read_command(DocumentPlace(document, tree))
+    if document.problems:
+        raise ScenarioError(document.problems)
+    return processes.waits
+
+
+class TypedCommand(NamedTuple):
+    """A command as it was typed.
+
+    ``command`` is None if it has mistakes. ``body`` is its body in the form that creates the thing, without the names
+    that stand beside it, and None if the text cannot be read at all. ``refusals`` are the mistakes for which the
+    service would reject the command.
+    """
+
+    command: Command | None
+    body: dict[str, Plain] | None
+    mistakes: tuple[Problem, ...]
+    refusals: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+
+class AccountInForce(NamedTuple):
+    """The account at this moment and the settings of its pools, by which the service refuses pools."""
+
+    account: Account
+    setting: PoolSetting
+
+
+def read_typed(
+    name: str, text: str, beside: Mapping[str, Plain] | None = None, account: AccountInForce | None = None
+) -> TypedCommand:
+    """Return the command of this name with the body in ``text``.
+
+    Args:
+        name: The name of the command on the wire.
+        text: YAML or JSON. A whole entry of a timeline may be pasted, a list of one body, or a list of tasks to add.
+        beside: The ids that stand beside the body, such as ``poolId``.
+        account: Needed to find what the service would refuse in a pool.
+    """
+    document = Document("")
+    known = dict(beside or {})
+    command, place = None, None
+    with suppress(ReadingStopped):
+        tree = parse(text, document.report)
+        if tree is not None and tree.value is not None:
+            place = _body_place(DocumentPlace(document, tree), name)
+            place = place._replace(tree=_with_names(place.tree, known))
+            place = as_created(place, COMMANDS[name], known)
+            if not isinstance(place.tree.value, dict):
+                place.report("must be a mapping, such as id: nightly")
+            else:
+                given = read_command(name, place)
+                command = None if document.problems or given is None else given[0]
+        elif not document.problems:
+            document.report("there is nothing here yet", Position(1, 1))
+    if command is not None:
+        try:
+            processes_wait(command)
+        except ScenarioError as error:
+            document.problems += error.problems
+            command = None
+    body = None
+    if place is not None and isinstance(place.plain, dict):
+        body = {key: value for key, value in place.plain.items() if key not in known}
+    refusals = tuple(_refusals(place, command, account)) if command is not None and place is not None else ()
+    mistakes = sorted(document.problems, key=lambda problem: (problem.line, problem.column))
+    return TypedCommand(command, body, tuple(mistakes), refusals, tuple(document.warnings))
+
+
+def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:
+    """Return the body in what was pasted: an entry of a timeline, a list of one body, or one or several tasks."""
+    value = place.tree.value
+    adds_tasks = issubclass(COMMANDS[name], AddTasks)
+    if isinstance(value, list) and len(value) == 1 and not adds_tasks:
+        place = next(place.entries())
+        value = place.tree.value
+    if isinstance(value, dict) and (entry := place.get(name)) is not None:
+        place = entry
+        value = place.tree.value
+    if adds_tasks and isinstance(value, dict) and "commandLine" in value:
+        return _as_tasks(place, Tree(place.tree.position, [place.tree], size=place.tree.size + 1))
+    if adds_tasks and isinstance(value, list):
+        return _as_tasks(place, place.tree)
+    return place
+
+
+def _as_tasks(place: DocumentPlace, tasks: Tree) -> DocumentPlace:
+    position = place.tree.position
+    tree = Tree(position, {"tasks": tasks}, {"tasks": position}, {"tasks": place.path}, size=tasks.size + 1)
+    return place._replace(tree=tree)
+
+
+def _with_names(tree: Tree, beside: Mapping[str, Plain]) -> Tree:
+    """Return a mapping with the names that stand beside the body; what was typed does not change them."""
+    if not isinstance(tree.value, dict) or not beside:
+        return tree
+    names = {key: Tree(tree.position, value) for key, value in beside.items() if not isinstance(value, dict | list)}
+    keys = {**tree.keys, **dict.fromkeys(names, tree.position)}
+    return Tree(tree.position, {**tree.value, **names}, keys, tree.origins, tree.size + len(names))
+
+
+def _refusals(place: DocumentPlace, command: Command, account: AccountInForce | None) -> Iterator[Problem]:
+    """Yield what the service would refuse in a body, as ``check`` reports it."""
+    found = Document("")
+    place = place._replace(document=found)
+    with suppress(ReadingStopped):
+        match command:
+            case CreatePool() if account is not None:
+                report_refusals(place, PoolSpec, pool_refusals(command.spec, *account))
+            case CreateJob():
+                spec = command.spec
+                report_refusals(place, JobSpec, job_refusals(spec))
+                _report_tasks(place, command.tasks, spec)
+            case CreateJobSchedule():
+                report_refusals(place, JobScheduleSpec, schedule_refusals(command.spec))
+    yield from found.problems
+
+
+def _report_tasks(place: DocumentPlace, tasks: tuple[TaskSpec, ...], job: JobSpec) -> None:
+    written = place.get("tasks")
+    for task, body in zip(tasks, written.entries() if written is not None else (), strict=False):
+        report_refusals(body, TaskSpec, task_refusals(task, job))

@@ -1,0 +1,393 @@
+"""The commands that are part of the Linux shell itself, such as ``export``, ``set``, ``read`` and ``getopts``."""
+
+from __future__ import annotations
+
+import re
+
+from engine.base.values import lazy_regex
+from engine.shell.call import (
+    Builtin,
+    Call,
+    FunctionReturn,
+    LoopExit,
+    NotSimulated,
+    ScriptExit,
+    check_name,
+    shell_error,
+    succeed,
+)
+from engine.shell.syntax import SHELL_OPTIONS
+
+_NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+_ESCAPED_BASE = 0xF0000  # characters that a backslash keeps from splitting, until the fields are made
+
+
+def read(call: Call) -> int:
+    """Read a line and give its fields to variables; the last one gets the rest."""
+    args, raw = list(call.args), False
+    while args and args[0].startswith("-") and args[0] != "-":
+        option = args.pop(0)
+        if option == "--":
+            break
+        if option == "-p" and args:
+            args.pop(0)
+        elif option == "-r":
+            raw = True
+        else:
+            raise NotSimulated
+    if not args and not call.process.bash:
+        return call.complain("arg count", 2)
+    names = args or ["REPLY"]
+    for name in names:
+        if not _NAME.fullmatch(name):
+            return call.complain(f"{name[:80]}: bad variable name", 2)
+        check_name(call, name)
+    line = call.stdin.line()
+    while not raw and re.search(r"(?<!\\)(?:\\\\)*\\\n\Z", line):
+        line = line[:-2] + (following := call.stdin.line())
+        if not following:
+            break
+    call.process.run.step(len(line) >> 6)
+    ended = not line.endswith("\n")
+    values = _line_fields(line.removesuffix("\n"), call.process.env.get("IFS", " \t\n"), len(names), raw=raw)
+    call.process.env.update(zip(names, values, strict=True))
+    return int(ended)
+
+
+def _line_fields(line: str, ifs: str, count: int, *, raw: bool) -> list[str]:
+    if not raw:
+        line = re.sub(
+            r"\\(.?)",
+            lambda found: chr(_ESCAPED_BASE + ord(found[1])) if found[1] in " \t,:;|=-/" and found[1] else found[1],
+            line,
+        )
+    blanks = "".join(sign for sign in ifs if sign in " \t\n")
+    others = "".join(sign for sign in ifs if sign not in " \t\n")
+    values: list[str] = []
+    rest = line.strip(blanks) if blanks else line
+    while len(values) < count - 1:
+        at = next((index for index, sign in enumerate(rest) if sign in ifs), len(rest))
+        values.append(rest[:at])
+        rest = rest[at:].lstrip(blanks) if blanks else rest[at:]
+        if rest[:1] and rest[0] in others:
+            rest = rest[1:].lstrip(blanks) if blanks else rest[1:]
+    if rest[-1:] and rest[-1] in others and not any(sign in ifs for sign in rest[:-1]):
+        rest = rest[:-1]
+    values.append(rest)
+    return values if raw else [_restored(value) for value in values]
+
+
+def _restored(value: str) -> str:
+    return "".join(chr(ord(sign) - _ESCAPED_BASE) if _ESCAPED_BASE <= ord(sign) < 0xF0080 else sign for sign in value)
+
+
+def getopts(call: Call) -> int:
+    """Give the next option of the arguments to a variable: 1 if there are no more."""
+    process = call.process
+    if len(call.args) < 2:
+        return call.complain("Usage: getopts optstring var [arg...]", 2)
+    letters, name, *given = call.args
+    check_name(call, name)
+    arguments = given or process.arguments
+    shown = process.env.get("OPTIND", "1")
+    if shown != process.option_shown:  # the script has set it
+        process.option_index, process.option_at = int(shown) if shown.isdecimal() and int(shown) else 1, 0
+    found, value = _next(call, letters, arguments)
+    if value is None:
+        process.env.pop("OPTARG", None)
+    else:
+        process.env["OPTARG"] = value
+    process.env["OPTIND"] = process.option_shown = str(process.option_index)
+    process.env[name] = found or "?"
+    return int(not found)
+
+
+def _next(call: Call, letters: str, arguments: list[str]) -> tuple[str, str | None]:
+    """Return the next option and its value; the option is "" at the end, ``?`` or ``:`` after a mistake."""
+    process = call.process
+    word = ""
+    if process.option_at and 1 < process.option_index <= len(arguments) + 1:
+        word = arguments[process.option_index - 2][process.option_at :]
+    if not word:
+        word = arguments[process.option_index - 1] if process.option_index <= len(arguments) else ""
+        process.option_at = 0
+        if len(word) < 2 or word[0] != "-":
+            return "", None
+        process.option_index += 1
+        if word == "--":
+            return "", None
+        word, process.option_at = word[1:], 1
+    letter, rest = word[0], word[1:]
+    process.option_at += 1
+    silent = letters.startswith(":")
+    place = letters.find(letter) if letter != ":" else -1
+    if place < 0:
+        return "?", _mistake(call, f"Illegal option -{letter}", letter, silent=silent)
+    if letters[place + 1 : place + 2] != ":":
+        return letter, ""
+    process.option_at = 0
+    if rest:
+        return letter, rest
+    if process.option_index > len(arguments):
+        return ":" if silent else "?", _mistake(call, f"No arg for -{letter} option", letter, silent=silent)
+    process.option_index += 1
+    return letter, arguments[process.option_index - 2]
+
+
+def _mistake(call: Call, text: str, letter: str, *, silent: bool) -> str | None:
+    """Report a wrong option, or return it as the value if the script wants to report it itself."""
+    if silent:
+        return letter
+    call.fail(text)
+    return None
+
+
+_NUMBER = lazy_regex(r"[-+]?[0-9]{1,18}", re.ASCII)
+
+
+def _exit(call: Call) -> int:
+    if not call.args:
+        raise ScriptExit(call.process.status)
+    raise ScriptExit(_status(call) & 0xFF)
+
+
+def _status(call: Call) -> int:
+    if not _NUMBER.fullmatch(call.args[0]) or (call.args[0][0] == "-" and not call.process.bash):
+        raise shell_error(call, f"Illegal number: {call.args[0][:80]}")
+    return int(call.args[0]) & (0xFF if call.process.bash else 0xFFFFFFFF)
+
+
+def _return(call: Call) -> int:
+    raise FunctionReturn(_status(call) if call.args else call.process.status)
+
+
+def _leave_loop(call: Call) -> int:
+    levels = call.args[0] if call.args else "1"
+    if not levels.isdecimal() or int(levels[:9]) < 1:
+        raise shell_error(call, f"Illegal number: {levels[:80]}")
+    if not call.process.loops:
+        return 0
+    raise LoopExit(min(int(levels[:9]), call.process.loops), goes_on=call.name == "continue")
+
+
+def _export(call: Call) -> int:
+    process = call.process
+    for argument in call.args:
+        if argument == "-p":
+            for name in sorted(process.exported & process.env.keys()):
+                call.say(f"export {name}='{process.env[name]}'")
+            continue
+        name, assigned, value = argument.partition("=")
+        check_name(call, name)
+        if assigned:
+            process.env[name] = value
+        process.exported.add(name)
+    return 0
+
+
+def _readonly(call: Call) -> int:
+    for argument in call.args:
+        name, assigned, value = argument.partition("=")
+        check_name(call, name)
+        if assigned:
+            call.process.env[name] = value
+        call.process.read_only.add(name)
+    return 0
+
+
+def _local(call: Call) -> int:
+    process = call.process
+    if not process.locals:
+        raise shell_error(call, "not in a function")
+    for argument in call.args:
+        name, assigned, value = argument.partition("=")
+        check_name(call, name)
+        process.locals[-1].setdefault(name, process.env.get(name))
+        if assigned:
+            process.env[name] = value
+    return 0
+
+
+def _unset(call: Call) -> int:
+    functions = "-f" in call.args
+    for name in call.args:
+        if name in ("-f", "-v"):
+            continue
+        if functions:
+            call.process.functions.pop(name, None)
+            continue
+        check_name(call, name)
+        call.process.env.pop(name, None)
+        call.process.exported.discard(name)
+    return 0
+
+
+def _set(call: Call) -> int:
+    process = call.process
+    args = list(call.args)
+    if not args:
+        for name in sorted(process.env):
+            quoted = process.env[name].replace("'", "'\"'\"'")
+            call.say(f"{name}='{quoted}'")
+    while args and args[0][:1] in ("-", "+") and len(args[0]) > 1:
+        word = args.pop(0)
+        if word == "--":
+            process.arguments = args
+            return 0
+        for letter in word[1:]:
+            if letter == "o":
+                if not args:
+                    return 0
+                option = args.pop(0)
+            else:
+                option = SHELL_OPTIONS.get(letter, "")
+            known = option in SHELL_OPTIONS.values() or (option == "pipefail" and process.bash)
+            if not known and letter not in "bhmnI" and option not in ("monitor", "vi", "emacs", "ignoreeof", "notify"):
+                raise shell_error(call, f"Illegal option {word[0]}{letter if letter != 'o' else f'o {option[:80]}'}")
+            if word[0] == "-":
+                process.options.add(option)
+            else:
+                process.options.discard(option)
+    if args:
+        process.arguments = args
+    return 0
+
+
+def _shift(call: Call) -> int:
+    count = call.args[0] if call.args else "1"
+    if not count.isdecimal():
+        raise shell_error(call, f"Illegal number: {count[:80]}")
+    if int(count[:9]) > len(call.process.arguments):
+        if call.process.bash:
+            return 1
+        raise shell_error(call, "can't shift that many")
+    call.process.arguments = call.process.arguments[int(count[:9]) :]
+    return 0
+
+
+def _eval(call: Call) -> int:
+    assert call.process.runner is not None
+    return call.process.runner.run_text(" ".join(call.args), "eval: ")
+
+
+def _dot(call: Call) -> int:
+    """Run the script in a file here. A file that a program may have written is empty."""
+    process = call.process
+    if not call.args:
+        raise shell_error(call, "filename argument required") if process.bash else ScriptExit(0)
+    text = process.read(call.args[0])
+    if text is None and process.bash:
+        call.err.append(f"{process.place}{call.args[0][:80]}: No such file or directory\n")
+        return 1
+    if text is None:
+        found = "/" in call.args[0]
+        raise shell_error(call, f"cannot open {call.args[0]}: No such file" if found else f"{call.args[0]}: not found")
+    assert process.runner is not None
+    try:
+        return process.runner.run_text(text)
+    except FunctionReturn as returned:
+        return returned.code
+
+
+def _exec(call: Call) -> int:
+    if not call.args:
+        return 0
+    assert call.process.runner is not None
+    call.process.traps.clear()
+    raise ScriptExit(call.process.runner.run_words(call.args, functions=False))
+
+
+def _trap(call: Call) -> int:
+    """Keep the action for the end of the shell; signals do not come here."""
+    args = call.args[1:] if call.args[:1] == ["--"] else call.args
+    if len(args) < 2:
+        for name, action in call.process.traps.items():
+            call.say(f"trap -- '{action}' {name}")
+        return 0
+    action, *names = args
+    if "EXIT" in names or "0" in names:
+        if action == "-":
+            call.process.traps.pop("EXIT", None)
+        else:
+            call.process.traps["EXIT"] = action
+    return 0
+
+
+def _command(call: Call) -> int:
+    args = list(call.args)
+    runner = call.process.runner
+    assert runner is not None
+    if args[:1] in (["-v"], ["-V"]):
+        for name in args[1:]:
+            inner = any(name in known for known in (SHELL_BUILTINS, _BOTH, LINUX_KEYWORDS, call.process.functions))
+            call.say(name if inner or "/" in name else f"/usr/bin/{name}")
+        return int(len(args) < 2)
+    if args[:1] in (["-p"], ["--"]):
+        args = args[1:]
+    return runner.run_words(args, functions=False) if args else 0
+
+
+def _type(call: Call) -> int:
+    for name in call.args:
+        inner = name in SHELL_BUILTINS or name in _BOTH
+        call.say(f"{name} is a shell builtin" if inner else f"{name} is /usr/bin/{name}")
+    return 0
+
+
+def _wait(call: Call) -> int:
+    """Let the time pass until what runs in the background has ended; return the status of the last one named."""
+    run, status = call.process.run, 0
+    if not call.args:
+        run.clock_ms = max([run.clock_ms, *(job.ends_ms for job in run.jobs)])
+    for argument in call.args:
+        if not argument.isdecimal():
+            raise shell_error(call, f"Illegal number: {argument[:80]}")
+        job = run.job(argument)
+        status = job.status if job else 127
+        run.clock_ms = max(run.clock_ms, job.ends_ms if job else 0)
+    return status
+
+
+def _umask(call: Call) -> int:
+    if not call.args:
+        call.say("0022")
+    return 0
+
+
+def _ulimit(call: Call) -> int:
+    if len(call.args) < 2:
+        call.say("unlimited")
+    return 0
+
+
+LINUX_KEYWORDS = frozenset(
+    {"if", "then", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}"}
+)
+_BOTH = frozenset({"[", "cd", "echo", "false", "printf", "pwd", "test", "true"})
+
+SHELL_BUILTINS: dict[str, Builtin] = {
+    ".": _dot,
+    ":": succeed,
+    "break": _leave_loop,
+    "command": _command,
+    "continue": _leave_loop,
+    "eval": _eval,
+    "exec": _exec,
+    "exit": _exit,
+    "export": _export,
+    "getopts": getopts,
+    "hash": succeed,
+    "local": _local,
+    "read": read,
+    "readonly": _readonly,
+    "return": _return,
+    "set": _set,
+    "shift": _shift,
+    "times": succeed,
+    "trap": _trap,
+    "type": _type,
+    "ulimit": _ulimit,
+    "umask": _umask,
+    "unset": _unset,
+    "wait": _wait,
+}

@@ -1,0 +1,473 @@
+"""The interface of the small shell's commands: functions of a ``Call`` that return an exit code.
+
+Their messages and exit codes are the real ones where they are visible: ``rm`` of a missing file fails, while ``del``
+reports it and succeeds. Options are read as GNU programs read theirs, from a table for each program. The texts that
+programs read are their operands and standard input, by lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from engine.base.paths import APPLICATIONS, WILDCARD, NodeRoot, is_managed, name_of, parent
+from engine.base.values import lazy_regex
+from engine.shell.files import InputStream, Run, Stream
+
+if TYPE_CHECKING:
+    from engine.shell.files import NodeFiles
+    from engine.shell.syntax import Command
+
+
+class ScriptExit(Exception):
+    """The end of the script, or of its subshell, with this exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class FunctionReturn(ScriptExit):
+    """The end of a function, or of the script outside any function."""
+
+
+class LoopExit(Exception):
+    """``break`` or ``continue`` of so many loops."""
+
+    def __init__(self, levels: int, *, goes_on: bool) -> None:
+        super().__init__(levels)
+        self.levels = levels
+        self.goes_on = goes_on
+
+
+class NotSimulated(Exception):
+    """An option that the small shell does not know: the command behaves as an unknown program."""
+
+
+class WrongUsage(Exception):
+    """A call that a program refuses with a message, and an exit code of its own."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Runner(Protocol):
+    """An interpreter, for the commands that run others."""
+
+    def run_text(self, text: str, caller: str = "") -> int:
+        """Run a script in this shell and return its status; a syntax error names the caller."""
+        ...
+
+    def run_words(self, words: list[str], rest: str = "", *, functions: bool = True) -> int:
+        """Run a command with these words and return its status."""
+        ...
+
+    def run_child(self, text: str, name: str, arguments: list[str], *, bash: bool, options: set[str]) -> int:
+        """Run a script in a new shell, which sees exported variables only, and return its status."""
+        ...
+
+
+@dataclass(slots=True)
+class ShellProcess:
+    """The state of a shell between commands; a subshell has a copy, and shares files and ``run``."""
+
+    files: NodeFiles
+    root: NodeRoot
+    env: dict[str, str]  # all variables
+    cwd: str
+    run: Run
+    streams: dict[int, Stream | InputStream]
+    exported: set[str] = field(default_factory=set)
+    read_only: set[str] = field(default_factory=set)
+    functions: dict[str, Command] = field(default_factory=dict)
+    active: tuple[str, ...] = ()  # the functions that are running
+    name: str = "/bin/sh"
+    arguments: list[str] = field(default_factory=list)
+    options: set[str] = field(default_factory=set)
+    traps: dict[str, str] = field(default_factory=dict)
+    locals: list[dict[str, str | None]] = field(default_factory=list)
+    bash: bool = False
+    plain_echo: bool = False  # `echo` replaces escapes and has no option but -n, as that of dash
+    status: int = 0
+    loops: int = 0
+    line: int = 1  # of the command that runs
+    option_index: int = 1  # of the word that getopts looks at, and the place in it
+    option_at: int = 0
+    option_shown: str = "1"  # the value of OPTIND that getopts has set
+    runner: Runner | None = None
+
+    def subshell(self) -> ShellProcess:
+        """Return a copy whose changes of variables, options and directory are not seen here."""
+        return ShellProcess(
+            self.files,
+            self.root,
+            self.env.copy(),
+            self.cwd,
+            self.run,
+            self.streams,
+            self.exported.copy(),
+            self.read_only.copy(),
+            self.functions.copy(),
+            self.active,
+            self.name,
+            self.arguments,
+            self.options.copy(),
+            {},
+            [],
+            self.bash,
+            self.plain_echo,
+            self.status,
+            0,
+            self.line,
+            self.option_index,
+            self.option_at,
+            self.option_shown,
+        )
+
+    @property
+    def in_script(self) -> bool:
+        """True if a shell runs the commands, and not the node itself."""
+        return self.bash or self.plain_echo
+
+    @property
+    def place(self) -> str:
+        """The shell and the line, with which the shell's messages begin; "" without a shell."""
+        if not self.in_script:
+            return ""
+        return f"{self.name}: {'line ' if self.bash else ''}{self.line}: "
+
+    @property
+    def after_unknown(self) -> bool:
+        """True once an unknown program has run.
+
+        The files that it has written are not known, so from then on a missing file or directory is assumed to exist.
+        """
+        return self.run.after_unknown
+
+    def key(self, path: str) -> str:
+        """Return the key of a path of the process."""
+        return self.root.key(path, self.cwd)
+
+    def matches(self, path: str) -> list[str]:
+        """Return the existing paths that match a wildcard pattern of cmd, sorted and in the form of the pattern."""
+        separator = "\\" if self.root.is_windows else "/"
+        first, *parts = path.replace("/", separator).split(separator)
+        found = self._named("", first)
+        for part in parts:
+            found = [inner for outer in found for inner in self._named(outer + separator, part)]
+        return [match for match in found if self.files.exists(self.key(match))]
+
+    def _named(self, directory: str, pattern: str) -> list[str]:
+        """Return the paths in a directory whose names match."""
+        if not WILDCARD.search(pattern):
+            return [directory + pattern]
+        names = self.files.listdir(self.key(directory))
+        hidden = pattern.startswith(".")
+        return [directory + name for name in names if fnmatchcase(name, pattern) and name.startswith(".") <= hidden]
+
+    def holds(self, key: str) -> bool:
+        """Return whether a file can be created: its directory exists, or lies outside the root."""
+        return self.files.is_dir(parent(key)) or not is_managed(key)
+
+    def must_know(self, key: str) -> bool:
+        """Return whether a file would be known if there were one; of packages, and outside the root, nobody knows."""
+        return is_managed(key) and not key.startswith(f"{APPLICATIONS}/") and not self.run.after_unknown
+
+    def make_directory(self, key: str) -> bool:
+        """Create a directory and its parents; return False if a file is in the way."""
+        above = key
+        while not self.files.exists(above) and above != parent(above):
+            above = parent(above)
+        if self.files.read(above) is not None:
+            return False
+        self.files.mkdir(key)
+        return True
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file, or None if it is missing."""
+        if path in ("/dev/null", "/dev/stdin"):
+            return ""
+        key = self.key(path)
+        text = self.files.read(key)
+        if text:
+            self.run.step(len(text) >> 7)
+        return "" if text is None and self.run.after_unknown and not self.files.is_dir(key) else text
+
+    def enter(self, path: str) -> bool:
+        """Change to a directory; return False if there is none."""
+        key = self.key(path)
+        if (self.run.after_unknown or not is_managed(key)) and not self.files.exists(key):
+            self.make_directory(key)
+        if not self.files.is_dir(key):
+            return False
+        self.cwd = key
+        if self.root.is_windows:
+            self.env["CD"] = self.root.native(key)
+        else:
+            self.env["OLDPWD"] = self.env.get("PWD", "")
+            self.env["PWD"] = self.root.native(key)
+        return True
+
+
+@dataclass(slots=True)
+class Call:
+    """A command of a script with its arguments and streams; ``rest`` is the unexpanded text after its name in cmd."""
+
+    process: ShellProcess
+    name: str
+    args: list[str]
+    rest: str
+    stdin: InputStream
+    out: Stream
+    err: Stream
+
+    def say(self, text: str) -> None:
+        """Write a line to standard output."""
+        self.out.append(text + "\n")
+
+    def fail(self, text: str, code: int = 1) -> int:
+        """Write a line to standard error and return the exit code."""
+        self.err.append(text + "\n")
+        return code
+
+    def complain(self, text: str, code: int = 1) -> int:
+        """Write a message of a command that is part of the shell and return the exit code."""
+        self.err.append(f"{self.process.place}{self.name}: {text}\n")
+        return code
+
+    def misuse(self, text: str, code: int = 1) -> int:
+        """Write that the command was called wrongly, as GNU programs do, and return the exit code."""
+        self.err.append(f"{self.name}: {text}\nTry '{self.name} --help' for more information.\n")
+        return code
+
+
+Builtin = Callable[[Call], int]
+
+_NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+
+
+def succeed(_: Call) -> int:
+    """Do nothing."""
+    return 0
+
+
+def shell_error(call: Call, text: str) -> ScriptExit:
+    """Return the end of the script that a mistake in one of the special commands is."""
+    call.complain(text)
+    return ScriptExit(2)
+
+
+def check_name(call: Call, name: str) -> None:
+    """End the script if a variable cannot have this name, or is read-only."""
+    if not _NAME.fullmatch(name):
+        raise shell_error(call, f"{name[:80]}: bad variable name")
+    if name in call.process.read_only:
+        raise shell_error(call, f"{name}: is read only")
+
+
+def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:
+    """Copy a file or tree to a key, or into it if it is a directory; return False if there is no source."""
+    process = call.process
+    files, key = process.files, process.key(source)
+    text = process.read(source)
+    if text is None and not files.is_dir(key):
+        return False
+    if files.is_dir(target):
+        target = f"{target}/{name_of(key)}" if target else name_of(key)
+    if target == key or not key or target.startswith(f"{key}/"):
+        return True
+    if text is None:
+        _copy_tree(process, key, target)
+    elif not files.is_dir(target):
+        if files.exists(key):
+            files.copy_file(key, target)
+        else:
+            files.write(target, text)
+    if move:
+        files.delete(key)
+    return True
+
+
+def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
+    files, pending = process.files, [(source, target)]
+    while pending:
+        source, target = pending.pop()
+        text = files.read(source)
+        if text is None and process.make_directory(target):
+            pending += [(f"{source}/{name}", f"{target}/{name}") for name in files.listdir(source)]
+        elif text is not None and not files.is_dir(target):
+            files.copy_file(source, target)
+        process.run.step()
+
+
+class OptionTable(NamedTuple):
+    """The options of one program: letters, and long names with their letters.
+
+    ``optional`` are letters whose value can only be attached. ``others`` are options that the real program has and the
+    small shell does not know: with one of them it counts as an unknown program (TASK-22). ``usage`` is the exit code
+    after a wrong option, whose message has ``synopsis`` too. The first operand ends the options of a program that
+    ``stops`` there.
+    """
+
+    flags: str = ""
+    valued: str = ""
+    words: Mapping[str, str] = {}
+    optional: str = ""
+    others: str = ""
+    usage: int = 1
+    stops: bool = False
+    synopsis: str = ""
+
+    def wrong(self, text: str) -> WrongUsage:
+        """Return the mistake of a call with wrong options."""
+        return WrongUsage(f"{text}\n{self.synopsis}" if self.synopsis else text, self.usage)
+
+
+class ProgramOptions:
+    """The options of a command by letter, and its operands, which may stand between them."""
+
+    def __init__(self, call: Call, table: OptionTable) -> None:
+        """Read the arguments.
+
+        Raises:
+            WrongUsage: The program has no such option, or the option lacks its value.
+            NotSimulated: There is an option that the program has and the small shell does not know.
+        """
+        self.values: dict[str, str] = {}
+        self.operands: list[str] = []
+        self.all: list[tuple[str, str]] = []
+        self._table = table
+        self._rest = iter(call.args)
+        for argument in self._rest:
+            if argument == "--":
+                self.operands += self._rest
+            elif argument.startswith("--"):
+                self._read_word(argument)
+            elif len(argument) > 1 and argument[0] == "-":
+                self._read_letters(argument)
+            else:
+                self.operands.append(argument)
+                if table.stops:
+                    self.operands += self._rest
+
+    def _read_letters(self, argument: str) -> None:
+        table = self._table
+        for index, letter in enumerate(argument[1:], start=2):
+            if letter in table.flags:
+                self._put(letter, "")
+            elif letter in table.optional:
+                self._put(letter, argument[index:])
+                return
+            elif letter in table.valued:
+                value = argument[index:] or next(self._rest, None)
+                if value is None:
+                    raise table.wrong(f"option requires an argument -- '{letter}'")
+                self._put(letter, value)
+                return
+            elif letter in table.others:
+                raise NotSimulated
+            else:
+                raise table.wrong(f"invalid option -- '{letter}'")
+
+    def _read_word(self, argument: str) -> None:
+        table = self._table
+        given, assigned, value = argument[2:].partition("=")
+        name = self._full_name(given)
+        letter = table.words.get(name, "")
+        if not letter or letter in table.others:
+            raise NotSimulated
+        if letter in table.valued and not assigned:
+            following = next(self._rest, None)
+            if following is None:
+                raise table.wrong(f"option '--{name}' requires an argument")
+            value = following
+        elif assigned and letter in table.flags:
+            raise table.wrong(f"option '--{name}' doesn't allow an argument")
+        self._put(letter, value)
+
+    def _full_name(self, given: str) -> str:
+        """Return the name of a long option, which may be written as far as it is unique."""
+        known = {*self._table.words, "help", "version"}
+        if given in known:
+            return given
+        names = sorted(name for name in known if name.startswith(given))
+        if not names:
+            raise self._table.wrong(f"unrecognized option '--{given[:80]}'")
+        if len({self._table.words.get(name, name) for name in names}) > 1:
+            possible = " ".join(f"'--{name}'" for name in names)
+            raise self._table.wrong(f"option '--{given}' is ambiguous; possibilities: {possible}")
+        return names[0]
+
+    def _put(self, letter: str, value: str) -> None:
+        self.values[letter] = value
+        self.all.append((letter, value))
+
+    def __contains__(self, letter: str) -> bool:
+        return letter in self.values
+
+    def last_of(self, letters: str) -> str:
+        """Return the letter that was given last of several that exclude each other, or ""."""
+        return next((letter for letter, _ in reversed(self.all) if letter in letters), "")
+
+
+WHOLE = lazy_regex(r"\d{1,9}")
+
+_MISSING = "No such file or directory"
+_DIRECTORY = "Is a directory"
+_REASONS = {
+    "head": ("cannot open '{path}' for reading: {reason}", "error reading '{path}': {reason}"),
+    "tail": ("cannot open '{path}' for reading: {reason}", "error reading '{path}': {reason}"),
+    "sort": ("cannot read: {path}: {reason}", "read failed: {path}: {reason}"),
+}
+"""The messages of programs with their own words, about a missing file and about a directory."""
+
+
+def lines_of(text: str, end: str = "\n") -> list[str]:
+    """Return the lines of a text without their ends; a last one may have none."""
+    lines = text.split(end)
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def with_ends(text: str) -> list[str]:
+    """Return the lines of a text with their ends, which are line feeds only."""
+    lines = text.split("\n")
+    last = lines.pop()
+    return [f"{line}\n" for line in lines] + ([last] if last else [])
+
+
+def inputs(call: Call, paths: list[str], *, quiet: bool = False) -> Iterator[tuple[str, str | None]]:
+    """Yield each operand with its text, standard input for ``-`` and without operands.
+
+    The text is None if it cannot be read, which is reported unless ``quiet``.
+    """
+    for path in paths or ["-"]:
+        if path in ("-", "/dev/stdin"):
+            text: str | None = call.stdin.read()
+        else:
+            text = call.process.read(path)
+            if text is None and not quiet:
+                _complain(call, path)
+        call.process.run.step(len(text or "") >> 6)
+        yield path, text
+
+
+def _complain(call: Call, path: str) -> None:
+    is_directory = call.process.files.is_dir(call.process.key(path))
+    form = _REASONS.get(call.name, ("{path}: {reason}",) * 2)[is_directory]
+    call.fail(f"{call.name}: {form.format(path=path, reason=_DIRECTORY if is_directory else _MISSING)}")
+
+
+def all_text(call: Call, paths: list[str]) -> tuple[str, int]:
+    """Return the text of all operands together, and 1 if one of them cannot be read."""
+    texts: list[str] = []
+    status = 0
+    for _, text in inputs(call, paths):
+        status = status if text is not None else 1
+        texts.append(text or "")
+    return "".join(texts), status

@@ -1,0 +1,267 @@
+"""The control flow of scripts: lists, pipelines and compound commands, and the redirections of a command."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from engine.shell import patterns
+from engine.shell.call import LoopExit, ScriptExit, ShellProcess
+from engine.shell.expansion import Expander
+from engine.shell.files import FileStream, InputStream, Job, NullStream, Stream
+from engine.shell.syntax import AndOr, Case, Command, For, Group, If, Loop, Pipeline, Script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engine.shell.syntax import Redirect
+
+
+_NULL_DEVICES = frozenset({"/dev/null", "nul", "nul:"})
+
+
+class RedirectFailed(Exception):
+    """A redirection to or from a file that cannot be opened."""
+
+
+class Redirector(Expander, ABC):
+    """The redirections of one shell process."""
+
+    def redirected(self, redirects: tuple[Redirect, ...], action: Callable[[], int]) -> int:
+        """Open the files of the redirections, do the action, and bring its output to them."""
+        process = self.process
+        before = process.streams
+        process.streams = after = self.opened(redirects)
+        try:
+            return action()
+        finally:
+            process.streams = before
+            for stream in after.values():
+                if isinstance(stream, FileStream):
+                    stream.flush()
+
+    def opened(self, redirects: tuple[Redirect, ...]) -> dict[int, Stream | InputStream]:
+        """Return the streams of the process with these redirections."""
+        process = self.process
+        process.run.step(2)
+        streams = process.streams.copy()
+        for redirect in redirects:
+            streams[redirect.handle] = self._stream(redirect, streams)
+        for handle in (0, 1, 2):  # a stream of the wrong direction is as good as a closed one
+            if isinstance(streams[handle], InputStream) is not (handle == 0):
+                streams[handle] = NullStream(process.run) if handle else InputStream()
+        return streams
+
+    def _stream(self, redirect: Redirect, streams: dict[int, Stream | InputStream]) -> Stream | InputStream:
+        process = self.process
+        if redirect.same_as is not None:
+            same = streams.get(redirect.same_as)
+            if same is None and redirect.same_as >= 0:
+                raise self._failed(f"{redirect.same_as}: Bad file descriptor", streams)
+            return same or (NullStream(process.run) if redirect.handle else InputStream())
+        if redirect.here is not None:
+            return InputStream(self.text(redirect.here.word))
+        path = self.text(redirect.target)
+        if path.lower() in _NULL_DEVICES:
+            return InputStream() if redirect.reads else NullStream(process.run)
+        if redirect.reads:
+            text = process.read(path)
+            if text is None:
+                raise self._failed(f"cannot open {path}: No such file", streams)
+            return InputStream(text, regular=True)
+        if path in ("/dev/stdout", "/dev/stderr"):
+            return streams[1 if path.endswith("out") else 2]
+        key = process.key(path)
+        if process.files.is_dir(key):
+            raise self._failed(f"cannot create {path}: Is a directory", streams)
+        if not path or not process.holds(key):
+            raise self._failed(f"cannot create {path}: Directory nonexistent", streams)
+        if redirect.append:
+            process.files.append(key, "")
+        else:
+            process.files.write(key, "")
+        return FileStream(process.run, process.files, key, appends=redirect.append)
+
+    def _failed(self, text: str, streams: dict[int, Stream | InputStream]) -> RedirectFailed:
+        """Report a redirection that fails where standard error has been redirected to before it."""
+        process = self.process
+        err = streams[2]
+        if isinstance(err, Stream):
+            windows = process.root.is_windows
+            err.append("The system cannot find the path specified.\n" if windows else f"{process.place}{text}\n")
+            err.flush()
+        return RedirectFailed()
+
+    def redirect_status(self) -> int:
+        """Return the status of a command whose files cannot be opened."""
+        return 1 if self.process.root.is_windows or self.process.bash else 2
+
+
+class ControlFlow(Redirector, ABC):
+    """The control flow in one shell process."""
+
+    def __init__(self, process: ShellProcess) -> None:
+        super().__init__(process)
+        self.tested = 0  # levels of conditions, in which a failure does not end the script (set -e)
+
+    @abstractmethod
+    def run_command(self, command: Command) -> int:
+        """Run a command and return its status."""
+
+    @abstractmethod
+    def subshell(self, script: Script, streams: dict[int, Stream | InputStream]) -> int:
+        """Run a script in a subshell with these streams and return its status."""
+
+    # -- lists -------------------------------------------------------------------------------------------------------
+
+    def run_script(self, script: Script) -> None:
+        """Run the lists of a script."""
+        for chain in script:
+            if "noexec" in self.process.options:
+                return
+            if chain.background:
+                self._run_aside(chain)
+            else:
+                self._run_chain(chain)
+
+    def _run_aside(self, chain: AndOr) -> None:
+        """Run what stands before ``&`` in a subshell; its sleeping goes on beside what follows."""
+        run = self.process.run
+        begin_ms = run.clock_ms
+        status = self.subshell((AndOr(chain.parts),), {**self.process.streams, 0: InputStream()})
+        run.jobs.append(Job(run.clock_ms, status))
+        run.clock_ms = begin_ms
+        self.process.status = 0
+
+    def _run_chain(self, chain: AndOr) -> None:
+        process, last = self.process, len(chain.parts) - 1
+        for index, (operator, pipeline) in enumerate(chain.parts):
+            if index and (process.status == 0) is (operator == "||"):
+                continue
+            if index < last or pipeline.negated:
+                self.tested += 1
+                process.status = self._run_pipeline(pipeline)
+                self.tested -= 1
+                continue
+            process.status = self._run_pipeline(pipeline)
+            if process.status and not self.tested and "errexit" in process.options:
+                raise ScriptExit(process.status)
+
+    def _run_pipeline(self, pipeline: Pipeline) -> int:
+        commands = pipeline.commands
+        status = self.run_command(commands[0]) if len(commands) == 1 else self._run_parts(commands)
+        return int(not status) if pipeline.negated else status
+
+    def _run_parts(self, commands: tuple[Command, ...]) -> int:
+        """Run the commands of a pipeline, each in a subshell on the output of the one before."""
+        process = self.process
+        stdin = process.streams[0]
+        begin_ms = latest_ms = process.run.clock_ms
+        failed = 0
+        for index, command in enumerate(commands):
+            out = process.streams[1] if index == len(commands) - 1 else Stream(process.run)
+            chain = AndOr((("&&", Pipeline((command,))),))
+            process.run.clock_ms = begin_ms
+            status = self.subshell((chain,), {**process.streams, 0: stdin, 1: out})
+            latest_ms = max(latest_ms, process.run.clock_ms)
+            failed = status or failed
+            stdin = InputStream(out.text) if isinstance(out, Stream) else InputStream()
+        process.run.clock_ms = latest_ms
+        return failed if "pipefail" in process.options else status
+
+    # -- compound commands -------------------------------------------------------------------------------------------
+
+    def run_compound(self, command: Group | If | Loop | For | Case) -> int:
+        """Run a compound command and return its status."""
+        process = self.process
+        match command:
+            case Group(subshell=True):
+                return self.subshell(command.body, process.streams)
+            case Group():
+                self.run_script(command.body)
+                return process.status
+            case If():
+                return self._run_if(command)
+            case Loop():
+                return self._run_loop(command)
+            case For():
+                return self._run_for(command)
+        return self._run_case(command)
+
+    def _holds(self, condition: Script) -> bool:
+        self.tested += 1
+        self.run_script(condition)
+        self.tested -= 1
+        return self.process.status == 0
+
+    def _run_body(self, body: Script) -> int:
+        if not body:
+            return 0
+        self.run_script(body)
+        return self.process.status
+
+    def _run_if(self, command: If) -> int:
+        for condition, body in command.branches:
+            if self._holds(condition):
+                return self._run_body(body)
+        return self._run_body(command.otherwise)
+
+    def _run_loop(self, command: Loop) -> int:
+        def one_round() -> int | None:
+            if self._holds(command.condition) is command.ends_when:
+                return None
+            self.run_script(command.body)
+            return self.process.status
+
+        return self._rounds(one_round)
+
+    def _run_for(self, command: For) -> int:
+        process = self.process
+        if command.words is None:
+            values = iter(list(process.arguments))
+        else:
+            values = iter([field for word in command.words for field in self.fields(word)])
+
+        def one_round() -> int | None:
+            value = next(values, None)
+            if value is None:
+                return None
+            self.assign(command.name, value)
+            self.run_script(command.body)
+            return process.status
+
+        return self._rounds(one_round)
+
+    def _rounds(self, one_round: Callable[[], int | None]) -> int:
+        """Repeat until ``one_round`` returns None instead of a status; return the last status."""
+        process = self.process
+        tested, last = self.tested, 0
+        process.loops += 1
+        try:
+            while True:
+                process.run.step()
+                try:
+                    status = one_round()
+                    if status is None:
+                        return last
+                    last = status
+                except LoopExit as leaving:
+                    self.tested = tested
+                    last = 0
+                    if leaving.levels > 1:
+                        leaving.levels -= 1
+                        raise
+                    if not leaving.goes_on:
+                        return 0
+        finally:
+            process.loops -= 1
+
+    def _run_case(self, command: Case) -> int:
+        text = self.text(command.word)
+        for words, body in command.items:
+            for word in words:
+                pattern = self.pattern(word)
+                self.process.run.step((len(text) * (len(pattern) + 1)) >> 8)
+                if patterns.matches(pattern, text):
+                    return self._run_body(body)
+        return 0

@@ -1,0 +1,344 @@
+"""``date`` of Linux: simulated time, or the moment that ``-d`` describes, in UTC and the C locale.
+
+Such moments are written as ``@86400``, ``2026-01-05 08:00``, ``tomorrow``, ``2 hours ago``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from engine.base.values import lazy_regex
+from engine.shell.call import Call, OptionTable, ProgramOptions, WrongUsage
+
+FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+
+_LONGEST = 400  # characters
+_TO_MONTH = {name: index for index, full in enumerate(MONTHS, start=1) for name in (full, full[:3])} | {"sept": 9}
+_TO_WEEKDAY = {name: index for index, full in enumerate(WEEKDAYS) for name in (full, full[:3])} | {
+    "tues": 1, "wednes": 2, "thur": 3, "thurs": 3,
+}  # fmt: skip
+_UNITS = {
+    "year": (12, 0), "month": (1, 0), "fortnight": (0, 1_209_600), "week": (0, 604_800), "day": (0, 86_400),
+    "hour": (0, 3_600), "minute": (0, 60), "min": (0, 60), "second": (0, 1), "sec": (0, 1),
+}  # fmt: skip
+"""Each unit in months and in seconds."""
+_DAYS = {"yesterday": -1, "today": 0, "now": 0, "tomorrow": 1}
+_COUNTS = {"last": -1, "this": 0, "next": 1}
+_ZONES = frozenset({"z", "utc", "gmt", "ut"})
+
+_EPOCH = lazy_regex(r"\s*@(-?\d{1,12})(?:[.,](\d{1,9}))?\s*", re.ASCII)
+_ITEM = lazy_regex(
+    r"""[\s,]*(?:
+    (?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?:t(?=\d))?
+  | (?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d+))?)?
+        \s*(?:(?P<half>[ap])\.?m\.?(?![a-z]))?\s*(?P<zone>[-+]\d{1,2}(?::?\d\d)?(?!\d))?
+  | (?P<hour12>\d{1,2})\s*(?P<half12>[ap])\.?m\.?(?![a-z])
+  | (?P<us_month>\d{1,2})/(?P<us_day>\d{1,2})(?:/(?P<us_year>\d{4}|\d{2}))?
+  | (?P<name_day>\d{1,2})[\s-]*(?P<name_month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*
+        (?:[\s,-]*(?P<name_year>\d{4})(?![:\d]))?
+  | (?P<month_name>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?\s*(?P<month_day>\d{1,2})(?![\d:])
+        (?:[\s,]+(?P<month_year>\d{4})(?![:\d]))?
+  | (?P<compact>\d{8})(?:t(?P<compact_time>\d{4}|\d{6}))?(?!\d)
+  | (?P<number>[-+]?\s*\d{1,9})(?![\d:])
+  | (?P<word>[a-z]+)\.?
+    )""",
+    re.ASCII | re.VERBOSE,
+)
+
+
+class NotMoment(Exception):
+    """A text that describes no moment."""
+
+
+def read_moment(text: str, now_ms: int) -> int:
+    """Return the moment that a text describes, as Unix time in ms.
+
+    Raises:
+        NotMoment: It describes none.
+    """
+    if found := _EPOCH.fullmatch(text):
+        return int(found[1]) * 1000 + int((found[2] or "0")[:3].ljust(3, "0"))
+    reader = _Reader(now_ms)
+    try:
+        reader.read(text[:_LONGEST].lower())
+        return reader.result_ms()
+    except (ValueError, OverflowError):
+        raise NotMoment from None
+
+
+class _Reader:
+    """The items of a text: at most one day and time of day, and what is added to them."""
+
+    def __init__(self, now_ms: int) -> None:
+        seconds, self.fraction_ms = divmod(now_ms, 1000)
+        self.now = datetime.fromtimestamp(seconds, UTC)
+        self.day: tuple[int, int, int] | None = None
+        self.lacks_year = False
+        self.seconds: int | None = None  # of the day
+        self.weekday: int | None = None
+        self.weeks = 0  # before or after that day of the week
+        self.zone_seconds = 0
+        self.months = 0
+        self.added_seconds = 0
+        self.last: tuple[int, int] | None = None  # months and seconds that were added last
+
+    def read(self, text: str) -> None:
+        at = 0
+        count: int | None = None  # of the unit that has to follow
+        while text[at:].strip(" \t\n,"):
+            found = _ITEM.match(text, at)
+            if found is None:
+                raise NotMoment
+            at = found.end()
+            if found["word"]:
+                count = self._word(found["word"], count)
+                continue
+            if count is not None:
+                raise NotMoment
+            number = found["number"]
+            if number and len(number) == 4 and number.isdecimal() and self.day and not text[at:].lstrip()[:1].isalpha():
+                self._lone_number(number, self.day)
+            elif number:
+                count = int(re.sub(r"\s", "", number))
+            else:
+                self._date_or_time(found)
+        if count is not None:
+            raise NotMoment
+
+    def _lone_number(self, number: str, day: tuple[int, int, int]) -> None:
+        """Take four digits after a day: its year, or else a time."""
+        if self.lacks_year:
+            self.day, self.lacks_year = (int(number), *day[1:]), False
+        else:
+            self._set_clock(number[:2], number[2:], "0", "")
+
+    def _word(self, word: str, count: int | None) -> int | None:
+        """Take a word; return the count of the unit that has to follow, if one has."""
+        unit = _UNITS.get(word) or _UNITS.get(word.removesuffix("s"))
+        if unit is not None:
+            times = 1 if count is None else count
+            self._add(unit[0] * times, unit[1] * times)
+            return None
+        if word in _TO_WEEKDAY and self.weekday is None:
+            self.weekday = _TO_WEEKDAY[word]
+            self.weeks = count or 0
+            return None
+        if count is not None:
+            raise NotMoment
+        if word in _COUNTS:
+            return _COUNTS[word]
+        if word in _DAYS:
+            self._add(0, _DAYS[word] * 86_400)
+        elif word == "ago" and self.last is not None:
+            self._add(-2 * self.last[0], -2 * self.last[1])
+        elif word not in _ZONES:
+            raise NotMoment
+        return None
+
+    def _add(self, months: int, seconds: int) -> None:
+        self.months += months
+        self.added_seconds += seconds
+        self.last = months, seconds
+
+    def _date_or_time(self, found: re.Match[str]) -> None:
+        part = found.groupdict(default="")
+        if part["year"]:
+            self._set_day(part["year"], part["month"], part["day"])
+        elif part["us_month"]:
+            self._set_day(part["us_year"], part["us_month"], part["us_day"])
+        elif part["name_day"]:
+            month = str(_TO_MONTH[part["name_month"]])
+            self._set_day(part["name_year"], month, part["name_day"])
+        elif part["month_name"]:
+            month = str(_TO_MONTH[part["month_name"]])
+            self._set_day(part["month_year"], month, part["month_day"])
+        elif part["compact"]:
+            self._set_day(part["compact"][:4], part["compact"][4:6], part["compact"][6:])
+            if time := part["compact_time"]:
+                self._set_clock(time[:2], time[2:4], time[4:], "")
+        elif part["hour12"]:
+            self._set_clock(part["hour12"], "0", "0", part["half12"])
+        else:
+            self._set_clock(part["hour"], part["minute"], part["second"], part["half"])
+            self.fraction_ms = int(part["fraction"][:3].ljust(3, "0"))
+            if zone := part["zone"]:
+                digits = zone[1:].replace(":", "")
+                hours, minutes = (digits, "0") if len(digits) < 3 else (digits[:-2], digits[-2:])
+                self.zone_seconds = (int(hours) * 3600 + int(minutes) * 60) * (-1 if zone[0] == "-" else 1)
+
+    def _set_day(self, year: str, month: str, day: str) -> None:
+        if self.day is not None:
+            raise NotMoment
+        self.lacks_year = not year
+        number = int(year or self.now.year)
+        if len(year) == 2:
+            number += 1900 if number > 68 else 2000
+        datetime(number, int(month), int(day))  # noqa: DTZ001 (only refuses what is no day)
+        self.day = number, int(month), int(day)
+
+    def _set_clock(self, hour: str, minute: str, second: str, half: str) -> None:
+        hours, minutes, seconds = int(hour), int(minute), int(second or 0)
+        if half:
+            if not 1 <= hours <= 12:
+                raise NotMoment
+            hours = hours % 12 + (12 if half == "p" else 0)
+        if hours > 23 or minutes > 59 or seconds > 59:
+            raise NotMoment
+        self._set_time(hours * 3600 + minutes * 60 + seconds)
+
+    def _set_time(self, seconds: int) -> None:
+        if self.seconds is not None:
+            raise NotMoment
+        self.seconds, self.fraction_ms = seconds, 0
+
+    def result_ms(self) -> int:
+        now = self.now
+        year, month, day = self.day or (now.year, now.month, now.day)
+        if self.seconds is not None:
+            seconds = self.seconds
+        elif self.last is not None and self.day is None and self.weekday is None:
+            seconds = now.hour * 3600 + now.minute * 60 + now.second
+        else:
+            seconds, self.fraction_ms = 0, 0
+        over, index = divmod(month - 1 + self.months, 12)
+        moment = datetime(year + over, index + 1, 1, tzinfo=UTC) + timedelta(days=day - 1)
+        if self.weekday is not None and self.day is None:
+            ahead = (self.weekday - moment.weekday()) % 7
+            moment += timedelta(days=ahead + 7 * (self.weeks - (self.weeks > 0 and ahead > 0)))
+        moment += timedelta(seconds=seconds + self.added_seconds - self.zone_seconds)
+        return int((moment - FIRST).total_seconds()) * 1000 + self.fraction_ms
+
+
+_OPTIONS = OptionTable(
+    "uR",
+    "drs3",
+    {
+        "date": "d", "reference": "r", "set": "s", "utc": "u", "universal": "u", "rfc-email": "R", "iso-8601": "I",
+        "rfc-3339": "3", "file": "f", "debug": "", "resolution": "",
+    },
+    optional="I",
+    others="f",
+)  # fmt: skip
+_USUAL = "%a %b %e %H:%M:%S %Z %Y"
+_FORMS = {
+    "date": "%F", "hours": "%FT%H%:z", "minutes": "%FT%H:%M%:z", "seconds": "%FT%T%:z", "ns": "%FT%T,%N%:z",
+}  # fmt: skip
+_COMPOSED = {
+    "F": "%Y-%m-%d", "D": "%m/%d/%y", "x": "%m/%d/%y", "T": "%H:%M:%S", "X": "%H:%M:%S", "R": "%H:%M",
+    "r": "%I:%M:%S %p", "c": "%a %b %e %H:%M:%S %Y",
+}  # fmt: skip
+_FIELD = lazy_regex(r"%(?P<flags>[-_0^#+]*)(?P<width>\d{0,3})(?P<colons>:{0,3})[EO]?(?P<letter>[A-Za-z%])")
+
+
+def date(call: Call) -> int:
+    """Print a moment."""
+    options = ProgramOptions(call, _OPTIONS)
+    forms = [operand[1:] for operand in options.operands if operand.startswith("+")]
+    forms += _forms_of_options(options)
+    if len(options.operands) > 1:
+        return call.misuse(f"extra operand '{options.operands[1]}'")
+    if len(forms) > 1:
+        return call.fail("date: multiple output formats specified")
+    if len(options.values.keys() & set("drs")) > 1:
+        return call.misuse("the options to specify dates for printing are mutually exclusive")
+    clock_ms = call.process.run.clock_ms
+    if "r" in options:
+        path = options.values["r"]
+        if not call.process.files.exists(call.process.key(path)):  # its time is not kept: the present one (decided)
+            return call.fail(f"date: {path}: No such file or directory")
+    if "d" in options or "s" in options:
+        try:
+            clock_ms = read_moment(options.values.get("d", options.values.get("s", "")), clock_ms)
+        except NotMoment:
+            return call.fail(f"date: invalid date '{options.values.get('d', options.values.get('s', ''))}'")
+    elif options.operands and not forms:
+        return call.fail(f"date: invalid date '{options.operands[0]}'")
+    status = call.fail("date: cannot set date: Operation not permitted") if "s" in options else 0
+    call.say(formatted(clock_ms, forms[0] if forms else _USUAL))
+    return status
+
+
+def _forms_of_options(options: ProgramOptions) -> list[str]:
+    """Return the formats that ``-I``, ``-R`` and ``--rfc-3339`` stand for."""
+    forms = []
+    for letter, value in options.all:
+        if letter == "R":
+            forms.append("%a, %d %b %Y %H:%M:%S %z")
+        elif letter in "I3":
+            names = [name for name in _FORMS if name.startswith(value or "date")]
+            if not names:
+                name = "--iso-8601" if letter == "I" else "--rfc-3339"
+                raise WrongUsage(f"invalid argument '{value}' for '{name}'")
+            form = _FORMS[names[0]]
+            forms.append(form if letter == "I" else form.replace("T%", " %", 1).replace(",", "."))
+    return forms
+
+
+def formatted(clock_ms: int, form: str) -> str:
+    """Return a moment in a format of ``date``."""
+    values = _values(clock_ms)
+
+    def one(found: re.Match[str]) -> str:
+        flags, width, letter = found["flags"], int(found["width"] or 0), found["letter"]
+        if letter in _COMPOSED:
+            text = formatted(clock_ms, _COMPOSED[letter])
+            return _cased(text, flags).rjust(width)
+        if letter == "z":
+            return ("+0000", "+00:00", "+00:00:00", "+00")[len(found["colons"])]
+        if letter not in values or found["colons"]:
+            return found[0]
+        value, usual, pad = values[letter]
+        if letter == "N":
+            return f"{value:09}"[: width or 9]
+        if isinstance(value, str):
+            return _cased(value, flags).rjust(width, "0" if flags.endswith("0") else " ")
+        for flag in flags:
+            pad = {"-": "", "_": " ", "0": "0"}.get(flag, pad)
+        return str(value).rjust(width or usual, pad) if pad else str(value)
+
+    return _FIELD.sub(one, form)
+
+
+def _cased(text: str, flags: str) -> str:
+    if "^" in flags:
+        return text.upper()
+    return text if "#" not in flags else text.lower() if text in ("AM", "PM", "UTC") else text.upper()
+
+
+def _values(clock_ms: int) -> dict[str, tuple[int | str, int, str]]:
+    """Return the value of each letter with its usual width, and the character that fills it up."""
+    seconds, fraction_ms = divmod(clock_ms, 1000)
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        moment = FIRST
+    weekday, hour = moment.weekday(), moment.hour % 12 or 12
+    month = MONTHS[moment.month - 1].capitalize()
+    day_name = WEEKDAYS[weekday].capitalize()
+    year, week, iso_day = moment.isocalendar()
+    day_of_year = moment.timetuple().tm_yday
+    numbers = {
+        "Y": (moment.year, 4), "y": (moment.year % 100, 2), "C": (moment.year // 100, 2), "m": (moment.month, 2),
+        "d": (moment.day, 2), "j": (day_of_year, 3), "H": (moment.hour, 2), "I": (hour, 2), "M": (moment.minute, 2),
+        "S": (moment.second, 2), "s": (seconds, 1), "N": (fraction_ms * 1_000_000, 9), "u": (iso_day, 1),
+        "w": (iso_day % 7, 1), "V": (week, 2), "G": (year, 4), "g": (year % 100, 2),
+        "U": ((day_of_year + 6 - iso_day % 7) // 7, 2), "W": ((day_of_year + 6 - weekday) // 7, 2),
+        "q": ((moment.month + 2) // 3, 1),
+    }  # fmt: skip
+    half = "AM" if moment.hour < 12 else "PM"
+    texts = {
+        "%": "%", "n": "\n", "t": "\t", "p": half, "P": half.lower(),
+        "a": day_name[:3], "A": day_name, "b": month[:3], "h": month[:3], "B": month, "Z": "UTC",
+    }  # fmt: skip
+    blanks = {"e": (moment.day, 2), "k": (moment.hour, 2), "l": (hour, 2)}
+    return (
+        {letter: (value, width, "0") for letter, (value, width) in numbers.items()}
+        | {letter: (value, width, " ") for letter, (value, width) in blanks.items()}
+        | {letter: (text, 0, " ") for letter, text in texts.items()}
+    )

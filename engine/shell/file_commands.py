@@ -1,0 +1,437 @@
+"""The Linux programs about files, directories, names, time and the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from engine.base.values import lazy_regex
+from engine.shell.call import Builtin, Call, NotSimulated, OptionTable, ProgramOptions, copy_into
+from engine.shell.date import date
+from engine.shell.syntax import SHELL_OPTIONS
+from engine.shell.test_and_expr import expr
+
+
+def _for_each(
+    table: OptionTable, one: Callable[[Call, ProgramOptions, str], int], lacks: str = "missing operand"
+) -> Builtin:
+    """Return a command that runs ``one`` for each operand; the exit code is that of the last operand that failed."""
+
+    def run(call: Call) -> int:
+        options = ProgramOptions(call, table)
+        if not options.operands and "f" not in options:
+            return call.misuse(lacks)
+        code = 0
+        for path in options.operands:
+            code = one(call, options, path) or code
+        return code
+
+    return run
+
+
+def _cd(call: Call) -> int:
+    process = call.process
+    args = [argument for argument in call.args if argument not in ("-L", "-P", "--")]
+    path = args[0] if args else process.env.get("HOME", ".")
+    if path == "-":
+        path = process.env.get("OLDPWD", ".")
+        call.say(path)
+    if process.enter(path or "."):
+        return 0
+    if process.bash:
+        return call.complain(f"{path}: No such file or directory")
+    return call.complain(f"can't cd to {path}", 2)
+
+
+_CP = OptionTable(
+    "rRapfvLHPdnTxu",
+    "t",
+    {
+        "recursive": "r", "archive": "a", "force": "f", "verbose": "v", "dereference": "L", "no-dereference": "P",
+        "no-clobber": "n", "target-directory": "t", "preserve": "6", "update": "6", "no-target-directory": "T",
+        "one-file-system": "x", "interactive": "i", "backup": "b", "link": "l", "symbolic-link": "s",
+    },
+    optional="6",
+    others="bilsSZ",
+)  # fmt: skip
+
+
+def _cp(call: Call) -> int:
+    options = ProgramOptions(call, _CP)
+    files, paths = call.process.files, options.operands
+    if "t" in options:
+        paths = [*paths, options.values["t"]]
+    if len(paths) < 2:
+        return call.misuse(f"missing destination file operand after '{paths[0]}'" if paths else "missing file operand")
+    *sources, target = paths
+    key, code = call.process.key(target), 0
+    if len(sources) > 1 and not files.is_dir(key):
+        return call.fail(f"{call.name}: target '{target}' is not a directory")
+    if not call.process.holds(key):
+        return call.fail(f"{call.name}: cannot create '{target}': No such file or directory")
+    for source in sources:
+        if call.name == "cp" and not {"r", "R", "a"} & options.values.keys() and files.is_dir(call.process.key(source)):
+            code = call.fail(f"cp: -r not specified; omitting directory '{source}'")
+        elif not copy_into(call, source, key, move=call.name == "mv"):
+            code = call.fail(f"{call.name}: cannot stat '{source}': No such file or directory")
+    return code
+
+
+_RM = OptionTable(
+    "rRfvd",
+    words={"recursive": "r", "force": "f", "verbose": "v", "dir": "d", "interactive": "i", "one-file-system": "v"},
+    others="iI",
+)
+
+
+def _rm(call: Call, options: ProgramOptions, path: str) -> int:
+    files, key = call.process.files, call.process.key(path)
+    if files.is_dir(key) and "d" in options and not files.listdir(key):
+        files.delete(key)
+        return 0
+    if files.is_dir(key) and not {"r", "R"} & options.values.keys():
+        return call.fail(f"rm: cannot remove '{path}': Is a directory")
+    if not files.delete(key) and "f" not in options and not call.process.after_unknown:
+        return call.fail(f"rm: cannot remove '{path}': No such file or directory")
+    return 0
+
+
+_MKDIR = OptionTable("pv", "m", {"parents": "p", "verbose": "v", "mode": "m"}, others="Z")
+
+
+def _mkdir(call: Call, options: ProgramOptions, path: str) -> int:
+    process, key = call.process, call.process.key(path)
+    if "p" not in options and process.files.exists(key):
+        return call.fail(f"mkdir: cannot create directory '{path}': File exists")
+    if "p" not in options and not process.holds(key):
+        return call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
+    if not process.make_directory(key):
+        return call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
+    return 0
+
+
+_RMDIR = OptionTable("v", words={"parents": "p", "verbose": "v"}, others="p")
+
+
+def _rmdir(call: Call, _: ProgramOptions, path: str) -> int:
+    files, key = call.process.files, call.process.key(path)
+    if not files.is_dir(key):
+        return call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
+    if files.listdir(key):
+        return call.fail(f"rmdir: failed to remove '{path}': Directory not empty")
+    files.delete(key)
+    return 0
+
+
+_TOUCH = OptionTable("acmf", "drt", {"no-create": "c", "date": "d", "reference": "r"}, others="h")
+
+
+def _touch(call: Call, options: ProgramOptions, path: str) -> int:
+    files, key = call.process.files, call.process.key(path)
+    if "c" in options:
+        return 0
+    if not call.process.holds(key):
+        return call.fail(f"touch: cannot touch '{path}': No such file or directory")
+    if not files.is_dir(key):
+        files.append(key, "")
+    return 0
+
+
+_MODE = lazy_regex(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
+
+
+def _chmod(call: Call) -> int:
+    """Check that the files exist: modes are not simulated (decided here), so all files can be executed."""
+    given = [argument for argument in call.args if not re.fullmatch(r"-[Rcfv]+|--[a-z]+", argument)]
+    if not given:
+        return call.misuse("missing operand")
+    if not _MODE.fullmatch(given[0]):
+        return call.misuse(f"invalid mode: '{given[0][:80]}'")
+    if len(given) < 2:
+        return call.misuse(f"missing operand after '{given[0]}'")
+    process, code = call.process, 0
+    for path in given[1:]:
+        key = process.key(path)
+        if not process.files.exists(key) and process.must_know(key):
+            code = call.fail(f"chmod: cannot access '{path}': No such file or directory")
+    return code
+
+
+_LS = OptionTable(
+    "1aAdpFrR",
+    words={"all": "a", "almost-all": "A", "directory": "d", "classify": "F", "reverse": "r", "recursive": "R"},
+    others="bBcCDfgGhHikIlLmnNoqQsStTuUvwxXZ",
+    usage=2,
+)
+
+
+def _ls(call: Call) -> int:
+    """List names, one in a line, files before directories; with ``-R`` those in directories too."""
+    options = ProgramOptions(call, _LS)
+    files, code = call.process.files, 0
+    plain: list[str] = []
+    directories: list[str] = []
+    for path in options.operands or ["."]:
+        key = call.process.key(path)
+        if not files.exists(key):
+            code = call.fail(f"ls: cannot access '{path}': No such file or directory", 2)
+        elif files.is_dir(key) and "d" not in options:
+            directories.append(path)
+        else:
+            plain.append(path)
+    _show(call, options, "", sorted(plain))
+    headed = "R" in options or len(plain) + len(directories) > 1 or code
+    pending = sorted(directories, reverse="r" not in options)  # the next one stands at the end
+    first = not plain
+    while pending:
+        path = pending.pop()
+        if headed:
+            call.say(f"{'' if first else chr(10)}{path}:")
+        first = False
+        names = files.listdir(call.process.key(path))
+        call.process.run.step(4 + (len(names) >> 2))
+        shown = [name for name in names if not name.startswith(".") or {"a", "A"} & options.values.keys()]
+        _show(call, options, f"{path}/", [".", "..", *shown] if options.last_of("aA") == "a" else shown)
+        if "R" in options:
+            inner = [f"{path.rstrip('/')}/{name}" for name in shown]
+            inner = [each for each in inner if files.is_dir(call.process.key(each))]
+            pending += inner if "r" in options else reversed(inner)
+    return code
+
+
+def _show(call: Call, options: ProgramOptions, directory: str, names: list[str]) -> None:
+    for name in reversed(names) if "r" in options else names:
+        marked = {"p", "F"} & options.values.keys() and call.process.files.is_dir(call.process.key(directory + name))
+        call.say(name + "/" if marked else name)
+
+
+def _pwd(call: Call) -> int:
+    call.say(call.process.root.native(call.process.cwd))
+    return 0
+
+
+FILE_COMMANDS: dict[str, Builtin] = {
+    "cd": _cd,
+    "chmod": _chmod,
+    "cp": _cp,
+    "ls": _ls,
+    "mkdir": _for_each(_MKDIR, _mkdir),
+    "mv": _cp,
+    "pwd": _pwd,
+    "rm": _for_each(_RM, _rm),
+    "rmdir": _for_each(_RMDIR, _rmdir),
+    "touch": _for_each(_TOUCH, _touch, "missing file operand"),
+}
+
+
+_BASENAME = OptionTable("az", "s", {"multiple": "a", "suffix": "s", "zero": "z"}, stops=True)
+_DIRNAME = OptionTable("z", "", {"zero": "z"})
+
+
+def basename(call: Call) -> int:
+    """Print the last part of paths, without a suffix."""
+    options = ProgramOptions(call, _BASENAME)
+    names, suffix = options.operands, options.values.get("s", "")
+    if not names:
+        return call.misuse("missing operand")
+    if "a" not in options and "s" not in options:
+        if len(names) > 2:
+            return call.misuse(f"extra operand '{names[2][:80]}'")
+        names, suffix = names[:1], names[1] if len(names) > 1 else ""
+    for path in names:
+        name = path.rstrip("/").rpartition("/")[2] or ("/" if path else "")
+        call.out.append((name if name == suffix else name.removesuffix(suffix)) + _name_end(options))
+    return 0
+
+
+def dirname(call: Call) -> int:
+    """Print paths without their last part."""
+    options = ProgramOptions(call, _DIRNAME)
+    if not options.operands:
+        return call.misuse("missing operand")
+    for path in options.operands:
+        head = path.rstrip("/").rpartition("/")[0].rstrip("/")
+        call.out.append((head or ("/" if path.startswith("/") else ".")) + _name_end(options))
+    return 0
+
+
+def _name_end(options: ProgramOptions) -> str:
+    return "\0" if "z" in options else "\n"
+
+
+_ENV = OptionTable(
+    "i0v",
+    "uC",
+    {"ignore-environment": "i", "null": "0", "unset": "u", "chdir": "C", "debug": "v", "split-string": ""},
+    others="Sv",
+    usage=125,
+    stops=True,
+)
+_PRINTENV = OptionTable("0", "", {"null": "0"}, usage=2, stops=True)
+_ASSIGNMENT = lazy_regex(r"([^=]+)=(.*)", re.DOTALL)
+
+
+def env(call: Call) -> int:
+    """Print the exported variables, or run a command with some more of them."""
+    process = call.process
+    options = ProgramOptions(call, _ENV)
+    args = options.operands
+    empties = "i" in options
+    if args[:1] == ["-"]:
+        args, empties = args[1:], True
+    shown = {name: text for name, text in process.env.items() if name in process.exported and not empties}
+    for letter, name in options.all:
+        if letter == "u":
+            shown.pop(name, None)
+    while args and (found := _ASSIGNMENT.fullmatch(args[0])):
+        shown[found[1]] = found[2]
+        args = args[1:]
+    if not args:
+        _show_variables(call, shown, options)
+        return 0
+    if "0" in options:
+        return call.misuse("cannot specify --null (-0) with command", 125)
+    assert process.runner is not None
+    before = process.env, process.exported, process.cwd
+    process.env, process.exported = shown, set(shown)
+    try:
+        if "C" in options and not process.enter(options.values["C"]):
+            return call.fail(f"env: cannot change directory to '{options.values['C']}': No such file or directory", 125)
+        return process.runner.run_words(args, functions=False)
+    finally:
+        process.env, process.exported, process.cwd = before
+
+
+def printenv(call: Call) -> int:
+    """Print the values of exported variables: 1 if one is not set."""
+    process = call.process
+    options = ProgramOptions(call, _PRINTENV)
+    exported = {name: text for name, text in process.env.items() if name in process.exported}
+    if not options.operands:
+        _show_variables(call, exported, options)
+        return 0
+    for name in options.operands:
+        if name in exported:
+            call.out.append(exported[name] + _variable_end(options))
+    return int(any(name not in exported for name in options.operands))
+
+
+def _show_variables(call: Call, variables: dict[str, str], options: ProgramOptions) -> None:
+    for name, text in variables.items():
+        call.out.append(f"{name}={text}{_variable_end(options)}")
+
+
+def _variable_end(options: ProgramOptions) -> str:
+    return "\0" if "0" in options else "\n"
+
+
+_SLEEP = lazy_regex(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
+_SLEEP_OPTIONS = OptionTable()
+_UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LONGEST_MS = 3_650 * 86_400_000
+
+
+def slept_ms(arguments: list[str]) -> int | None:
+    """Return the time that ``sleep`` takes with these arguments, or None if one of them is no time."""
+    total = 0
+    for argument in arguments:
+        if argument == "infinity":
+            return _LONGEST_MS
+        found = _SLEEP.fullmatch(argument)
+        if found is None:
+            return None
+        total += round(float(found["number"]) * _UNIT_MS[found["unit"]])
+    return min(total, _LONGEST_MS)
+
+
+def sleep(call: Call) -> int:
+    """Let the simulated time of the process pass."""
+    times = ProgramOptions(call, _SLEEP_OPTIONS).operands
+    if not times:
+        return call.misuse("missing operand")
+    total = slept_ms(times)
+    if total is None:
+        wrong = next(argument for argument in times if slept_ms([argument]) is None)
+        return call.misuse(f"invalid time interval '{wrong[:80]}'")
+    run = call.process.run
+    run.clock_ms = min(run.clock_ms + total, run.start_ms + _LONGEST_MS)
+    return 0
+
+
+def _hostname(call: Call) -> int:
+    """Print the id of the node, which stands for the name of its machine (decided here)."""
+    if call.args:
+        raise NotSimulated
+    call.say(call.process.env.get("AZ_BATCH_NODE_ID", "localhost"))
+    return 0
+
+
+def _which(call: Call) -> int:
+    """Print the path of programs: every program exists."""
+    for name in call.args:
+        call.say(name if "/" in name else f"/usr/bin/{name}")
+    return int(not call.args)
+
+
+def _shell(call: Call) -> int:
+    """Run a script in a new shell: from ``-c``, from a file whose text is known, or from standard input."""
+    process, args = call.process, list(call.args)
+    bash, options, script, reads = call.name == "bash", set[str](), False, False
+    while args and len(args[0]) > 1 and args[0][0] == "-":
+        letters = args.pop(0)[1:]
+        if not set(letters) <= set("ceuxfls"):
+            raise NotSimulated
+        reads |= "s" in letters
+        options |= {SHELL_OPTIONS[letter] for letter in letters if letter in SHELL_OPTIONS}
+        script |= "c" in letters
+    assert process.runner is not None
+    if script:
+        if not args:
+            return call.fail(f"{call.name}: 0: -c requires an argument", 2)
+        name, arguments = (args[1], args[2:]) if len(args) > 1 else (call.name, [])
+        return process.runner.run_child(args[0], name, arguments, bash=bash, options=options)
+    if args and not reads:
+        key = process.key(args[0])
+        text = process.files.read(key)
+        if text is None and process.in_script and process.must_know(key):
+            if bash:
+                return call.fail(f"bash: {args[0]}: No such file or directory", 127)
+            return call.fail(f"{call.name}: 0: cannot open {args[0]}: No such file", 2)
+        if not text:
+            raise NotSimulated
+        return process.runner.run_child(text, args[0], args[1:], bash=bash, options=options)
+    if not call.stdin.text:
+        raise NotSimulated
+    return process.runner.run_child(call.stdin.read(), call.name, args, bash=bash, options=options)
+
+
+_UNAME = OptionTable("snmo", others="arvpi")
+
+
+def _uname(call: Call) -> int:
+    options = ProgramOptions(call, _UNAME)
+    known = {"s": "Linux", "n": call.process.env.get("AZ_BATCH_NODE_ID", "localhost"), "m": "x86_64", "o": "GNU/Linux"}
+    call.say(" ".join(known[letter] for letter in "snmo" if letter in options) or "Linux")
+    return 0
+
+
+def _exit_of_false(_: Call) -> int:
+    return 1
+
+
+PROGRAM_COMMANDS: dict[str, Builtin] = {
+    "basename": basename,
+    "bash": _shell,
+    "dash": _shell,
+    "date": date,
+    "dirname": dirname,
+    "env": env,
+    "expr": expr,
+    "false": _exit_of_false,
+    "hostname": _hostname,
+    "printenv": printenv,
+    "sh": _shell,
+    "sleep": sleep,
+    "uname": _uname,
+    "which": _which,
+}

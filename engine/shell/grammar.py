@@ -1,0 +1,157 @@
+"""The grammar of scripts of the POSIX shell (TASK-22)."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from lark import Lark, Transformer, UnexpectedInput, UnexpectedToken
+from lark import Token as LarkToken
+from lark.lexer import Lexer as LarkLexer
+
+from engine.shell.syntax import AndOr, Case, Command, For, Function, Group, If, Loop, Pipeline, Redirect, Script
+from engine.shell.words import ShellSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.shell.lexer import Token
+
+
+_GRAMMAR = r"""
+script: lists?
+lists: and_or (SEPARATOR and_or)* SEPARATOR?
+and_or: pipeline ((AND | OR) pipeline)*
+pipeline: BANG? command (PIPE command)*
+?command: COMMAND                                                       -> simple
+        | compound REDIRECT*                                            -> redirected
+        | FUNCTION command                                              -> function
+?compound: LPAR lists RPAR                                               -> subshell
+         | LBRACE lists RBRACE                                           -> group
+         | IF lists THEN lists (ELIF lists THEN lists)* (ELSE lists)? FI     -> if_clause
+         | WHILE lists DO lists DONE                                      -> while_loop
+         | UNTIL lists DO lists DONE                                      -> until_loop
+         | FOR DO lists DONE                                             -> for_loop
+         | CASE (item DSEMI)* item? ESAC                                -> case_clause
+item: PATTERNS lists?
+
+%declare SEPARATOR AND OR PIPE DSEMI BANG COMMAND REDIRECT FUNCTION LPAR RPAR LBRACE RBRACE
+%declare IF THEN ELIF ELSE FI WHILE UNTIL DO DONE FOR CASE ESAC PATTERNS
+"""
+
+_EXPECTED = {"THEN": "then", "FI": "fi", "DO": "do", "DONE": "done", "ESAC": "esac", "RPAR": ")", "RBRACE": "}"}
+
+
+class _Tokens(LarkLexer):
+    """Tokens that have been made already."""
+
+    def __init__(self, _: object) -> None:
+        """Need nothing of the grammar's terminals."""
+
+    def lex(self, data: list[Token]) -> Iterator[LarkToken]:  # type: ignore[override]  # lark wraps such a lexer
+        for token in data:
+            made = LarkToken(token.kind, "", start_pos=token.at)
+            made.value = token.value  # the tree is made of values, not of texts
+            yield made
+
+
+def _list(children: list[Any]) -> Script:
+    chains: list[AndOr] = []
+    for child in children:
+        if isinstance(child, AndOr):
+            chains.append(child)
+        elif child.value == "&":
+            chains[-1] = chains[-1]._replace(background=True)
+    return tuple(chains)
+
+
+class _Builder(Transformer[LarkToken, Any]):
+    """The syntax tree of a script, from the inside out."""
+
+    def script(self, children: list[Any]) -> Script:
+        return children[0] if children else ()
+
+    def lists(self, children: list[Any]) -> Script:
+        return _list(children)
+
+    def and_or(self, children: list[Any]) -> AndOr:
+        operators = ["&&", *(token.value for token in children[1::2])]
+        return AndOr(tuple(zip(operators, children[::2], strict=True)))
+
+    def pipeline(self, children: list[Any]) -> Pipeline:
+        negated = isinstance(children[0], LarkToken)
+        return Pipeline(tuple(each for each in children if not isinstance(each, LarkToken)), negated)
+
+    def simple(self, children: list[Any]) -> Command:
+        command: Command = children[0].value
+        return command
+
+    def redirected(self, children: list[Any]) -> Command:
+        command: Group | If | Loop | For | Case = children[0]
+        redirects: tuple[Redirect, ...] = tuple(token.value for token in children[1:])
+        return command._replace(redirects=redirects) if redirects else command
+
+    def function(self, children: list[Any]) -> Function:
+        return Function(children[0].value, children[1])
+
+    def subshell(self, children: list[Any]) -> Group:
+        return Group(children[1], subshell=True)
+
+    def group(self, children: list[Any]) -> Group:
+        return Group(children[1])
+
+    def if_clause(self, children: list[Any]) -> If:
+        bodies = [child for child in children if not isinstance(child, LarkToken)]
+        pairs = len(bodies) // 2
+        branches = tuple((bodies[2 * index], bodies[2 * index + 1]) for index in range(pairs))
+        return If(branches, bodies[-1] if len(bodies) % 2 else ())
+
+    def while_loop(self, children: list[Any]) -> Loop:
+        return Loop(children[1], children[3])
+
+    def until_loop(self, children: list[Any]) -> Loop:
+        return Loop(children[1], children[3], ends_when=True)
+
+    def for_loop(self, children: list[Any]) -> For:
+        name, words = children[0].value
+        return For(name, words, children[2])
+
+    def case_clause(self, children: list[Any]) -> Case:
+        return Case(children[0].value, tuple(child for child in children if not isinstance(child, LarkToken)))
+
+    def item(self, children: list[Any]) -> tuple[Any, Script]:
+        return children[0].value, children[1] if len(children) > 1 else ()
+
+
+_PARSER = Lark(_GRAMMAR, start="script", parser="lalr", lexer=_Tokens, transformer=_Builder(), maybe_placeholders=False)
+
+
+def parse(tokens: list[Token]) -> Script:
+    """Return the tree of a script. Raises ShellSyntaxError if the tokens do not follow the grammar."""
+    try:
+        return _PARSER.parse(tokens)  # type: ignore[return-value]  # the builder makes a script of it
+    except UnexpectedInput as error:
+        raise _syntax_error(error) from None
+
+
+def _syntax_error(error: UnexpectedInput) -> ShellSyntaxError:
+    if not isinstance(error, UnexpectedToken) or error.token.type == "$END":
+        at = sys.maxsize
+        seen = "end of file"
+    else:
+        token = error.token
+        at = token.start_pos or 0
+        seen = _written(token)
+    accepts = error.accepts or set() if isinstance(error, UnexpectedToken) else set()
+    expected = [word for kind, word in _EXPECTED.items() if kind in accepts]
+    ending = f' (expecting "{expected[0]}")' if len(expected) == 1 else ""
+    return ShellSyntaxError(f"{seen} unexpected{ending}", at)
+
+
+def _written(token: LarkToken) -> str:
+    value: object = token.value
+    if token.type in ("FOR", "CASE"):
+        return f'"{token.type.lower()}"'
+    if not isinstance(value, str):
+        return {"REDIRECT": "redirection"}.get(token.type, "word")
+    return "newline" if value == "\n" else f'"{value}"'

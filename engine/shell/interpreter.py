@@ -1,0 +1,484 @@
+"""The interpreter of scripts: reads them, and runs their simple commands, functions and subshells (TASK-22).
+
+A script is read with the errors for a text that does not follow its grammar; ``grammar`` is imported only for scripts
+of more than one command. The commands that the small shell knows are listed by shell and name. Lists, pipelines and
+compound commands run in ``control_flow``.
+
+A run is bounded in steps, output and depth, so that no script takes long (``files``). The parts of a pipeline run one
+after the other, and so does what runs in the background; only its sleeping counts as simultaneous.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import OsFamily
+from engine.base.values import lazy_regex
+from engine.shell.builtins import SHELL_BUILTINS
+from engine.shell.call import (
+    Builtin,
+    Call,
+    FunctionReturn,
+    LoopExit,
+    NotSimulated,
+    ScriptExit,
+    ShellProcess,
+    WrongUsage,
+    succeed,
+)
+from engine.shell.cmd import BATCH_FILES, CMD_COMMANDS, batch_line, batch_lines, read_cmd_script
+from engine.shell.control_flow import ControlFlow, RedirectFailed
+from engine.shell.file_commands import FILE_COMMANDS, PROGRAM_COMMANDS
+from engine.shell.files import AccessDenied, BoundReached, InputStream, Stream
+from engine.shell.lexer import Lexer
+from engine.shell.print_commands import echo, printf
+from engine.shell.syntax import (
+    SHELL_OPTIONS,
+    AndOr,
+    Command,
+    Function,
+    Piece,
+    Pipeline,
+    Quoting,
+    Script,
+    Shell,
+    ShellCommand,
+    Word,
+)
+from engine.shell.test_and_expr import test
+from engine.shell.text_commands import TEXT_COMMANDS
+from engine.shell.words import NESTING_LIMIT, NestedTooDeep, NotReadable, ShellSyntaxError
+
+if TYPE_CHECKING:
+    from engine.shell.lexer import Token
+
+
+class ScriptText(NamedTuple):
+    """A script as it was read.
+
+    ``error`` is a syntax error, before which the lines in ``script`` run, as a shell reads line by line;
+    ``not_readable`` is a construct that the small shell does not know, with its place. A script that is ``too_deep``
+    exceeds a bound of the small shell (TASK-23).
+    """
+
+    script: Script
+    error: str | None = None
+    not_readable: str | None = None
+    too_deep: bool = False
+
+
+def read_script(text: str, *, bash: bool = False, depth: int = 0) -> ScriptText:
+    """Read a script; never raise."""
+    lexer = Lexer(text, _build, depth=depth, bash=bash)
+    tokens = lexer.tokens
+    try:
+        lexer.read()
+        return ScriptText(_build(tokens))
+    except NotReadable as found:
+        return ScriptText((), not_readable=f"{_place(text, found.at)}: {found.reason}")
+    except NestedTooDeep:
+        return ScriptText((), too_deep=True)
+    except ShellSyntaxError as found:
+        error, count = found, len(tokens)
+        for index, token in enumerate(tokens):
+            if token.at >= error.at:
+                count = index
+                break
+    whole = max((number for number in lexer.lines if number <= count), default=0)
+    return ScriptText(_up_to(tokens[:whole]), f"{_line(text, error.at)}: Syntax error: {error.reason}")
+
+
+def _up_to(tokens: list[Token]) -> Script:
+    try:
+        return _build(tokens)
+    except ShellSyntaxError:  # an earlier line is wrong as well
+        return ()
+
+
+def _build(tokens: list[Token]) -> Script:
+    if len(tokens) == 1 and tokens[0].kind == "COMMAND":  # most scripts, which need no grammar
+        return (AndOr((("&&", Pipeline((tokens[0].value,))),)),)
+    from engine.shell.grammar import parse
+
+    return parse(tokens)
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _place(text: str, at: int) -> str:
+    return f"line {_line(text, at)}, column {at - (text.rfind(chr(10), 0, at) + 1) + 1}"
+
+
+LINUX_PROGRAMS: dict[str, Builtin] = (
+    {name: command for name, command in FILE_COMMANDS.items() if name != "cd"}
+    | TEXT_COMMANDS
+    | PROGRAM_COMMANDS
+    | {"[": test, "echo": echo, "printf": printf, "test": test, "true": succeed}
+)
+SH_COMMANDS: dict[str, Builtin] = LINUX_PROGRAMS | FILE_COMMANDS | SHELL_BUILTINS
+
+# fmt: off
+SPECIAL = frozenset({
+    ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift", "times",
+    "trap", "unset",
+})
+"""The special commands of POSIX: a failed redirection of one ends the script, and assignments before it stay."""
+
+# Shell built-ins that are not found as programs (TASK-4).
+NO_PROGRAM_ON_LINUX = frozenset({
+    "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare", "eval", "exec", "exit", "export",
+    "fg", "getopts", "hash", "history", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "shopt",
+    "source", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+})
+NO_PROGRAM_ON_WINDOWS = frozenset({
+    "assoc", "break", "call", "cd", "chdir", "cls", "color", "copy", "date", "del", "dir", "echo", "endlocal", "erase",
+    "exit", "for", "ftype", "goto", "if", "md", "mkdir", "mklink", "move", "path", "pause", "popd", "prompt", "pushd",
+    "rd", "rem", "ren", "rename", "rmdir", "set", "setlocal", "shift", "start", "time", "title", "type", "ver",
+    "verify", "vol",
+})
+# fmt: on
+
+
+class SimulatedOutput(NamedTuple):
+    """The ``simulate:`` values of a command line; an exit code of None leaves it to the shell."""
+
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+
+
+def base_name(name: str) -> str:
+    """Return the command of ``/bin/echo`` and ``timeout.exe``."""
+    for directory in ("/bin/", "/usr/bin/"):
+        name = name.removeprefix(directory)
+    return name.removesuffix(".exe")
+
+
+def builtin_of(shell: Shell, os: OsFamily, name: str) -> Builtin | None:
+    """Return the command of this name, or None for a program that the small shell does not know."""
+    if shell is Shell.SH:
+        known = SH_COMMANDS.get(name)
+        return known if known is not None else LINUX_PROGRAMS.get(base_name(name))
+    if shell is Shell.CMD:
+        return CMD_COMMANDS.get(base_name(name.lower()))
+    if os is not OsFamily.LINUX:
+        return CMD_COMMANDS["timeout"] if base_name(name.lower()) == "timeout" else None
+    return LINUX_PROGRAMS.get(base_name(name))
+
+
+_DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split
+_FIRST_LINE = lazy_regex(
+    r"#![ \t]*/(?:usr/)?bin/(?:env[ \t]+)?(?P<bash>ba|da)?sh(?:[ \t]+-(?P<options>[a-z]+))?[ \t]*\n"
+)
+_ASSIGNMENT = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
+
+
+def _is_assignment(word: Word) -> bool:
+    first = word.parts[0]
+    return isinstance(first, Piece) and first.quoting is Quoting.BARE and _ASSIGNMENT.match(first.text) is not None
+
+
+class Interpreter(ControlFlow):
+    """The run of scripts in one shell process."""
+
+    def __init__(self, process: ShellProcess, shell: Shell, simulated: SimulatedOutput) -> None:
+        super().__init__(process)
+        self.shell = shell
+        self.simulated = simulated
+        process.runner = self
+
+    # -- entry points ------------------------------------------------------------------------------------------------
+
+    def run_all(self, text: ScriptText) -> int:
+        """Run a whole script and the trap of its end; return its status."""
+        process = self.process
+        self._check_depth(text)
+        try:
+            self.run_script(text.script)
+            status = process.status
+            if text.error is not None:
+                self.complain(text.error, line=False)
+                status = 2
+            elif text.not_readable is not None:
+                status = self._unknown()
+        except ScriptExit as stop:
+            status = stop.code
+        except LoopExit:
+            status = process.status
+        if action := process.traps.pop("EXIT", ""):
+            process.status = status
+            try:
+                self.run_text(action)
+            except ScriptExit as stop:
+                status = stop.code
+        return status & 0xFF if self.shell is Shell.SH else status
+
+    def _check_depth(self, text: ScriptText) -> None:
+        if text.too_deep:
+            raise BoundReached(f"stopped at more than {NESTING_LIMIT} levels of a script inside each other")
+
+    def run_text(self, text: str, caller: str = "") -> int:
+        """Run a script in this shell and return its status; a syntax error names the caller."""
+        run = self.process.run
+        run.step(len(text) >> 4)
+        run.enter()
+        found = read_script(text, bash=self.process.bash, depth=run.level)
+        self._check_depth(found)
+        try:
+            if found.not_readable is not None:
+                return self._unknown()
+            if not found.script:
+                self.process.status = 0
+            self.run_script(found.script)
+            if found.error is not None:
+                line, _, mistake = found.error.partition(": ")
+                self.complain(f"{line}: {caller}{mistake}", line=False)
+                raise ScriptExit(2)
+            return self.process.status
+        finally:
+            run.level -= 1
+
+    def run_words(self, words: list[str], rest: str = "", *, functions: bool = True) -> int:
+        """Run a command with these words and return its status."""
+        process = self.process
+        name = words[0]
+        if functions and name in process.functions:
+            return self._call_function(name, words[1:])
+        builtin = builtin_of(self.shell, process.root.os, name)
+        if builtin is None:
+            return self._run_program(name, words[1:])
+        streams = process.streams
+        stdin, out, err = streams[0], streams[1], streams[2]
+        assert isinstance(stdin, InputStream)
+        assert isinstance(out, Stream)
+        assert isinstance(err, Stream)
+        call = Call(process, base_name(name), words[1:], rest, stdin, out, err)
+        try:
+            status = builtin(call)
+        except NotSimulated:
+            status = self._unknown()
+        except WrongUsage as mistake:
+            status = call.misuse(str(mistake), mistake.code)
+        out.flush()
+        err.flush()
+        return status
+
+    def run_child(self, text: str, name: str, arguments: list[str], *, bash: bool, options: set[str]) -> int:
+        """Run a script in a new shell, which sees exported variables only, and return its status."""
+        process = self.process.subshell()
+        process.env = {key: value for key, value in process.env.items() if key in process.exported}
+        process.functions, process.active = {}, ()
+        process.name, process.arguments, process.bash, process.options = name, arguments, bash, options
+        process.plain_echo = not bash
+        process.run.enter()
+        status = Interpreter(process, Shell.SH, self.simulated).run_all(
+            read_script(text, bash=bash, depth=process.run.level)
+        )
+        process.run.level -= 1
+        return status
+
+    def substitute(self, script: Script) -> str:
+        """Run the script in a subshell and return its output without the last ends of lines."""
+        out = Stream(self.process.run)
+        self.substituted = self.subshell(script, {**self.process.streams, 1: out})
+        return out.text.rstrip("\n")
+
+    def complain(self, text: str, *, line: bool = True) -> None:
+        """Write a message of the shell to standard error."""
+        err = self.process.streams[2]
+        assert isinstance(err, Stream)
+        err.append(f"{self.process.place if line else f'{self.process.name}: '}{text}\n")
+        err.flush()
+
+    def subshell(self, script: Script, streams: dict[int, Stream | InputStream]) -> int:
+        """Run a script in a subshell with these streams and return its status."""
+        process = self.process.subshell()
+        process.streams = streams
+        process.run.enter()
+        inner = Interpreter(process, self.shell, self.simulated)
+        inner.tested = self.tested
+        status = inner.run_all(ScriptText(script))
+        process.run.level -= 1
+        return status
+
+    # -- commands ----------------------------------------------------------------------------------------------------
+
+    def run_command(self, command: Command) -> int:
+        """Run a command; it fails if it writes where its user may not (FILE-12)."""
+        self.process.run.step()
+        if isinstance(command, ShellCommand):
+            try:
+                return self._run_simple(command)
+            except AccessDenied as denied:
+                return self._denied(denied)
+        if isinstance(command, Function):
+            self.process.functions[command.name] = command.body
+            return 0
+        run = self.process.run
+        run.enter()
+        try:
+            if command.redirects:
+                return self.redirected(command.redirects, lambda: self.run_compound(command))
+            return self.run_compound(command)
+        except AccessDenied as denied:
+            return self._denied(denied)
+        except RedirectFailed:
+            return self.redirect_status()
+        finally:
+            run.level -= 1
+
+    def _denied(self, denied: AccessDenied) -> int:
+        root = self.process.root
+        path = root.native(denied.key)
+        err = self.process.streams[2]
+        assert isinstance(err, Stream)
+        err.append("Access is denied.\n" if root.is_windows else f"{path}: Permission denied\n")
+        return 1
+
+    def _run_simple(self, command: ShellCommand) -> int:
+        process = self.process
+        process.line = command.line
+        self.substituted = None
+        words: list[str] = []
+        for word in command.words:
+            if word.constant is not None:
+                words.append(word.constant)
+            elif words and words[0] in _DECLARING and _is_assignment(word):
+                words.append(self.text(word))
+            else:
+                words += self.fields(word)
+        if "xtrace" in process.options:
+            self._trace(command, words)
+        if not words:
+            return self._without_words(command)
+        try:
+            if command.assignments and (process.bash or words[0] not in SPECIAL):
+                return self._with_assignments(command, words)
+            for name, value in command.assignments:
+                self.assign(name, self.text(value))
+            return self._invoke(command, words)
+        except RedirectFailed:
+            if words[0] in SPECIAL and self.shell is Shell.SH and not process.bash:
+                raise ScriptExit(2) from None
+            return self.redirect_status()
+
+    def _invoke(self, command: ShellCommand, words: list[str]) -> int:
+        if not command.redirects:
+            return self.run_words(words, command.rest)
+        if words[0] == "exec" and self.shell is Shell.SH and len(words) == 1:
+            self.process.streams = self.opened(command.redirects)
+            return 0
+        return self.redirected(command.redirects, lambda: self.run_words(words, command.rest))
+
+    def _without_words(self, command: ShellCommand) -> int:
+        """Do assignments and redirections alone; the status is that of the last substitution."""
+
+        def assign_all() -> int:
+            for name, word in command.assignments:
+                self.assign(name, self.text(word))
+            return self.substituted or 0
+
+        if not command.redirects:
+            return assign_all()
+        try:
+            return self.redirected(command.redirects, assign_all)
+        except RedirectFailed:
+            return self.redirect_status()
+
+    def _with_assignments(self, command: ShellCommand, words: list[str]) -> int:
+        """Run a command with variables that only it sees."""
+        process = self.process
+        before = process.env.copy()
+        exported = process.exported.copy()
+        for name, value in command.assignments:
+            self.assign(name, self.text(value))
+            process.exported.add(name)
+        given = {name: process.env[name] for name, _ in command.assignments}
+        try:
+            return self._invoke(command, words)
+        finally:
+            for name, text in given.items():
+                if process.env.get(name) == text:
+                    if name in before:
+                        process.env[name] = before[name]
+                    else:
+                        del process.env[name]
+                    if name not in exported:
+                        process.exported.discard(name)
+
+    def _trace(self, command: ShellCommand, words: list[str]) -> None:
+        err = self.process.streams[2]
+        assert isinstance(err, Stream)
+        given = [f"{name}={self.text(word)}" for name, word in command.assignments] if not words else []
+        err.append("+ " + " ".join([*given, *words]) + "\n")
+
+    def _run_program(self, name: str, arguments: list[str]) -> int:
+        """Run a script that is a file on the node, named by its path; any other program is unknown (TASK-4, NODE-1)."""
+        process = self.process
+        if process.root.is_windows:
+            return self._run_batch(name, arguments)
+        text = process.files.read(process.key(name)) if "/" in name else None
+        first = _FIRST_LINE.match(text or "")
+        if text is None or first is None:
+            return self._unknown()
+        options = {SHELL_OPTIONS[letter] for letter in first["options"] or "" if letter in SHELL_OPTIONS}
+        return self.run_child(text, name, arguments, bash=first["bash"] == "ba", options=options)
+
+    def _run_batch(self, name: str, arguments: list[str]) -> int:
+        """Run a batch file of cmd line by line; a file whose text is not known or not readable is a program."""
+        process = self.process.subshell()
+        key = process.key(name)
+        text = process.files.read(key) if name.lower().endswith(BATCH_FILES) else None
+        lines = batch_lines(text) if text else None
+        if lines is None:
+            return self._unknown()
+        process.run.enter()
+        inner = Interpreter(process, Shell.CMD, self.simulated)
+        given = [process.root.native(key), *arguments]
+        process.status = 0
+        for line in lines:
+            process.env["ERRORLEVEL"] = str(process.status)
+            try:
+                inner.run_script(read_cmd_script(batch_line(line, given, process.env)) or ())
+            except ScriptExit as stop:
+                process.status = stop.code
+                break
+        process.run.level -= 1
+        return process.status
+
+    def _unknown(self) -> int:
+        """Behave as ``simulate:`` says (TASK-4)."""
+        process = self.process
+        process.run.after_unknown = True
+        for handle, text in ((1, self.simulated.stdout), (2, self.simulated.stderr)):
+            stream = process.streams[handle]
+            assert isinstance(stream, Stream)
+            stream.append(text)
+            stream.flush()
+        return self.simulated.exit_code or 0
+
+    def _call_function(self, name: str, arguments: list[str]) -> int:
+        process = self.process
+        if name in process.active:
+            raise BoundReached(f"{name}: a function that calls itself is not simulated")
+        process.run.enter()
+        before = process.arguments, process.active, process.loops, process.option_index, process.option_at
+        process.arguments, process.active, process.loops = arguments, (*process.active, name), 0
+        process.option_index, process.option_at = 1, 0
+        process.locals.append({})
+        try:
+            status = self.run_command(process.functions[name])
+        except FunctionReturn as returned:
+            status = returned.code
+        finally:
+            process.arguments, process.active, process.loops, process.option_index, process.option_at = before
+            for variable, value in process.locals.pop().items():
+                if value is None:
+                    process.env.pop(variable, None)
+                else:
+                    process.env[variable] = value
+            process.run.level -= 1
+        return status

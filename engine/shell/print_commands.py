@@ -1,0 +1,393 @@
+"""The Linux commands that print arguments, numbers, or the begin and end of files.
+
+They are ``echo``, ``printf``, ``seq``, ``head`` and ``tail``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from engine.base.values import lazy_regex
+from engine.shell.call import Call, OptionTable, ProgramOptions, WrongUsage, inputs, with_ends
+from engine.shell.words import number
+
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}
+_ESCAPE = lazy_regex(r"\\(?:(?P<sign>[abfnrtv\\e])|(?P<octal>0[0-7]{0,3})|(?P<plain>[1-7][0-7]{0,2})|(?P<stop>c))")
+_FIELD = lazy_regex(r"%(?P<flags>[-+ #0]*)(?P<width>\d+|\*)?(?:\.(?P<precision>\d*|\*))?(?P<kind>[a-zA-Z%])")
+_INTEGER = lazy_regex(r"\s*[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
+_REAL = lazy_regex(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+
+
+def unescaped(text: str, *, plain_octal: bool = False, escape_sign: bool = True) -> tuple[str, bool]:
+    r"""Return a text with its escapes replaced up to ``\c``, and whether that was there.
+
+    ``plain_octal`` allows octal numbers without a leading 0, as the format of ``printf`` does.
+    """
+    if "\\" not in text:
+        return text, False
+    parts: list[str] = []
+    at = 0
+    for found in _ESCAPE.finditer(text):
+        parts.append(text[at : found.start()])
+        at = found.end()
+        if found["stop"]:
+            return "".join(parts), True
+        if found["sign"]:
+            known = escape_sign or found["sign"] != "e"
+            parts.append(_ESCAPES[found["sign"]] if known else found[0])
+        elif found["octal"]:
+            digits = found["octal"][:3] if plain_octal else found["octal"]
+            parts.append(chr(int(digits, 8) & 0xFF))
+            at -= len(found["octal"]) - len(digits)
+        else:
+            parts.append(chr(int(found["plain"], 8) & 0xFF) if plain_octal else found[0])
+    return "".join(parts) + text[at:], False
+
+
+def echo(call: Call) -> int:
+    """Print the arguments. ``echo`` of sh replaces escapes always, the other ones only after ``-e``."""
+    words = call.args
+    newline = "\n"
+    if call.process.plain_echo:
+        if words[:1] == ["-n"]:
+            words, newline = words[1:], ""
+        text, stops = unescaped(" ".join(words), escape_sign=False)
+        call.out.append(text if stops else text + newline)
+        return 0
+    escapes = False
+    while words and re.fullmatch(r"-[neE]+", words[0]):
+        newline = "" if "n" in words[0] else newline
+        escapes = words[0].rfind("e") > words[0].rfind("E") or (escapes and "E" not in words[0])
+        words = words[1:]
+    text = " ".join(words)
+    stops = False
+    if escapes:
+        text, stops = unescaped(text)
+    call.out.append(text if stops else text + newline)
+    return 0
+
+
+def printf(call: Call) -> int:
+    """Print the arguments by a format, which is used again while there are arguments left."""
+    args = call.args[1:] if call.args[:1] == ["--"] else call.args
+    if not args:
+        return call.complain("usage: printf format [arg ...]", 2)
+    printer = _Printer(call, args[0], args[1:])
+    return printer.run()
+
+
+class _Printer:
+    def __init__(self, call: Call, form: str, arguments: list[str]) -> None:
+        self.call = call
+        self.arguments: Iterator[str] = iter(arguments)
+        self.left = len(arguments)
+        self.status = 0
+        self.parts: list[tuple[str, re.Match[str] | None]] = []
+        self.stops = False
+        at = 0
+        for found in _FIELD.finditer(form):
+            self._plain(form[at : found.start()])
+            if self.stops:
+                return
+            self.parts.append(("", found))
+            at = found.end()
+        self._plain(form[at:])
+
+    def _plain(self, text: str) -> None:
+        ready, self.stops = unescaped(text, plain_octal=True, escape_sign=False)
+        self.parts.append((ready.replace('\\"', '"'), None))
+
+    def run(self) -> int:
+        run = self.call.process.run
+        while True:
+            before = self.left
+            for text, field in self.parts:
+                if field is None:
+                    self.call.out.append(text)
+                elif self._print(field):
+                    return self.status
+            run.step(len(self.parts) >> 3)
+            if not self.left or self.left == before or self.stops:
+                return self.status
+
+    def _next(self) -> str | None:
+        text = next(self.arguments, None)
+        self.left -= text is not None
+        return text
+
+    def _size(self, text: str | None) -> int:
+        size = int(text[:9]) if text and text != "*" else 0
+        if text == "*":
+            size = self._integer(self._next())
+        self.call.process.run.check_length(abs(size))
+        return size
+
+    def _print(self, field: re.Match[str]) -> bool:
+        """Print one field; return True if ``%b`` ends the output."""
+        kind = field["kind"]
+        if kind == "%":
+            self.call.out.append("%")
+            return False
+        flags, width = field["flags"], self._size(field["width"])
+        precision = None if field["precision"] is None else self._size(field["precision"] or "0")
+        if width < 0:
+            flags, width = flags + "-", -width
+        stops = False
+        if kind in "sbc":
+            text = self._next() or ""
+            if kind == "b":
+                text, stops = unescaped(text, plain_octal=True, escape_sign=False)
+            text = text[:1] if kind == "c" else text
+            text = text if precision is None else text[:precision]
+            flags = flags.replace("0", "")
+        elif kind in "diouxX":
+            text = self._whole(kind, flags, precision)
+            flags = flags if precision is None else flags.replace("0", "")
+        elif kind in "eEfFgG":
+            sign, digits = "+" if "+" in flags else "", 6 if precision is None else precision
+            text = f"{self._real(self._next()):{sign}.{digits}{kind}}"
+        else:
+            self.call.complain(f"%{kind}: invalid directive")
+            self.status = 2
+            return True
+        self.call.out.append(_padded(text, flags, width))
+        return stops
+
+    def _whole(self, kind: str, flags: str, precision: int | None) -> str:
+        value = self._integer(self._next())
+        if kind in "ouxX" and value < 0:
+            value += 2**64
+        digits = f"{abs(value):{'d' if kind in 'diu' else kind}}".rjust(precision or 0, "0")
+        if "#" in flags and value:
+            digits = {"o": "0", "x": "0x", "X": "0X"}.get(kind, "") + digits
+        sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
+        return sign + digits
+
+    def _integer(self, text: str | None) -> int:
+        if not text:
+            return 0
+        if text[0] in "'\"":
+            return ord(text[1]) if len(text) > 1 else 0
+        value = number(text)
+        if value is None:
+            found = _INTEGER.match(text)
+            self._expected(text, begins=found is not None)
+            value = (number(found[0]) if found else None) or 0
+        return value
+
+    def _real(self, text: str | None) -> float:
+        found = _REAL.match(text or "")
+        if text and (found is None or found.end() != len(text)):
+            self._expected(text, begins=found is not None)
+        return float(found[0]) if found else 0.0
+
+    def _expected(self, text: str, *, begins: bool) -> None:
+        self.call.complain(f"{text}: {'not completely converted' if begins else 'expected numeric value'}")
+        self.status = 1
+
+
+def _padded(text: str, flags: str, width: int) -> str:
+    if "-" in flags:
+        return text.ljust(width)
+    if "0" in flags:
+        sign = text[:1] if text[:1] in ("+", "-", " ") else ""
+        return sign + text[len(sign) :].rjust(width - len(sign), "0")
+    return text.rjust(width)
+
+
+_SEQ_OPTIONS = OptionTable("w", "sf", {"separator": "s", "equal-width": "w", "format": "f"}, stops=True)
+_SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
+_SEQ_FIELD = lazy_regex(r"%(?:%|(?P<flags>[-+ #0']*)(?P<width>\d{0,4})(?:\.(?P<places>\d{0,3}))?(?P<kind>[eEfFgGaA]))")
+
+
+def seq(call: Call) -> int:
+    """Print the numbers from the first to the last."""
+    options = ProgramOptions(_with_operands(call), _SEQ_OPTIONS)
+    given = options.operands
+    if not given:
+        return call.misuse("missing operand")
+    if len(given) > 3:
+        return call.misuse(f"extra operand '{given[3][:80]}'")
+    for argument in given:
+        if not _SEQ_NUMBER.fullmatch(argument):
+            return call.misuse(f"invalid floating point argument: '{argument[:80]}'")
+    if "f" in options and (mistake := _wrong_format(options.values["f"])):
+        return call.fail(f"seq: format '{options.values['f'][:80]}' {mistake}")
+    if "f" in options and "w" in options:
+        return call.misuse("format string may not be specified when printing equal width strings")
+    numbers = [Decimal(argument) for argument in given]
+    first = numbers[0] if len(numbers) > 1 else Decimal(1)
+    increment = numbers[1] if len(numbers) == 3 else Decimal(1)
+    if not increment:
+        return call.misuse(f"invalid Zero increment value: '{given[1]}'")
+    count = int((numbers[-1] - first) / increment) + 1 if (numbers[-1] - first) * increment >= 0 else 0
+    call.process.run.step(min(count, 10**9) >> 5)
+    places = max((max(-int(number.as_tuple().exponent), 0) for number in numbers[:-1]), default=0)
+    values = [first + index * increment for index in range(count)]
+    if "f" in options:
+        texts = [_in_format(options.values["f"], value) for value in values]
+    else:
+        texts = [f"{value:.{places}f}" for value in values]
+    if "w" in options and texts:
+        width = max(len(texts[0]), len(texts[-1]), len(f"{numbers[-1]:.{places}f}"))
+        texts = [text.zfill(width) for text in texts]
+    if texts:
+        call.out.append(options.values.get("s", "\n").join(texts) + "\n")
+    return 0
+
+
+def _with_operands(call: Call) -> Call:
+    """Return the call with ``--`` before the first negative number, which is no option."""
+    args, at = call.args, 0
+    while at < len(args) and args[at].startswith("-") and args[at] != "--":
+        if _SEQ_NUMBER.fullmatch(args[at]):
+            return Call(call.process, call.name, [*args[:at], "--", *args[at:]], "", call.stdin, call.out, call.err)
+        at += 2 if args[at] in ("-s", "-f", "--separator", "--format") else 1
+    return call
+
+
+def _wrong_format(form: str) -> str:
+    """Return what is wrong with a format, or ""."""
+    fields = [found for found in _SEQ_FIELD.finditer(form) if found[0] != "%%"]
+    rest = _SEQ_FIELD.sub("", form)
+    if "%" in rest:
+        at = rest.index("%")
+        kind = re.match(r"%[-+ #0']*\d*(?:\.\d*)?(.?)", rest[at:])
+        return f"has unknown %{kind[1]} directive" if kind and kind[1] else "ends in %"
+    if not fields:
+        return "has no % directive"
+    return "has too many % directives" if len(fields) > 1 else ""
+
+
+def _in_format(form: str, value: Decimal) -> str:
+    def one(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        places = "" if found["places"] is None else f".{found['places'] or 0}"
+        kind = found["kind"].translate({ord("a"): "e", ord("A"): "E"})
+        return f"%{found['flags'].replace(chr(39), '')}{found['width']}{places}{kind}" % float(value)
+
+    return _SEQ_FIELD.sub(one, form)
+
+
+_WORDS = {"lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v", "zero-terminated": "z"}
+_HEAD = OptionTable("qvz", "nc", _WORDS)
+_FOLLOWING = {"follow": "f", "retry": "F", "sleep-interval": "", "pid": "", "max-unchanged-stats": ""}
+_TAIL = OptionTable("qvz", "nc", _WORDS | _FOLLOWING, others="fFs")
+_COUNT = lazy_regex(r"([-+]?)(\d{1,15})(?:([bkKMG])(i?B)?)?", re.ASCII)
+_OLD_FORM = lazy_regex(r"([-+])(\d{1,9})")
+_FACTORS = {"b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+class _Part(NamedTuple):
+    """The part of a text to print: its sign says from which end the number counts."""
+
+    in_bytes: bool
+    sign: str
+    number: int
+    end: str  # of a line
+
+
+def _part(options: ProgramOptions, usual_sign: str) -> _Part:
+    """Return the part that the options name.
+
+    Raises:
+        WrongUsage: The number is none.
+    """
+    unit = options.last_of("nc") or "n"
+    given = options.values.get(unit, "10")
+    found = _COUNT.fullmatch(given)
+    if found is None:
+        raise WrongUsage(f"invalid number of {'bytes' if unit == 'c' else 'lines'}: '{given.lstrip('+-')[:80]}'")
+    factor = _FACTORS.get(found[3], 1) if found[4] != "B" else 1000 ** ("KMG".find(found[3].upper()) + 1)
+    return _Part(unit == "c", found[1] or usual_sign, int(found[2]) * factor, "\0" if "z" in options else "\n")
+
+
+def _modern(call: Call) -> Call:
+    """Return the call with ``-3`` as ``-n 3``."""
+    args = call.args
+    found = _OLD_FORM.fullmatch(args[0]) if args else None
+    if found is None or (found[1] == "+" and call.name == "head"):
+        return call
+    number = found[0] if found[1] == "+" else found[2]
+    return Call(call.process, call.name, ["-n", number, *args[1:]], "", call.stdin, call.out, call.err)
+
+
+def head(call: Call) -> int:
+    """Print the first part of each text."""
+    options = ProgramOptions(_modern(call), _HEAD)
+    try:
+        part = _part(options, "+")
+    except WrongUsage as mistake:
+        return call.fail(f"head: {mistake}")
+    if not options.operands and not part.in_bytes and part.sign == "+" and "z" not in options and "v" not in options:
+        return _first_lines(call, part.number)
+    return _of_each(call, options, part, _from_begin)
+
+
+def tail(call: Call) -> int:
+    """Print the last part of each text."""
+    options = ProgramOptions(_modern(call), _TAIL)
+    try:
+        part = _part(options, "-")
+    except WrongUsage as mistake:
+        return call.fail(f"tail: {mistake}")
+    return _of_each(call, options, part, _from_end)
+
+
+def _from_begin(parts: Sequence[str] | bytes, part: _Part) -> Sequence[str] | bytes:
+    if part.sign == "+":
+        return parts[: part.number]
+    return parts[: -part.number] if part.number else parts
+
+
+def _from_end(parts: Sequence[str] | bytes, part: _Part) -> Sequence[str] | bytes:
+    if part.sign == "+":
+        return parts[max(part.number - 1, 0) :]
+    return parts[-part.number :] if part.number else parts[:0]
+
+
+_Chooser = Callable[[Sequence[str] | bytes, _Part], Sequence[str] | bytes]
+
+
+def _of_each(call: Call, options: ProgramOptions, part: _Part, choose: _Chooser) -> int:
+    status, first = 0, True
+    several = options.last_of("qv") == "v" or (len(options.operands) > 1 and "q" not in options)
+    for path, text in inputs(call, options.operands):
+        if text is None:
+            status = 1
+            continue
+        if several:
+            name = "standard input" if path == "-" else path
+            call.out.append(f"{'' if first else chr(10)}==> {name} <==\n")
+        first = False
+        call.out.append(_chosen(text, part, choose))
+    return status
+
+
+def _chosen(text: str, part: _Part, choose: _Chooser) -> str:
+    if part.in_bytes and not text.isascii():
+        # A character that is cut in two becomes a sign of replacement, since files hold text (decided here).
+        chosen = choose(text.encode("utf-8", "surrogatepass"), part)
+        return bytes(chosen).decode("utf-8", "replace") if isinstance(chosen, bytes) else ""
+    if part.in_bytes:
+        return "".join(choose(text, part))  # type: ignore[arg-type]  # a text is the sequence of its characters
+    if part.end == "\0":
+        return "".join(choose([f"{piece}\0" for piece in text.removesuffix("\0").split("\0")], part))  # type: ignore[arg-type]
+    return "".join(choose(with_ends(text), part))  # type: ignore[arg-type]
+
+
+def _first_lines(call: Call, number: int) -> int:
+    """Print the first lines of standard input and leave a regular file after them."""
+    for _ in range(number):
+        line = call.stdin.line()
+        if not line:
+            break
+        call.out.append(line)
+        call.process.run.step(len(line) >> 6)
+    if not call.stdin.regular:
+        call.stdin.read()
+    return 0

@@ -1,0 +1,182 @@
+"""The simulated executor: behaves as ``simulate:`` says, and runs what the small shell understands (TASK-4)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.paths import TaskKind, working_directory
+from engine.base.terms import FailureInfo, OsFamily, failure
+from engine.shell import small_shell
+from engine.shell.files import AccessDenied
+from engine.shell.interpreter import SimulatedOutput
+from engine.shell.protocol import UNKNOWN_MS, ActsText, Executor, Launch, Output, PlainProcess, Plan
+from engine.specs.base import Distribution
+from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
+from engine.specs.common import Simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engine.base.paths import NodeRoot
+    from engine.shell.files import NodeFiles
+
+
+_JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
+_NOTHING = Simulate()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TASK_DURATION = Distribution.constant(TASK_DURATION_MS)
+_SPECIAL_DURATION = Distribution.constant(PREP_RELEASE_DURATION_MS)
+
+
+class LineFacts(NamedTuple):
+    """Properties of a command line that are known without running it."""
+
+    found: bool
+    understood_ms: int | None  # the duration if the small shell knows every command
+    leaves_nothing: bool  # a single unknown program without redirections
+    sleeps_by_chance: bool  # the duration depends on the run
+
+
+@lru_cache(maxsize=8192)
+def line_facts(command_line: str, os: OsFamily) -> LineFacts:
+    """Return the properties of a command line, cached."""
+    understood_ms = small_shell.duration_ms(command_line, os)
+    leaves_nothing = understood_ms is None and small_shell.leaves_nothing(command_line, os)
+    return LineFacts(
+        small_shell.is_found(command_line, os),
+        understood_ms,
+        leaves_nothing,
+        small_shell.sleeps_by_chance(command_line, os),
+    )
+
+
+class SimulatedExecutor(Executor):
+    """An executor with keyed draws: equal seed, subject and attempt give equal plans."""
+
+    def __init__(self, seed: int, tasks: Simulate, start: datetime) -> None:
+        """Create the executor of a run that begins at ``start``; ``tasks`` are the defaults of job tasks."""
+        self.seed = seed
+        self._start_ms = (start - _EPOCH) // timedelta(milliseconds=1)
+        self._tasks = tasks
+
+    def plan(self, launch: Launch) -> Plan:
+        """Return when and how the process will end (TIME-10, RETRY-8)."""
+        simulate = self._simulate_of(launch)
+        overhead_ms, problem = self._setup(launch, simulate)
+        if problem is not None:
+            return Plan(overhead_ms, None, problem, ran=False)
+        process = PlainProcess(overhead_ms, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms)
+        total_ms = None
+        if simulate.until is not None:
+            total_ms = UNKNOWN_MS if launch.until_ms is None else max(overhead_ms, launch.until_ms)
+        plan = process.plan(self.seed, launch.subject, launch.attempt, total_ms)
+        return plan if simulate.exit_code is not None else plan._replace(exit_code=None)
+
+    def finish(
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
+    ) -> Output:
+        """Run the line in the small shell, where unknown programs behave as ``simulate:`` says."""
+        simulate = self._simulate_of(launch)
+        simulated = SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "")
+        overhead_ms, _ = self._setup(launch, simulate)
+        began_ms = self._start_ms + now_ms - max(0, plan.total_ms - overhead_ms)
+        directory = working_directory(launch.directory)
+        result = small_shell.run(launch.command_line, root, environment, files, directory, simulated, began_ms)
+        for path, size in simulate.writes.items():
+            with suppress(AccessDenied):  # a program that may not write there is silent about it
+                files.put(root.key(path, directory), size)
+        understood = line_facts(launch.command_line, launch.os).understood_ms is not None
+        stdout = simulate.stdout if understood and simulate.stdout is not None else result.stdout
+        stderr = simulate.stderr if understood and simulate.stderr is not None else result.stderr
+        return Output(result.exit_code, stdout, stderr)
+
+    def must_rehearse(self, launch: Launch) -> bool:
+        """Return whether only a rehearsal can tell how long the process takes: it sleeps as its script decides."""
+        if not line_facts(launch.command_line, launch.os).sleeps_by_chance:
+            return False
+        simulate = self._simulate_of(launch)
+        return simulate.duration is None and simulate.until is None
+
+    def rehearse(
+        self, launch: Launch, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
+    ) -> int:
+        """Run the command line on files that are thrown away, and return how long it sleeps, in ms."""
+        began_ms = self._start_ms + now_ms + PROCESS_START_MS + launch.setup.delay_ms
+        directory = working_directory(launch.directory)
+        return small_shell.run(launch.command_line, root, environment, files, directory, start_ms=began_ms).slept_ms
+
+    def acts(self, launch: Launch) -> ActsText | None:
+        """Return what the process does while it runs and what ends it, or None if it only takes its time."""
+        simulate = self._simulate_of(launch)
+        if not simulate.does and simulate.until is None:
+            return None
+        return ActsText(simulate.does, simulate.until)
+
+    def plain(self, launch: Launch, *, may_leave_files: bool = False) -> PlainProcess | None:
+        """Return what all starts of a process share that leaves no files, or always the same ones; or None."""
+        facts = line_facts(launch.command_line, launch.os)
+        simulate = self._common(launch)
+        leaves_files = simulate.stdout or simulate.stderr or simulate.writes
+        differs = (
+            simulate.attempts
+            or simulate.on_node
+            or simulate.found is False
+            or simulate.does
+            or simulate.until
+            or (leaves_files and not may_leave_files)
+        )
+        if differs or launch.resource_files or not (facts.found and facts.leaves_nothing):
+            return None
+        return PlainProcess(
+            PROCESS_START_MS, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms
+        )
+
+    def _common(self, launch: Launch) -> Simulate:
+        """Return what ``simulate:`` says of all launches like this one: defaults, plain values."""
+        own = launch.simulate
+        defaults = self._tasks if launch.kind in _JOB_TASKS else _NOTHING
+        if own is None or not own.model_fields_set:
+            return defaults
+        return defaults.overridden_by(own) if defaults.model_fields_set else own
+
+    def _simulate_of(self, launch: Launch) -> Simulate:
+        """Return the merged ``simulate:`` of a launch: common values, those of the node, of the attempt."""
+        own = self._common(launch)
+        if launch.node in own.on_node:
+            own = own.overridden_by(own.on_node[launch.node])
+        if launch.attempt <= len(own.attempts):
+            own = own.overridden_by(own.attempts[launch.attempt - 1])
+        return own
+
+    def _setup(self, launch: Launch, simulate: Simulate) -> tuple[int, FailureInfo | None]:
+        """Return the time until the process runs, and the reason if it cannot (RETRY-4)."""
+        overhead_ms = PROCESS_START_MS + launch.setup.delay_ms
+        if launch.setup.failure is not None:
+            return overhead_ms, launch.setup.failure
+        if simulate.found is False or not line_facts(launch.command_line, launch.os).found:
+            return overhead_ms, failure("CommandProgramNotFound", ("Message", launch.command_line))
+        return overhead_ms, None
+
+
+def _duration(launch: Launch, simulate: Simulate) -> Distribution:
+    """Return the duration of the process from its launch to its own end."""
+    if launch.setup.slept_ms is not None and simulate.duration is None:
+        return Distribution.constant(launch.setup.slept_ms or small_shell.UNDERSTOOD_MS)
+    if launch.kind not in _JOB_TASKS:
+        return special_duration(launch.command_line, launch.os, simulate)
+    return _known_duration(launch.command_line, launch.os, simulate) or _TASK_DURATION
+
+
+def special_duration(command_line: str, os: OsFamily, simulate: Simulate | None) -> Distribution:
+    """Return the duration of a start, preparation or release task."""
+    return _known_duration(command_line, os, simulate) or _SPECIAL_DURATION
+
+
+def _known_duration(command_line: str, os: OsFamily, simulate: Simulate | None) -> Distribution | None:
+    if simulate is not None and simulate.duration is not None:
+        return simulate.duration
+    understood_ms = line_facts(command_line, os).understood_ms
+    return None if understood_ms is None else Distribution.constant(understood_ms)

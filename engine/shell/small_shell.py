@@ -1,0 +1,383 @@
+"""The small shell: reads a command line and runs it on a node's simulated files (TASK-4, ENV-3).
+
+A command line is a program with arguments. It does not run under a shell unless it starts one: ``cmd /c ...`` on
+Windows, ``sh -c "..."`` or ``bash -c '...'`` on Linux. Parsing expands only ``%NAME%``, which cmd replaces before it
+reads a line, so callers pass the variables.
+
+The small shell reads the language of the POSIX shell and knows the commands that samples and preparation tasks consist
+of. Every other program is assumed to exist and behaves as ``simulate:`` says, anywhere in the script: ``fetch-data >
+$AZ_BATCH_NODE_SHARED_DIR/x && ls`` creates the file with the simulated output. A given exit code applies to the whole
+command line. ``/bin/sh`` is dash, as on the images of Ubuntu and Debian; ``bash`` differs from it in what scripts
+notice (``echo``, ``pipefail``, exit codes of built-ins). Lines end in a line feed on Windows too (decided here).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from engine.base.paths import NodeRoot
+from engine.base.terms import OsFamily
+from engine.base.values import SECOND_MS, lazy_regex
+from engine.shell.call import ShellProcess
+from engine.shell.cmd import BATCH_FILES, WINDOWS_ARGUMENT, percent_expanded, read_cmd_script
+from engine.shell.file_commands import slept_ms
+from engine.shell.files import PROCESS_ID, BoundReached, InputStream, NodeFiles, Run, Stream
+from engine.shell.interpreter import (
+    NO_PROGRAM_ON_LINUX,
+    NO_PROGRAM_ON_WINDOWS,
+    Interpreter,
+    ScriptText,
+    SimulatedOutput,
+    base_name,
+    builtin_of,
+    read_script,
+)
+from engine.shell.syntax import (
+    SHELL_OPTIONS,
+    AndOr,
+    Arithmetic,
+    Function,
+    Parameter,
+    Piece,
+    Pipeline,
+    Script,
+    Shell,
+    ShellCommand,
+    Substitution,
+    Word,
+    all_commands,
+    literal,
+    simple_commands,
+)
+
+_BEYOND_CMD = "it uses a construct of cmd outside the small shell's grammar"
+
+
+class Program(NamedTuple):
+    """A parsed command line. Without a shell the script is a single command with literal words.
+
+    ``arguments`` are ``$0``, ``$1`` and so on; ``options`` are those of the shell, such as ``errexit`` for ``sh -e``.
+    """
+
+    shell: Shell
+    text: ScriptText
+    bash: bool = False
+    arguments: tuple[str, ...] = ()
+    options: frozenset[str] = frozenset()
+
+    @property
+    def script(self) -> Script | None:
+        """The script, or None if it is outside the small shell's grammar."""
+        return None if self.text.not_readable is not None else self.text.script
+
+    def commands(self) -> Iterator[ShellCommand]:
+        """Yield every simple command of the script in order."""
+        return simple_commands(self.text.script)
+
+
+_CMD_INVOCATION = lazy_regex(
+    r'\s*"?(?:[^"\s]*[\\/])?cmd(?:\.exe)?"?(?:\s*/[^\s/c][^\s/]*)*\s*/c(?P<script>.*)', re.IGNORECASE | re.DOTALL
+)
+_SH_INVOCATION = lazy_regex(r"\s*(?:/usr)?(?:/bin/)?(?P<bash>ba|da)?sh\s")
+
+
+def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None = None) -> Program:
+    """Parse a command line as the operating system and its shell would; never raise.
+
+    ``variables`` replace ``%NAME%`` inside ``cmd /c``, without regard to case; unknown ones stay as written.
+    """
+    if os is OsFamily.LINUX:
+        return _parse_linux(command_line)
+    invocation = _CMD_INVOCATION.fullmatch(command_line)
+    if invocation is None:
+        return _without_shell([word.replace('"', "") for word in WINDOWS_ARGUMENT.findall(command_line)])
+    script = read_cmd_script(percent_expanded(_without_outer_quotes(invocation["script"]), variables or {}))
+    if script is None:
+        return Program(Shell.CMD, ScriptText((), not_readable=_BEYOND_CMD))
+    return Program(Shell.CMD, ScriptText(script))
+
+
+@lru_cache(maxsize=4096)
+def _parse_linux(command_line: str) -> Program:
+    argv = _split(command_line)
+    invocation = _SH_INVOCATION.match(command_line)
+    if invocation is None:
+        return _without_shell(argv)
+    options: set[str] = set()
+    runs_script = False
+    index = 1
+    while index < len(argv) and len(argv[index]) > 1 and argv[index][0] in "-+":
+        argument = argv[index]
+        index += 1
+        if argument.startswith("--"):
+            continue
+        runs_script |= "c" in argument
+        options |= {SHELL_OPTIONS[letter] for letter in argument[1:] if letter in SHELL_OPTIONS and argument[0] == "-"}
+        if argument.endswith("o") and index < len(argv):
+            options.add(argv[index])
+            index += 1
+    if not runs_script or index >= len(argv):
+        return _without_shell(argv)
+    bash = invocation["bash"] == "ba"
+    arguments = tuple(argv[index + 1 :]) or (argv[0],)
+    return Program(Shell.SH, read_script(argv[index], bash=bash), bash, arguments, frozenset(options))
+
+
+def _without_shell(argv: list[str]) -> Program:
+    if not argv:
+        return Program(Shell.NONE, ScriptText(()))
+    command = ShellCommand(tuple(map(literal, argv)))
+    return Program(Shell.NONE, ScriptText((AndOr((("&&", Pipeline((command,))),)),)))
+
+
+_QUOTES = lazy_regex(r"""['"\\]""")
+# Repetitions are possessive (`++`): a line with an open quote would be tried in every way of dividing it.
+_ARGUMENT = lazy_regex(
+    r"""[ \t\r\n]*+((?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++)(?=[ \t\r\n]|\Z)|[ \t\r\n]+\Z""",
+    re.DOTALL,
+)
+_ARGUMENT_PIECE = lazy_regex(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
+
+
+def _split(command_line: str) -> list[str]:
+    """Return the arguments as on Linux, with quotes as ``shlex.split`` reads them, but faster.
+
+    A line with an open quote is split at blanks only.
+    """
+    if not _QUOTES.search(command_line):
+        return command_line.split()
+    argv: list[str] = []
+    at = 0
+    while at < len(command_line):
+        found = _ARGUMENT.match(command_line, at)
+        if found is None:
+            return command_line.split()
+        at = found.end()
+        if found[1] is not None:
+            argv.append(_ARGUMENT_PIECE.sub(_without_quotes, found[1]) if _QUOTES.search(found[1]) else found[1])
+    return argv
+
+
+def _without_quotes(found: re.Match[str]) -> str:
+    single, double, escaped = found.groups()
+    if double is not None:
+        return re.sub(r'\\(["\\])', r"\1", double) if "\\" in double else double
+    return single if single is not None else escaped
+
+
+def _without_outer_quotes(script: str) -> str:
+    """Return the script without a leading quote and the last one, as cmd does."""
+    stripped = script.strip()
+    if not stripped.startswith('"'):
+        return stripped
+    head, quote, tail = stripped[1:].rpartition('"')
+    return head + tail if quote else stripped[1:]
+
+
+UNDERSTOOD_MS = 1 * SECOND_MS
+
+NO_OUTPUT = SimulatedOutput()
+
+_SHELLS = frozenset({"sh", "bash", "dash"})
+_SCRIPTS = (".sh", *BATCH_FILES)
+_LEAVES_EARLY = frozenset({"exit", "set", "exec", "return", "eval", ".", "trap", *_SHELLS})
+
+
+class ShellResult(NamedTuple):
+    """The result of a command line; ``found`` is False if there is no such program (CommandProgramNotFound)."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    found: bool = True
+    slept_ms: int = 0
+
+
+def understands(command_line: str, os: OsFamily) -> bool:
+    """Return whether the small shell knows every command in the line."""
+    program = parse(command_line, os)
+    if program.script is None or (program.shell is Shell.NONE and not program.script):
+        return False
+    return _knows_all(program.script, program.shell, os)
+
+
+def _knows_all(script: Script, shell: Shell, os: OsFamily) -> bool:
+    functions = {command.name for command in all_commands(script) if isinstance(command, Function)}
+    return all(command.name in functions or _knows(shell, os, command) for command in simple_commands(script))
+
+
+def _knows(shell: Shell, os: OsFamily, command: ShellCommand) -> bool:
+    name = command.name
+    if name == "" and not command.words:
+        return True
+    if not name or builtin_of(shell, os, name) is None:
+        return False
+    base = base_name(name)
+    if base not in _SHELLS:
+        return True
+    arguments = [word.constant for word in command.words[1:]]
+    if shell is Shell.NONE or not arguments or not (arguments[0] or "").startswith("-") or len(arguments) < 2:
+        return False
+    inner = read_script(arguments[1], bash=base == "bash") if arguments[1] is not None else None
+    return inner is not None and inner.not_readable is None and _knows_all(inner.script, Shell.SH, os)
+
+
+def unreadable(command_line: str, os: OsFamily) -> str | None:
+    """Return where and why the small shell cannot read the line, which then counts as an unknown program.
+
+    None if it can: an unknown program is no reason, since it is assumed to exist, and a line that every shell refuses
+    has a ``syntax_error`` (TASK-25).
+    """
+    return parse(command_line, os).text.not_readable if is_found(command_line, os) else None
+
+
+def syntax_error(command_line: str, os: OsFamily) -> str | None:
+    """Return where and why a shell refuses the line, which ends its process with exit code 2; None if it does not."""
+    error = parse(command_line, os).text.error
+    return None if error is None else f"line {error}"
+
+
+def is_found(command_line: str, os: OsFamily) -> bool:
+    """Return whether the program exists; shell built-ins are no programs (TASK-4)."""
+    program = parse(command_line, os)
+    if program.shell is not Shell.NONE:
+        return True
+    name = next((command.name for command in program.commands()), "")
+    if os is OsFamily.LINUX:
+        return bool(name) and name not in NO_PROGRAM_ON_LINUX
+    return bool(name) and name is not None and name.lower() not in NO_PROGRAM_ON_WINDOWS
+
+
+def duration_ms(command_line: str, os: OsFamily) -> int | None:
+    """Return the time that a known line takes if each of its commands runs once; None if a command is not known.
+
+    That is the sum of its sleeps, or one second without any. ``sleeps_by_chance`` says whether a run tells more.
+    """
+    if not understands(command_line, os):
+        return None
+    return sum(map(_sleep_ms, parse(command_line, os).commands())) or UNDERSTOOD_MS
+
+
+def sleeps_by_chance(command_line: str, os: OsFamily) -> bool:
+    """Return whether the time that a known line sleeps depends on its run: on conditions or variables (TASK-24)."""
+    if os is not OsFamily.LINUX or "sleep" not in command_line or not understands(command_line, os):
+        return False
+    program = parse(command_line, os)
+    return program.shell is not Shell.NONE and not _is_straight(program)
+
+
+def leaves_nothing(command_line: str, os: OsFamily) -> bool:
+    """Return whether a line is a single unknown program that writes no file and starts in any case.
+
+    A shell may run a script, and so may a program whose name ends as those of scripts do.
+    """
+    program = parse(command_line, os)
+    commands = list(all_commands(program.text.script))
+    if program.text.error is not None or len(commands) > 1 or "nounset" in program.options:
+        return False
+    return all(
+        isinstance(command, ShellCommand)
+        and not command.redirects
+        and not _is_script(command)
+        and all(_is_plain(word) for word in (*command.words, *(value for _, value in command.assignments)))
+        for command in commands
+    )
+
+
+def _is_script(command: ShellCommand) -> bool:
+    """Return whether the command may run a script that is a file on the node."""
+    last = command.words[0].parts[-1] if command.words and command.words[0].parts else None
+    return isinstance(last, Piece) and (last.text.lower().endswith(_SCRIPTS) or base_name(last.text) in _SHELLS)
+
+
+def _is_plain(word: Word) -> bool:
+    """Return whether the expansion of a word can neither fail nor write."""
+    for part in word.parts:
+        if isinstance(part, Arithmetic | Substitution):
+            return False
+        if isinstance(part, Parameter) and (part.operator[-1:] in ("?", "=") or not _is_plain(part.word or Word(()))):
+            return False
+    return True
+
+
+def _is_straight(program: Program) -> bool:
+    """Return whether every command runs exactly once, one after the other, and its sleeps are written out."""
+    if program.text.error is not None or program.options:
+        return False
+    for chain in program.text.script:
+        if chain.background or len(chain.parts) > 1 or len(chain.parts[0][1].commands) > 1:
+            return False
+        command = chain.parts[0][1].commands[0]
+        if not isinstance(command, ShellCommand) or command.name is None or base_name(command.name) in _LEAVES_EARLY:
+            return False
+        if base_name(command.name) == "sleep" and any(word.constant is None for word in command.words):
+            return False
+        if len(list(all_commands((chain,)))) > 1:
+            return False
+    return True
+
+
+def run(
+    command_line: str,
+    root: NodeRoot,
+    env: Mapping[str, str],
+    files: NodeFiles,
+    cwd: str,
+    simulated: SimulatedOutput = NO_OUTPUT,
+    start_ms: int = 0,
+) -> ShellResult:
+    """Run the line in directory ``cwd`` (a key, created if necessary) and change the files; never raise.
+
+    Args:
+        command_line: The line.
+        root: The node's root directory, which determines the operating system and the native paths.
+        env: The environment.
+        files: The node's files.
+        cwd: The key of the working directory.
+        simulated: How unknown programs behave.
+        start_ms: The start of the process, as Unix time in ms, for ``date``.
+    """
+    files.mkdir(cwd)
+    if not is_found(command_line, root.os):
+        return ShellResult(127, "", "", found=False)
+    here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} | dict(env) if root.is_windows else {}
+    program = parse(command_line, root.os, here)
+    state = Run(start_ms)
+    out, err = Stream(state), Stream(state)
+    process = _process(program, root, env, files, cwd, state)
+    process.streams = {0: InputStream(), 1: out, 2: err}
+    try:
+        exit_code = Interpreter(process, program.shell, simulated).run_all(program.text)
+        message = ""
+    except BoundReached as bound:
+        exit_code, message = 1, f"sh: {bound}\n"
+    if simulated.exit_code is not None:
+        exit_code = simulated.exit_code
+    return ShellResult(exit_code, out.text, err.text + message, slept_ms=state.slept_ms)
+
+
+def _process(
+    program: Program, root: NodeRoot, env: Mapping[str, str], files: NodeFiles, cwd: str, state: Run
+) -> ShellProcess:
+    variables = dict(env)
+    process = ShellProcess(files, root, variables, cwd, state, {}, bash=program.bash)
+    if program.shell is Shell.SH:
+        variables["PWD"] = root.native(cwd)
+        process.exported = set(variables)
+        variables["PPID"], variables["OPTIND"] = str(PROCESS_ID - 1), "1"
+        process.plain_echo = not program.bash
+        process.name, *process.arguments = program.arguments
+        process.options = set(program.options)
+    else:
+        process.exported = set(variables)
+    return process
+
+
+def _sleep_ms(command: ShellCommand) -> int:
+    if not command.name or base_name(command.name) not in ("sleep", "timeout"):
+        return 0
+    arguments = [word.constant for word in command.words[1:]]
+    return sum(slept_ms([argument]) or 0 for argument in arguments if argument is not None)

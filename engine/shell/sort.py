@@ -1,0 +1,376 @@
+"""``sort`` and ``uniq`` of Linux.
+
+A key of ``sort`` is the part of a line that is compared, and the value that its order is by.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import cmp_to_key
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from engine.base.values import lazy_regex
+from engine.shell.call import WHOLE, Call, OptionTable, ProgramOptions, WrongUsage, all_text, inputs, lines_of
+
+ORDERS = "bdfghiMnRrV"
+"""The letters of orders, which a key may have too."""
+
+_KEY = lazy_regex(
+    rf"(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*)(?:,(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*))?", re.ASCII
+)
+_NUMBER = lazy_regex(r"[ \t]*(-?)(\d*(?:\.\d*)?)([KkMGTPEZY]?)", re.ASCII)
+_REAL = lazy_regex(r"\s*([-+]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][-+]?\d{1,3})?)", re.ASCII)
+_MONTH = lazy_regex(r"[ \t]*([A-Za-z]{3})")
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_SUFFIX = lazy_regex(r"(?:\.[A-Za-z~][A-Za-z0-9~]*)*\Z")
+_VERSION_PART = lazy_regex(r"(\D*)(\d*)", re.ASCII)
+_BLANKS = lazy_regex(r"[ \t]*")
+_FIELD = lazy_regex(r"[ \t]*[^ \t]*")
+
+
+def _decimal(text: str) -> Decimal:
+    return Decimal(text) if text.strip(".") else Decimal(0)
+
+
+def _numeric(text: str) -> Decimal:
+    found = _NUMBER.match(text)
+    assert found is not None
+    value = _decimal(found[2])
+    return -value if found[1] else value
+
+
+def _human(text: str) -> tuple[int, Decimal]:
+    found = _NUMBER.match(text)
+    assert found is not None
+    value = _decimal(found[2])
+    size = "KMGTPEZY".find(found[3].upper()) + 1 if found[3] and value else 0
+    return (-size, -value) if found[1] else (size, value)
+
+
+def _general(text: str) -> tuple[int, float]:
+    found = _REAL.match(text)
+    return (1, float(found[1])) if found else (0, 0.0)
+
+
+def _month(text: str) -> int:
+    found = _MONTH.match(text)
+    name = found[1].upper() if found else ""
+    return _MONTHS.index(name) + 1 if name in _MONTHS else 0
+
+
+def _version_parts(text: str) -> list[tuple[int, ...] | int]:
+    parts: list[tuple[int, ...] | int] = []
+    for found in _VERSION_PART.finditer(text):
+        signs = (-1 if sign == "~" else ord(sign) if sign.isalpha() else ord(sign) + 256 for sign in found[1])
+        parts += [(*signs, 0), int(found[2][:300] or 0)]
+    return parts
+
+
+def _version(text: str) -> tuple[bool, list[tuple[int, ...] | int], list[tuple[int, ...] | int]]:
+    suffix = _SUFFIX.search(text)
+    assert suffix is not None
+    return bool(text), _version_parts(text[: suffix.start()] or text), _version_parts(text)
+
+
+def _mixed(text: str) -> int:
+    """Return a number by which lines stand in no order: always the same one, since runs are repeatable."""
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def _plain(text: str) -> str:
+    return text
+
+
+_VALUES: dict[str, Callable[[str], Any]] = {
+    "n": _numeric, "h": _human, "g": _general, "M": _month, "V": _version, "R": _mixed,
+}  # fmt: skip
+
+
+class SortKey(NamedTuple):
+    """A key: from a place in one field to a place in another, or the whole line if the first field is 0."""
+
+    first: int
+    first_sign: int
+    last: int
+    last_sign: int  # 0 for the end of the field
+    letters: str
+    skips_before_last: bool  # blanks of the last field do not count
+    separator: str
+
+    @property
+    def is_reversed(self) -> bool:
+        """True if greater values come first."""
+        return "r" in self.letters
+
+    def value(self, line: str) -> Any:  # noqa: ANN401 (a string, a number or a tuple)
+        """Return the value of a line, which is of one kind for all lines."""
+        text = self._part(line) if self.first else line
+        letters = self.letters
+        if "b" in letters and not self.first:
+            text = text.lstrip(" \t")
+        if "d" in letters:
+            text = "".join(sign for sign in text if (sign.isascii() and sign.isalnum()) or sign in " \t")
+        elif "i" in letters:
+            text = "".join(sign for sign in text if " " <= sign <= "~")
+        if "f" in letters:
+            text = text.upper()
+        return next((_VALUES[letter] for letter in letters if letter in _VALUES), _plain)(text)
+
+    def _part(self, line: str) -> str:
+        begin = self._field_begin(line, self.first)
+        if "b" in self.letters:
+            begin = _after_blanks(line, begin)
+        begin = min(begin + self.first_sign - 1, len(line))
+        if not self.last:
+            return line[begin:]
+        if not self.last_sign:
+            return line[begin : self._field_end(line, self.last)]
+        end = self._field_begin(line, self.last)
+        if self.skips_before_last:
+            end = _after_blanks(line, end)
+        return line[begin : end + self.last_sign]
+
+    def _field_begin(self, line: str, number: int) -> int:
+        at = 0
+        for _ in range(number - 1):
+            at = self._end_of_one(line, at)
+            if at >= len(line):
+                return len(line)
+            at += bool(self.separator)
+        return at
+
+    def _field_end(self, line: str, number: int) -> int:
+        return self._end_of_one(line, self._field_begin(line, number))
+
+    def _end_of_one(self, line: str, at: int) -> int:
+        if self.separator:
+            end = line.find(self.separator, at)
+            return len(line) if end < 0 else end
+        found = _FIELD.match(line, at)
+        assert found is not None
+        return found.end()
+
+
+def _after_blanks(line: str, at: int) -> int:
+    found = _BLANKS.match(line, at)
+    assert found is not None
+    return found.end()
+
+
+def sort_keys(options: ProgramOptions) -> list[SortKey]:
+    """Return the keys that the options of ``sort`` name.
+
+    Raises:
+        WrongUsage: A key or the separator is none, or orders exclude each other.
+    """
+    separator = options.values.get("t", "")
+    separator = "\0" if separator == "\\0" else separator
+    if len(separator) > 1 or ("t" in options and not separator):
+        raise WrongUsage(f"multi-character tab '{separator[:80]}'" if separator else "empty tab", 2)
+    letters = _compatible("".join(letter for letter in ORDERS if letter in options))
+    keys = [_key(text, letters, separator) for letter, text in options.all if letter == "k"]
+    return keys or [SortKey(0, 1, 0, 0, letters, False, separator)]
+
+
+def _key(text: str, letters: str, separator: str) -> SortKey:
+    found = _KEY.fullmatch(text)
+    if found is None:
+        number = re.match(r"\d+", text)
+        if number is None:
+            raise WrongUsage(f"invalid number at field start: invalid count at start of '{text[:80]}'", 2)
+        raise WrongUsage(f"stray character in field spec: invalid field specification '{text[:80]}'", 2)
+    first, first_sign, last = int(found[1]), int(found[2] or 1), int(found[4] or 0)
+    if not first or (found[4] and not last):
+        raise WrongUsage(f"field number is zero: invalid field specification '{text[:80]}'", 2)
+    if not first_sign:
+        raise WrongUsage(f"character offset is zero: invalid field specification '{text[:80]}'", 2)
+    own = found[3] + (found[6] or "")
+    given = _compatible(own) or letters
+    skips_first = "b" in found[3] if own else "b" in letters
+    given = given.replace("b", "") + ("b" if skips_first else "")
+    skips_last = "b" in (found[6] or "") if own else "b" in letters
+    return SortKey(first, first_sign, last, int(found[5] or 0), given, skips_last, separator)
+
+
+def _compatible(letters: str) -> str:
+    exclusive = [letter for letter in "dghiMnRV" if letter in letters]
+    if len(exclusive) > 1 and set(exclusive) != {"d", "i"}:
+        raise WrongUsage(f"options '-{''.join(exclusive)}' are incompatible", 2)
+    return letters
+
+
+_SORT = OptionTable(
+    ORDERS + "cCmsuz",
+    "kotST5",
+    {
+        "ignore-leading-blanks": "b", "dictionary-order": "d", "ignore-case": "f", "general-numeric-sort": "g",
+        "human-numeric-sort": "h", "ignore-nonprinting": "i", "month-sort": "M", "numeric-sort": "n",
+        "random-sort": "R", "reverse": "r", "version-sort": "V", "check": "6", "merge": "m", "key": "k", "output": "o",
+        "stable": "s",
+        "field-separator": "t", "unique": "u", "zero-terminated": "z", "sort": "5", "buffer-size": "S",
+        "temporary-directory": "T", "parallel": "S", "batch-size": "S", "compress-program": "", "debug": "",
+        "files0-from": "", "random-source": "",
+    },
+    optional="6",
+    usage=2,
+)  # fmt: skip
+_SORTS = {
+    "general-numeric": "g", "human-numeric": "h", "month": "M", "numeric": "n", "random": "R", "version": "V",
+}  # fmt: skip
+
+
+class _Order:
+    """The order of lines by their keys, and then as a whole unless ``sort`` is stable."""
+
+    def __init__(self, options: ProgramOptions) -> None:
+        self.keys = sort_keys(options)
+        self.by_keys_only = "s" in options or "u" in options
+        self.reverse = "r" in options
+
+    def sort(self, lines: list[str]) -> None:
+        """Sort the lines: by the least important key first, since Python's sort keeps the order of equal ones."""
+        if not self.by_keys_only:
+            lines.sort(reverse=self.reverse)
+        for key in reversed(self.keys):
+            lines.sort(key=key.value, reverse=key.is_reversed)
+
+    def by_keys(self, first: str, second: str) -> int:
+        """Compare two lines by their keys only."""
+        for key in self.keys:
+            left, right = key.value(first), key.value(second)
+            if left != right:
+                return 1 if (left < right) is key.is_reversed else -1
+        return 0
+
+    def compared(self, first: str, second: str) -> int:
+        """Compare two lines."""
+        order = self.by_keys(first, second)
+        if order == 0 and first != second and not self.by_keys_only:
+            return 1 if (first < second) is self.reverse else -1
+        return order
+
+
+def sort(call: Call) -> int:
+    """Print the lines in order."""
+    options = ProgramOptions(call, _SORT)
+    if "5" in options:
+        names = [name for name in _SORTS if name.startswith(options.values["5"])]
+        if len(names) != 1:
+            return call.misuse(f"invalid argument '{options.values['5'][:80]}' for '--sort'", 2)
+        options.values[_SORTS[names[0]]] = ""
+    try:
+        order = _Order(options)
+    except WrongUsage as mistake:
+        return call.fail(f"sort: {mistake}", 2)
+    quiet = "C" in options or options.values.get("6", "") in ("quiet", "silent")
+    checks = bool({"c", "C", "6"} & options.values.keys())
+    if checks and len(options.operands) > 1:
+        letter = "C" if quiet else "c"
+        return call.fail(f"sort: extra operand '{options.operands[1][:80]}' not allowed with -{letter}", 2)
+    end = "\0" if "z" in options else "\n"
+    texts: list[list[str]] = []
+    for _, text in inputs(call, options.operands):
+        if text is None:
+            return 2
+        texts.append(lines_of(text, end))
+    call.process.run.step(sum(map(len, texts)) * len(order.keys))
+    if checks:
+        return _check(call, order, texts[0], unique="u" in options, quiet=quiet)
+    if "m" in options:
+        lines = list(heapq.merge(*texts, key=cmp_to_key(order.compared)))
+    else:
+        lines = [line for each in texts for line in each]
+        order.sort(lines)
+    if "u" in options:
+        lines = [line for index, line in enumerate(lines) if not index or order.by_keys(lines[index - 1], line)]
+    return _write(call, options.values.get("o", ""), "".join(line + end for line in lines))
+
+
+def _check(call: Call, order: _Order, lines: list[str], *, unique: bool, quiet: bool) -> int:
+    """Report the first line that is out of order."""
+    for number in range(1, len(lines)):
+        difference = order.compared(lines[number - 1], lines[number])
+        if difference > 0 or (unique and difference == 0):
+            if not quiet:
+                name = call.args[-1] if call.args and not call.args[-1].startswith("-") else "-"
+                call.fail(f"sort: {name}:{number + 1}: disorder: {lines[number]}")
+            return 1
+    return 0
+
+
+def _write(call: Call, path: str, text: str) -> int:
+    if not path:
+        call.out.append(text)
+        return 0
+    process, key = call.process, call.process.key(path)
+    if path == "/dev/null":
+        return 0
+    if process.files.is_dir(key) or not process.holds(key):
+        reason = "Is a directory" if process.files.is_dir(key) else "No such file or directory"
+        return call.fail(f"sort: open failed: {path}: {reason}", 2)
+    process.files.write(key, text)
+    return 0
+
+
+_UNIQ = OptionTable(
+    "cduiz",
+    "fsw",
+    {
+        "count": "c", "repeated": "d", "unique": "u", "ignore-case": "i", "skip-fields": "f", "skip-chars": "s",
+        "check-chars": "w", "zero-terminated": "z", "all-repeated": "", "group": "",
+    },
+    others="D",
+)  # fmt: skip
+_SKIPPED_FIELD = lazy_regex(r"[ \t]*[^ \t]*")
+
+
+def uniq(call: Call) -> int:
+    """Print each of several equal lines in a row once."""
+    options = ProgramOptions(call, _UNIQ)
+    if len(options.operands) > 2:
+        return call.misuse(f"extra operand '{options.operands[2][:80]}'")
+    for letter, what in (("f", "fields to skip"), ("s", "bytes to skip"), ("w", "bytes to compare")):
+        if not WHOLE.fullmatch(options.values.get(letter, "0")):
+            return call.fail(f"uniq: {options.values[letter][:80]}: invalid number of {what}")
+    text, status = all_text(call, options.operands[:1])
+    if status:
+        return status
+    end = "\0" if "z" in options else "\n"
+    parts = []
+    for line, count in _groups(lines_of(text, end), options):
+        if ("d" in options and count == 1) or ("u" in options and count > 1):
+            continue
+        parts.append(f"{count:7d} {line}{end}" if "c" in options else line + end)
+    return _write(call, options.operands[1] if len(options.operands) > 1 else "", "".join(parts))
+
+
+def _groups(lines: list[str], options: ProgramOptions) -> Iterator[tuple[str, int]]:
+    """Yield the first of equal lines in a row, with their number."""
+    fields, signs = int(options.values.get("f", "0")), int(options.values.get("s", "0"))
+    most = int(options.values["w"]) if "w" in options else None
+
+    def compared(line: str) -> str:
+        at = 0
+        for _ in range(fields):
+            found = _SKIPPED_FIELD.match(line, at)
+            if found is None or at == len(line):
+                break
+            at = found.end()
+        part = line[at + signs :][:most]
+        return part.lower() if "i" in options else part
+
+    first, count, last = "", 0, ""
+    for line in lines:
+        value = compared(line)
+        if count and value == last:
+            count += 1
+            continue
+        if count:
+            yield first, count
+        first, count, last = line, 1, value
+    if count:
+        yield first, count

@@ -1,0 +1,372 @@
+"""``test``, ``[`` and ``expr`` of Linux."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.base.values import lazy_regex
+from engine.shell.call import Call, ShellProcess
+from engine.shell.patterns import Expression, NotExpression
+from engine.shell.words import number
+
+_NUMERIC: dict[str, Callable[[int, int], bool]] = {
+    "-eq": operator.eq,
+    "-ne": operator.ne,
+    "-lt": operator.lt,
+    "-le": operator.le,
+    "-gt": operator.gt,
+    "-ge": operator.ge,
+}
+_TEXTUAL: dict[str, Callable[[str, str], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_OF_FILES = ("-nt", "-ot", "-ef")
+_DEPTH_LIMIT = 40
+
+
+class _TestMistake(Exception):
+    """An expression without a value; the text says why."""
+
+
+_SYSTEM_DIRECTORIES = frozenset(
+    {"/", "/bin", "/dev", "/etc", "/home", "/lib", "/mnt", "/opt", "/proc", "/tmp", "/usr", "/usr/bin", "/var"}
+)
+_DEVICES = frozenset({"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"})
+
+
+def _of_system(path: str) -> bool:
+    """Return whether a directory is one that every machine has."""
+    return (path.rstrip("/") or path[:1]) in _SYSTEM_DIRECTORIES
+
+
+def _exists(process: ShellProcess, path: str) -> bool:
+    return bool(path) and (path in _DEVICES or _of_system(path) or process.files.exists(process.key(path)))
+
+
+def _is_file(process: ShellProcess, path: str) -> bool:
+    return bool(path) and process.files.read(process.key(path)) is not None
+
+
+def _is_directory(process: ShellProcess, path: str) -> bool:
+    return bool(path) and (_of_system(path) or process.files.is_dir(process.key(path)))
+
+
+def _is_executable(process: ShellProcess, path: str) -> bool:
+    """Return True for programs of the system and for directories and files: modes are not simulated."""
+    return path.startswith(("/bin/", "/usr/bin/")) or _exists(process, path)
+
+
+def _has_size(process: ShellProcess, path: str) -> bool:
+    return _is_directory(process, path) or process.files.size(process.key(path)) > 0
+
+
+def _never(_: ShellProcess, __: str) -> bool:
+    return False
+
+
+_UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
+    "-n": lambda _, text: bool(text),
+    "-z": lambda _, text: not text,
+    "-d": _is_directory,
+    "-c": lambda _, path: path in _DEVICES,
+    "-e": _exists,
+    "-f": _is_file,
+    "-r": _exists,
+    "-w": _exists,
+    "-x": _is_executable,
+    "-s": _has_size,
+    **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), _never),
+    "-O": _exists,
+    "-G": _exists,
+}
+
+
+def test(call: Call) -> int:
+    """Evaluate an expression: 0 if it is true, 1 if not, 2 if it has no value."""
+    words = list(call.args)
+    if call.name == "[" and (not words or words.pop() != "]"):
+        return call.complain("missing ]", 2)
+    try:
+        expression = _Expression(call.process, words)
+        return int(not expression.value())
+    except _TestMistake as mistake:
+        return call.complain(str(mistake), 2)
+
+
+class _Expression:
+    """An expression that is evaluated while it is read. With up to four words their number says what they mean."""
+
+    def __init__(self, process: ShellProcess, words: list[str]) -> None:
+        self.process = process
+        self.words = words
+        self.at = 0
+        self.depth = 0
+        self.binary = {**_TEXTUAL, "==": operator.eq} if process.bash or not process.plain_echo else _TEXTUAL
+
+    def value(self) -> bool:
+        known = self._of_few(self.words)
+        if known is not None:
+            return known
+        value = self._either()
+        if self.at < len(self.words):
+            raise _TestMistake(f"{self.words[self.at - 1]}: unexpected operator")
+        return value
+
+    def _of_few(self, words: list[str]) -> bool | None:
+        """Return the value of one of the short forms, or None."""
+        match words:
+            case []:
+                return False
+            case [word]:
+                return bool(word)
+            case ["!", word]:
+                return not word
+            case [left, sign, right] if self._is_binary(sign):
+                return self._compared(left, sign, right)
+            case ["!", *rest] if len(rest) in (2, 3):
+                return not _Expression(self.process, rest).value()
+            case ["(", word, ")"]:
+                return bool(word)
+            case ["(", first, second, ")"]:
+                return self._of_few([first, second])
+        return None
+
+    def _is_binary(self, sign: str) -> bool:
+        return sign in self.binary or sign in _NUMERIC or sign in _OF_FILES
+
+    def _compared(self, left: str, sign: str, right: str) -> bool:
+        if sign in self.binary:
+            return self.binary[sign](left, right)
+        if sign in _OF_FILES:
+            first, second = self.process.key(left), self.process.key(right)
+            return sign == "-ef" and first == second and _exists(self.process, left)
+        return _NUMERIC[sign](self._number(left), self._number(right))
+
+    @staticmethod
+    def _number(text: str) -> int:
+        digits = text.strip().lstrip("+-")
+        value = number(text.strip()[: len(text.strip()) - len(digits)] + (digits.lstrip("0") or digits[:1]))
+        if value is None or not digits.isdecimal():
+            raise _TestMistake(f"Illegal number: {text[:80]}")
+        return value
+
+    def _peek(self) -> str | None:
+        return self.words[self.at] if self.at < len(self.words) else None
+
+    def _either(self) -> bool:
+        value = self._both()
+        while self._peek() == "-o":
+            self.at += 1
+            value = self._both() or value
+        return value
+
+    def _both(self) -> bool:
+        value = self._negated()
+        while self._peek() == "-a":
+            self.at += 1
+            value = self._negated() and value
+        return value
+
+    def _negated(self) -> bool:
+        negations = 0
+        while self._peek() == "!" and self.at + 1 < len(self.words):
+            negations += 1
+            self.at += 1
+        return self._primary() is (negations % 2 == 0)
+
+    def _primary(self) -> bool:
+        words, at = self.words, self.at
+        if at >= len(words):
+            raise _TestMistake(f"{words[-1]}: argument expected" if words else "argument expected")
+        word = words[at]
+        if at + 2 < len(words) and self._is_binary(words[at + 1]):
+            self.at += 3
+            return self._compared(word, words[at + 1], words[at + 2])
+        if word == "(":
+            self.depth += 1
+            if self.depth > _DEPTH_LIMIT:
+                raise _TestMistake(f"more than {_DEPTH_LIMIT} parentheses")
+            self.at += 1
+            value = self._either()
+            if self._peek() != ")":
+                raise _TestMistake("closing paren expected")
+            self.at += 1
+            self.depth -= 1
+            return value
+        if at + 2 == len(words) and self._is_binary(words[at + 1]) and word not in _UNARY:
+            raise _TestMistake(f"{words[at + 1]}: argument expected")
+        if word in _UNARY and at + 1 < len(words):
+            self.at += 2
+            return _UNARY[word](self.process, words[at + 1])
+        self.at += 1
+        return bool(word)
+
+
+_NUMBER = lazy_regex(r"-?\d{1,400}", re.ASCII)
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("|",),
+    ("&",),
+    ("<", "<=", "=", "==", "!=", ">=", ">"),
+    ("+", "-"),
+    ("*", "/", "%"),
+    (":",),
+)
+"""The operators, from those that bind least."""
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, "=": operator.eq, "==": operator.eq, "!=": operator.ne, ">=": operator.ge,
+    ">": operator.gt,
+}  # fmt: skip
+
+
+class _ExprMistake(Exception):
+    """An expression without a value; the text says why."""
+
+
+def expr(call: Call) -> int:
+    """Print the value of an expression: 0 if it is neither empty nor 0, 1 if it is, 2 after a mistake."""
+    words = call.args[1:] if call.args[:1] == ["--"] else call.args
+    if not words:
+        return call.misuse("missing operand", 2)
+    try:
+        reader = _Reader(call, words)
+        value = reader.value(0)
+        if reader.at < len(words):
+            raise _ExprMistake(f"syntax error: unexpected argument '{words[reader.at][:80]}'")
+    except (_ExprMistake, NotExpression) as mistake:
+        return call.fail(f"expr: {mistake}", 2)
+    call.process.run.step(len(words) + (len(value) >> 6))
+    call.say(value)
+    return int(_is_null(value))
+
+
+def _is_null(value: str) -> bool:
+    return not value or (_NUMBER.fullmatch(value) is not None and int(value) == 0)
+
+
+class _Reader:
+    """An expression that is evaluated while it is read."""
+
+    def __init__(self, call: Call, words: Sequence[str]) -> None:
+        self.call = call
+        self.words = words
+        self.at = 0
+        self.depth = 0
+
+    def value(self, level: int) -> str:
+        """Return the value of an expression of operators that bind at least as much as those of the level."""
+        if level == len(_LEVELS):
+            return self._primary()
+        left = self.value(level + 1)
+        while self.at < len(self.words) and self.words[self.at] in _LEVELS[level]:
+            sign = self.words[self.at]
+            self.at += 1
+            left = _applied(self.call, sign, left, self.value(level + 1))
+        return left
+
+    def _next(self) -> str:
+        if self.at >= len(self.words):
+            last = self.words[-1][:80]
+            raise _ExprMistake(f"syntax error: missing argument after '{last}'")
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def _primary(self) -> str:
+        word = self._next()
+        if word == "(":
+            self.depth += 1
+            if self.depth > _DEPTH_LIMIT:
+                raise _ExprMistake(f"more than {_DEPTH_LIMIT} parentheses")
+            value = self.value(0)
+            if self.at >= len(self.words) or self.words[self.at] != ")":
+                raise _ExprMistake(f"syntax error: expecting ')' after '{self.words[self.at - 1][:80]}'")
+            self.at += 1
+            self.depth -= 1
+            return value
+        if word == ")":
+            raise _ExprMistake("syntax error: unexpected ')'")
+        if self.at == len(self.words):
+            return word
+        match word:
+            case "+":
+                return self._next()
+            case "length":
+                return str(len(self._primary()))
+            case "match":
+                text = self._primary()
+                return _matched(self.call, text, self._primary())
+            case "index":
+                text, signs = self._primary(), self._primary()
+                return str(next((index for index, sign in enumerate(text, start=1) if sign in signs), 0))
+            case "substr":
+                return _part(self._primary(), self._primary(), self._primary())
+        return word
+
+
+def _part(text: str, begin: str, length: str) -> str:
+    if not (_NUMBER.fullmatch(begin) and _NUMBER.fullmatch(length)) or int(begin) < 1 or int(length) < 1:
+        return ""
+    return text[int(begin) - 1 :][: int(length)]
+
+
+def _applied(call: Call, sign: str, left: str, right: str) -> str:
+    match sign:
+        case "|":
+            return left if not _is_null(left) else right if not _is_null(right) else "0"
+        case "&":
+            return "0" if _is_null(left) or _is_null(right) else left
+        case ":":
+            return _matched(call, left, right)
+    numbers = _NUMBER.fullmatch(left) and _NUMBER.fullmatch(right)
+    if sign in _COMPARISONS:
+        both: tuple[int, int] | tuple[str, str] = (int(left), int(right)) if numbers else (left, right)
+        return str(int(_COMPARISONS[sign](*both)))
+    if not numbers:
+        raise _ExprMistake("non-integer argument")
+    return str(_calculated(sign, int(left), int(right)))
+
+
+def _calculated(sign: str, left: int, right: int) -> int:
+    match sign:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            if max(len(str(left)), len(str(right))) > 200:
+                raise _ExprMistake("a number is too long")
+            return left * right
+    if not right:
+        raise _ExprMistake("division by zero")
+    quotient = abs(left) // abs(right) * (1 if (left < 0) is (right < 0) else -1)
+    return quotient if sign == "/" else left - quotient * right
+
+
+def _matched(call: Call, text: str, source: str) -> str:
+    r"""Return the part that ``\(...\)`` matches at the begin of a text, or else how much matches."""
+    group = re.search(r"\\\((.*?)\\\)", source, re.DOTALL)
+    source = source.removeprefix("^")
+    if group is None:
+        return str(Expression([source]).match_end(text, 0) or 0)
+    return _group_match(call, text, source)
+
+
+def _group_match(call: Call, text: str, source: str) -> str:
+    """Return the text of the first group: the longest one with which the rest can still match."""
+    before, _, rest = source.partition("\\(")
+    inner, _, after = rest.partition("\\)")
+    end = Expression([source]).match_end(text, 0)
+    if end is None:
+        return ""
+    first, group, last = Expression([before]), Expression([inner]), Expression([after])
+    for begin in reversed(list(first.ends(text, 0))):
+        for stop in reversed(list(group.ends(text, begin))):
+            call.process.run.step(1 + (len(text) >> 6))
+            if end in last.ends(text, stop):
+                return text[begin:stop]
+    return ""

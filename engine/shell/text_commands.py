@@ -1,0 +1,461 @@
+"""The Linux programs that read text and print some of it, such as ``grep``, ``cut``, ``tr`` and ``wc``."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+from engine.base.paths import name_of
+from engine.base.values import lazy_regex
+from engine.shell.call import (
+    WHOLE,
+    Builtin,
+    Call,
+    NotSimulated,
+    OptionTable,
+    ProgramOptions,
+    all_text,
+    inputs,
+    lines_of,
+    with_ends,
+)
+from engine.shell.files import FileStream
+from engine.shell.patterns import Expression, NotExpression, Whole
+from engine.shell.print_commands import head, seq, tail
+from engine.shell.sort import sort, uniq
+
+_GREP_OPTIONS = OptionTable(
+    "qvicynEFGxolLhHsrRawzbIU0123456789",
+    "emfABC!@",
+    {
+        "quiet": "q", "silent": "q", "invert-match": "v", "ignore-case": "i", "count": "c", "line-number": "n",
+        "extended-regexp": "E", "fixed-strings": "F", "basic-regexp": "G", "perl-regexp": "P", "regexp": "e",
+        "line-regexp": "x", "only-matching": "o", "files-with-matches": "l", "files-without-match": "L",
+        "no-filename": "h", "with-filename": "H", "no-messages": "s", "max-count": "m", "recursive": "r",
+        "dereference-recursive": "R", "word-regexp": "w", "after-context": "A", "before-context": "B", "context": "C",
+        "file": "f", "null-data": "z", "byte-offset": "b", "text": "a", "binary": "U", "include": "!", "exclude": "@",
+        "color": "K", "colour": "K", "null": "Z", "initial-tab": "T", "line-buffered": "U", "exclude-dir": "",
+        "label": "", "binary-files": "", "directories": "d", "devices": "D", "no-ignore-case": "",
+        "group-separator": "", "no-group-separator": "",
+    },
+    optional="K",
+    others="PZTdD",
+    usage=2,
+    synopsis="Usage: grep [OPTION]... PATTERNS [FILE]...",
+)  # fmt: skip
+_GREP_USAGE = f"{_GREP_OPTIONS.synopsis}\nTry 'grep --help' for more information."
+
+
+def grep(call: Call) -> int:
+    """Print the lines that match: 0 if there is one, 1 if not, 2 after a mistake."""
+    options = ProgramOptions(call, _GREP_OPTIONS)
+    operands = options.operands
+    sources: list[str] = []
+    for letter, value in options.all:
+        if letter == "e":
+            sources += value.split("\n")
+        elif letter == "f":
+            text = call.stdin.read() if value == "-" else call.process.read(value)
+            if text is None:
+                return call.fail(f"grep: {value}: No such file or directory", 2)
+            sources += lines_of(text)
+    if "e" not in options and "f" not in options:
+        if not operands:
+            return call.fail(_GREP_USAGE, 2)
+        sources, operands = operands[0].split("\n"), operands[1:]
+    for letter, what in (("m", "max count"), ("A", ""), ("B", ""), ("C", "")):
+        if not WHOLE.fullmatch(options.values.get(letter, "0")):
+            given = options.values[letter][:80]
+            return call.fail(f"grep: invalid {what}" if what else f"grep: {given}: invalid context length argument", 2)
+    try:
+        expression = _expression(call, options, sources)
+    except NotExpression as mistake:
+        return call.fail(f"grep: {mistake}", 2)
+    deep = "r" in options or "R" in options
+    search = _GrepSearch(call, options, expression)
+    paths = _files_below(call, options, operands) if deep else operands
+    search.named = "H" in options or len(operands) > 1 or deep
+    if options.last_of("hH") == "h":
+        search.named = False
+    return search.run(paths) if paths or not deep else 1
+
+
+def _expression(call: Call, options: ProgramOptions, sources: list[str]) -> Expression:
+    kind = options.last_of("EFG") or {"egrep": "E", "fgrep": "F"}.get(call.name, "G")
+    return Expression(
+        sources,
+        extended=kind == "E",
+        ignore_case="i" in options or "y" in options,
+        fixed=kind == "F",
+        whole=Whole.LINE if "x" in options else Whole.WORD if "w" in options else Whole.PART,
+    )
+
+
+def _files_below(call: Call, options: ProgramOptions, paths: list[str]) -> list[str]:
+    """Return the files in directories, and the other operands as they are; without operands those that are here."""
+    found: list[str] = []
+    process = call.process
+    included = [value for letter, value in options.all if letter == "!"]
+    excluded = [value for letter, value in options.all if letter == "@"]
+    for path in paths or ["."]:
+        key = process.key(path)
+        if not process.files.is_dir(key):
+            found.append(path)
+            continue
+        inside = [name for name in process.files.walk(key) if process.files.read(name) is not None]
+        process.run.step(len(inside) >> 2)
+        prefix = f"{path.rstrip('/')}/" if paths else ""
+        for name in inside:
+            chosen = not included or any(fnmatchcase(name_of(name), pattern) for pattern in included)
+            if chosen and not any(fnmatchcase(name_of(name), pattern) for pattern in excluded):
+                found.append(prefix + name[len(key) + 1 if key else 0 :])
+    return found
+
+
+class _GrepSearch:
+    """A search through texts, one after the other."""
+
+    def __init__(self, call: Call, options: ProgramOptions, expression: Expression) -> None:
+        self.call = call
+        self.options = options
+        self.expression = expression
+        self.named = False
+        self.limit = int(options.values["m"]) if "m" in options else None
+        digits = "".join(letter for letter, _ in options.all if letter.isdigit())
+        around = int(options.values.get("C", digits[:9]) or 0)
+        self.before = int(options.values.get("B", around))
+        self.after = int(options.values.get("A", around))
+        self.separates = bool({"A", "B", "C"} & options.values.keys()) or bool(digits)
+        self.end = "\0" if "z" in options else "\n"
+        self.has_shown = False  # some line of this or an earlier text
+
+    def run(self, paths: list[str]) -> int:
+        """Search all texts and return the exit code."""
+        found, failed = False, False
+        for path, text in inputs(self.call, paths, quiet="s" in self.options):
+            if text is None:
+                failed = True
+                continue
+            found = self._in(text, "(standard input)" if path == "-" else path) or found
+            if found and "q" in self.options:
+                return 0
+        return 2 if failed else int(not found)
+
+    def _in(self, text: str, name: str) -> bool:
+        """Search one text and return whether a line was selected."""
+        options = self.options
+        run = self.call.process.run
+        run.step((len(text) * (1 + (self.expression.size >> 4))) >> 6)
+        lines = lines_of(text, self.end)
+        selected = self._selected(lines)
+        if "q" in options:
+            return bool(selected)
+        kind = options.last_of("lL")
+        if kind:
+            if bool(selected) is (kind == "l"):
+                self.call.say(name)
+        elif "c" in options:
+            self.call.say(f"{name}:{len(selected)}" if self.named else str(len(selected)))
+        else:
+            self._show_all(lines, selected, name)
+        return bool(selected)
+
+    def _selected(self, lines: list[str]) -> list[int]:
+        """Return the indices of the lines that match, or do not match with ``-v``."""
+        inverse, one_is_enough = "v" in self.options, bool({"q", "l", "L"} & self.options.values.keys())
+        selected: list[int] = []
+        for index, line in enumerate(lines):
+            if self.limit is not None and len(selected) >= self.limit:
+                break
+            if self.expression.found_in(line) is not inverse:
+                selected.append(index)
+                if one_is_enough:
+                    break
+        return selected
+
+    def _show_all(self, lines: list[str], selected: list[int], name: str) -> None:
+        """Print the selected lines and those around them, with a line of dashes between groups."""
+        chosen = set(selected)
+        offsets = self._offsets(lines)
+        shown = 0  # the index after the last line shown
+        for position, index in enumerate(selected):
+            begin = max(index - self.before, shown)
+            if self.separates and self.has_shown and (begin > shown or not position):
+                self.call.say("--")
+            following = selected[position + 1] if position + 1 < len(selected) else len(lines)
+            shown = min(index + self.after + 1, following)
+            for each in range(begin, shown):
+                self._show(lines[each], ":" if each in chosen else "-", name, each, offsets)
+            self.has_shown = True
+
+    def _offsets(self, lines: list[str]) -> list[int]:
+        """Return where each line begins, in bytes, if that is asked."""
+        offsets = [0]
+        if "b" in self.options:
+            for line in lines:
+                offsets.append(offsets[-1] + len(line.encode("utf-8", "surrogatepass")) + 1)
+        return offsets
+
+    def _show(self, line: str, sign: str, name: str, index: int, offsets: list[int]) -> None:
+        prefix = (name + sign if self.named else "") + (f"{index + 1}{sign}" if "n" in self.options else "")
+        if "o" not in self.options:
+            offset = f"{offsets[index]}{sign}" if "b" in self.options else ""
+            self.call.out.append(f"{prefix}{offset}{line}{self.end}")
+        elif "v" not in self.options and sign == ":":
+            self.call.process.run.step(len(line))
+            for begin, end in self.expression.spans(line):
+                offset = f"{offsets[index] + len(line[:begin].encode())}:" if "b" in self.options else ""
+                self.call.out.append(f"{prefix}{offset}{line[begin:end]}{self.end}")
+
+
+_WC = OptionTable(
+    "lwcmL", "", {"lines": "l", "words": "w", "bytes": "c", "chars": "m", "max-line-length": "L", "files0-from": ""}
+)
+
+
+def _wc(call: Call) -> int:
+    options = ProgramOptions(call, _WC)
+    shown = [letter for letter in "lwmcL" if letter in options] or ["l", "w", "c"]
+    rows: list[tuple[list[int], str]] = []
+    status = 0
+    sizes = 0
+    for path, text in inputs(call, options.operands):
+        if text is None:
+            status = 1
+            continue
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if path != "-" and not text:
+            size = call.process.files.size(call.process.key(path))  # of a downloaded file
+        sizes += size
+        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size, "L": _longest(text)}
+        rows.append(([counts[letter] for letter in shown], "" if not options.operands else path))
+    if len(options.operands) > 1:
+        rows.append(([_total(letter, [row[index] for row, _ in rows]) for index, letter in enumerate(shown)], "total"))
+    width = len(str(sizes))
+    if (not options.operands and not call.stdin.regular) or "-" in options.operands:
+        width = max(width, 7)
+    if len(shown) == 1 and len(options.operands) <= 1:
+        width = 1
+    for row, name in rows:
+        call.say(" ".join(str(number).rjust(width) for number in row) + (f" {name}" if name else ""))
+    return status
+
+
+def _total(letter: str, counts: list[int]) -> int:
+    return max(counts, default=0) if letter == "L" else sum(counts)
+
+
+def _longest(text: str) -> int:
+    """Return the width of the longest line, with tabs up to the next eighth column."""
+    return max((len(line.expandtabs(8)) for line in re.split(r"[\n\r\f]", text)), default=0)
+
+
+_CUT = OptionTable(
+    "sn",
+    "dfcb",
+    {
+        "delimiter": "d",
+        "fields": "f",
+        "characters": "c",
+        "bytes": "b",
+        "only-delimited": "s",
+        "complement": "",
+        "output-delimiter": "",
+        "zero-terminated": "z",
+    },
+    others="z",
+)
+
+
+def _cut(call: Call) -> int:
+    options = ProgramOptions(call, _CUT)
+    listed = options.values.get("f") or options.values.get("c") or options.values.get("b") or ""
+    ranges: list[tuple[int, int | None]] = []
+    for item in listed.split(","):
+        found = re.fullmatch(r"(\d{0,9})(-?)(\d{0,9})", item)
+        if found is None or not (found[1] or found[3]):
+            return call.misuse("you must specify a list of bytes, characters, or fields")
+        low = int(found[1] or 1)
+        ranges.append((low, int(found[3]) if found[3] else None if found[2] else low))
+    delimiter = options.values.get("d", "\t")
+    if len(delimiter) != 1:
+        return call.misuse("the delimiter must be a single character")
+    text, status = all_text(call, options.operands)
+    for line in lines_of(text):
+        if "f" not in options:
+            call.say("".join(_picked(list(line), ranges)))
+        elif delimiter in line:
+            call.say(delimiter.join(_picked(line.split(delimiter), ranges)))
+        elif "s" not in options:
+            call.say(line)
+    return status
+
+
+def _picked(parts: list[str], ranges: list[tuple[int, int | None]]) -> list[str]:
+    return [
+        part
+        for index, part in enumerate(parts, start=1)
+        if any(low <= index and (high is None or index <= high) for low, high in ranges)
+    ]
+
+
+_SETS = {
+    "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "lower": "abcdefghijklmnopqrstuvwxyz",
+    "digit": "0123456789",
+    "space": " \t\n\v\f\r",
+    "blank": " \t",
+    "punct": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
+}
+_SETS["alpha"] = _SETS["upper"] + _SETS["lower"]
+_SETS["alnum"] = _SETS["digit"] + _SETS["alpha"]
+_SET_ITEM = lazy_regex(
+    r"\[:(?P<named>[a-z]+):\]|(?P<low>\\[0-7]{1,3}|\\.|[^\\])-(?P<high>\\[0-7]{1,3}|\\.|[^\\])|(?P<one>\\[0-7]{1,3}|\\.|.)",
+    re.DOTALL,
+)
+_SIGNS = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def _sign(text: str) -> str:
+    if len(text) < 2:
+        return text
+    return chr(int(text[1:], 8) & 0xFF) if text[1] in "01234567" else _SIGNS.get(text[1], text[1])
+
+
+def _set(text: str) -> str:
+    found = []
+    for item in _SET_ITEM.finditer(text):
+        if item["named"]:
+            if item["named"] not in _SETS:
+                raise NotSimulated
+            found.append(_SETS[item["named"]])
+        elif item["low"]:
+            low, high = ord(_sign(item["low"])), ord(_sign(item["high"]))
+            found.append("".join(map(chr, range(low, min(high, low + 2000) + 1))))
+        else:
+            found.append(_sign(item["one"]))
+    return "".join(found)
+
+
+_TR = OptionTable(
+    "dscC", "", {"delete": "d", "squeeze-repeats": "s", "complement": "c", "truncate-set1": "t"}, others="t"
+)
+
+
+def _tr(call: Call) -> int:
+    options = ProgramOptions(call, _TR)
+    given = options.operands
+    if not given:
+        return call.misuse("missing operand")
+    if len(given) < 2 and "d" not in options and "s" not in options:
+        return call.misuse(f"missing operand after '{given[0][:80]}'\nTwo strings must be given when translating.")
+    if len(given) > 2:
+        return call.misuse(f"extra operand '{given[2][:80]}'")
+    sets = [_set(text) for text in options.operands]
+    deletes, squeezes = "d" in options, "s" in options
+    if deletes and len(sets) == 2 and not squeezes:
+        return call.misuse(
+            f"extra operand '{given[1][:80]}'\nOnly one string may be given when deleting without squeezing repeats."
+        )
+    first = sets[0]
+    complement = "c" in options or "C" in options
+    ((_, text),) = inputs(call, [])
+    text = text or ""
+    chosen = set(first)
+    if deletes:
+        text = "".join(sign for sign in text if (sign in chosen) is complement)
+    elif len(sets) == 2:
+        second = sets[1]
+        if not second:
+            return call.fail("tr: when not truncating set1, string2 must be non-empty")
+        if complement:
+            text = "".join(sign if sign in chosen else second[-1] for sign in text)
+        else:
+            table = {ord(sign): second[min(index, len(second) - 1)] for index, sign in enumerate(first)}
+            text = text.translate(table)
+    if squeezes:
+        repeated = set(sets[-1])
+        inverse = complement and len(sets) == 1
+        text = "".join(
+            sign
+            for index, sign in enumerate(text)
+            if not index or sign != text[index - 1] or (sign in repeated) is inverse
+        )
+    call.out.append(text)
+    return 0
+
+
+_TEE = OptionTable("aip", "", {"append": "a", "ignore-interrupts": "i", "output-error": ""})
+
+
+def _tee(call: Call) -> int:
+    options = ProgramOptions(call, _TEE)
+    text = call.stdin.read()
+    call.out.append(text)
+    process, status = call.process, 0
+    for path in options.operands:
+        if path == "/dev/null":
+            continue
+        if path in ("/dev/stderr", "/dev/stdout"):
+            (call.err if path.endswith("err") else call.out).append(text)
+            continue
+        key = process.key(path)
+        if process.files.is_dir(key) or not process.holds(key):
+            status = call.fail(f"tee: {path}: No such file or directory")
+            continue
+        if "a" not in options:
+            process.files.write(key, "")
+        stream = FileStream(process.run, process.files, key, appends=True)
+        stream.append(text)
+        stream.flush()
+    return status
+
+
+_CAT = OptionTable(
+    "nu",
+    "",
+    {
+        "number": "n",
+        "show-all": "A",
+        "number-nonblank": "b",
+        "squeeze-blank": "s",
+        "show-nonprinting": "v",
+        "show-tabs": "T",
+        "show-ends": "E",
+    },
+    others="AbsvTEet",
+)
+
+
+def _cat(call: Call) -> int:
+    options = ProgramOptions(call, _CAT)
+    status, number = 0, 0
+    for path, text in inputs(call, options.operands):
+        if text is None:
+            status = 1
+        elif text and isinstance(call.out, FileStream) and call.process.key(path) == call.out.key and path != "-":
+            status = call.fail(f"cat: {path}: input file is output file")
+        elif "n" in options:
+            for line in with_ends(text):
+                number += 1
+                call.out.append(f"{number:6d}\t{line}")
+        else:
+            call.out.append(text)
+    return status
+
+
+TEXT_COMMANDS: dict[str, Builtin] = {
+    "cat": _cat,
+    "cut": _cut,
+    "egrep": grep,
+    "fgrep": grep,
+    "grep": grep,
+    "head": head,
+    "seq": seq,
+    "sort": sort,
+    "tail": tail,
+    "tee": _tee,
+    "tr": _tr,
+    "uniq": uniq,
+    "wc": _wc,
+}

@@ -1,0 +1,445 @@
+"""The sides of a comparison: the run, file of results or history that a name or path stands for, and its figures.
+
+The figures of a history say what an account really did, as far as its objects tell it; those of a file come from what
+``batchdeck run --output json`` has written. Both are collected from the objects of the service, one by one.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import os
+from array import array
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.base.errors import Problem, ScenarioError
+from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened
+from engine.histories.history import Checks, epoch_ms, read_history
+from engine.histories.reading import objects_in
+from engine.specs.catalogue import os_of, vm_size
+from engine.studies.measures import Figures, Times, figures, figures_of_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from engine.histories.history import Body, History, Record
+    from engine.histories.reading import Found, Source
+    from engine.run.simulation import Simulation
+
+
+_PREPARATION, _RELEASE = "jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo"
+
+
+class Collected:
+    """The times of tasks, preparations, releases and jobs. Memory is that of two numbers a task."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._waits_ms = array("q")
+        self._runs_ms = array("q")
+        self._hook_ms = {_PREPARATION: 0, _RELEASE: 0}
+        self._job_ends: dict[str, int | None] = {}  # ms since 1970
+        self.tasks = 0
+        self.succeeded = 0
+        self.failed = 0
+        self.failed_preparations = 0
+        self.failed_releases = 0
+        self.first_task_ms: int | None = None  # its creation, since 1970
+        self.last_task_ms: int | None = None  # the end of the last task, since 1970
+        self.latest_ms: int | None = None  # the latest time of any object, since 1970
+        self.nodes: dict[str, None] = {}  # ids, in lower case, on which something ran
+
+    def take_task(self, body: Body) -> None:
+        """Take a task."""
+        info = body.get("executionInfo", {})
+        created, started, ended = self._moments(body.get("creationTime"), info.get("startTime"), info.get("endTime"))
+        self.tasks += 1
+        if created is not None:
+            self.first_task_ms = min(created, self.first_task_ms or created)
+            if started is not None:
+                self._waits_ms.append(started - created)
+        if ended is not None:
+            self.last_task_ms = max(ended, self.last_task_ms or ended)
+            if started is not None:
+                self._runs_ms.append(ended - started)
+        if body.get("state") == "completed":
+            has_failed = _has_failed(info)
+            self.failed += has_failed
+            self.succeeded += not has_failed
+        self._note_node(body.get("nodeInfo", {}).get("nodeId"))
+
+    def take_instance(self, body: Body) -> None:
+        """Take an entry of the preparation and release status of a job."""
+        for name in (_PREPARATION, _RELEASE):
+            info = body.get(name, {})
+            started, ended = self._moments(info.get("startTime"), info.get("endTime"))
+            if started is not None and ended is not None:
+                self._hook_ms[name] += ended - started
+        self.failed_preparations += _has_failed(body.get(_PREPARATION, {}))
+        self.failed_releases += _has_failed(body.get(_RELEASE, {}))
+        self._note_node(body.get("nodeId"))
+
+    def take_job(self, body: Body) -> None:
+        """Take a job."""
+        ended, *_ = self._moments(
+            body.get("executionInfo", {}).get("endTime"), body.get("creationTime"), body.get("stateTransitionTime")
+        )
+        self._job_ends[str(body["id"])] = ended
+
+    def _note_node(self, node_id: object) -> None:
+        if isinstance(node_id, str):
+            self.nodes[node_id.casefold()] = None
+
+    def _moments(self, *times: object) -> list[int | None]:
+        moments = [epoch_ms(time) for time in times]
+        self.latest_ms = max((ms for ms in (*moments, self.latest_ms) if ms is not None), default=None)
+        return moments
+
+    def times(self) -> Times:
+        """Return all times."""
+        return Times(self._waits_ms, self._runs_ms, self._hook_ms[_PREPARATION], self._hook_ms[_RELEASE])
+
+    def job_ends(self, start_ms: int | None) -> Mapping[str, float | None]:
+        """Return the ends of jobs in seconds after a moment, which is given in ms since 1970."""
+        return {
+            job_id: None if end_ms is None or start_ms is None else (end_ms - start_ms) / SECOND_MS
+            for job_id, end_ms in self._job_ends.items()
+        }
+
+
+def _has_failed(info: Body) -> bool:
+    """Return whether a process has failed; results that are not told follow from the exit code (RETRY-11)."""
+    result = info.get("result")
+    if isinstance(result, str):
+        return result == "failure"
+    return "failureInfo" in info or bool(info.get("exitCode"))
+
+
+_DECIMALS = 6  # as in the summary of a run
+_HOOKS = {
+    "jobPreparationTask": ("failedPreparations", "preparationSeconds"),
+    "jobReleaseTask": ("failedReleases", "releaseSeconds"),
+}
+_OF_TASKS = ("totalTasks", "succeededTasks", "failedTasks", "makespanSeconds")
+
+
+class Observed(NamedTuple):
+    """The figures of a history, and sentences about those that it does not tell or that had to be computed."""
+
+    figures: Figures
+    notes: tuple[str, ...]
+
+
+class _Use(NamedTuple):
+    """The hours for which nodes were billed, and their cost in US dollars; None if that is not known."""
+
+    hours: float | None = None
+    usd: float | None = None
+
+
+def observed(history: History) -> Observed:
+    """Return the figures of a history. Times count from the creation of its first job."""
+    collected = Collected()
+    for record in history.jobs:
+        collected.take_job(record.body)
+    for record in _all(history.tasks.values()):
+        collected.take_task(record.body)
+    for record in _all(history.instances.values()):
+        collected.take_instance(record.body)
+    notes: list[str] = []
+    start_ms = _start_ms(history, collected)
+    if start_ms is None:
+        notes.append("No job or task says when it was created: ends are not known.")
+    use = _use(history, collected, start_ms, notes)
+    summary: dict[str, object] = {
+        "makespanSeconds": _since(collected.last_task_ms, start_ms),
+        "costUsd": use.usd,
+        "nodeHours": use.hours,
+        "slotUtilization": None,
+        "tasks": {"total": collected.tasks, "succeeded": collected.succeeded, "failed": collected.failed},
+        "preparationTasks": {"failed": collected.failed_preparations},
+        "releaseTasks": {"failed": collected.failed_releases},
+    }
+    found = figures(summary, collected.times(), collected.job_ends(start_ms))
+    unknown = set(_not_told(history, notes))
+    known = {name: None if name in unknown else value for name, value in found.measures.items()}
+    return Observed(Figures(known, found.job_ends), tuple(notes))
+
+
+def _all(lists: Iterable[tuple[Record, ...]]) -> Iterator[Record]:
+    return (record for records in lists for record in records)
+
+
+def _start_ms(history: History, collected: Collected) -> int | None:
+    """Return the creation of the first job, or of the first task if no job says it, in ms since 1970."""
+    created = (epoch_ms(record.body.get("creationTime")) for record in history.jobs)
+    return min((ms for ms in created if ms is not None), default=collected.first_task_ms)
+
+
+def _since(moment_ms: int | None, start_ms: int | None) -> float | None:
+    return None if moment_ms is None or start_ms is None else max(0, moment_ms - start_ms) / SECOND_MS
+
+
+def _not_told(history: History, notes: list[str]) -> Iterator[str]:
+    """Yield the measures that the history does not tell, with a note on each reason."""
+    if not any(history.tasks.values()):
+        notes.append("There are no tasks in it (`az batch task list`): nothing is known about them.")
+        yield from _OF_TASKS
+    if any(history.instances.values()):
+        return
+    for name, measures in _HOOKS.items():
+        if any(name in record.body for record in history.jobs):
+            yield from measures
+            said = "There is no preparation and release status in it (`az batch job prep-release-status list`)."
+            if said not in notes:
+                notes.append(said)
+
+
+# -- nodes -------------------------------------------------------------------------------------------------------------
+
+
+def _use(history: History, collected: Collected, start_ms: int | None, notes: list[str]) -> _Use:
+    """Return what the nodes were used: from their allocation, at the earliest the start, to the latest known time."""
+    nodes = list(_all(history.nodes.values()))
+    if not nodes:
+        notes.append("There are no nodes in it (`az batch node list`): node hours and cost are not known.")
+        return _Use()
+    known = {str(record.body.get("id")).casefold() for record in nodes}
+    lost = [node_id for node_id in collected.nodes if node_id not in known]
+    if lost:
+        count = f"{len(lost):,} nodes" if len(lost) > 1 else "1 node"
+        notes.append(f"Tasks ran on {count} that the list of nodes lacks: node hours and cost are not known.")
+        return _Use()
+    if start_ms is None or collected.latest_ms is None:
+        return _Use()
+    pools = {str(record.body["id"]): record.body for record in history.pools}
+    hours = usd = 0.0
+    has_price = True
+    for pool_id, records in history.nodes.items():
+        for record in records:
+            billed = _hours(record, start_ms, collected.latest_ms)
+            if billed is None:
+                notes.append("A node does not say when it was allocated: node hours and cost are not known.")
+                return _Use()
+            price = _price_usd(pools.get(pool_id, {}), record.body)
+            has_price = has_price and price is not None
+            hours, usd = hours + billed, usd + billed * (price or 0.0)
+    notes.append(
+        "Node hours and cost count each node from its allocation, but not before the start, to the latest time of a "
+        "job or task, at list prices."
+    )
+    if not has_price:
+        notes.append("The size of a pool is not known: neither is the cost.")
+    return _Use(round(hours, _DECIMALS), round(usd, _DECIMALS) if has_price else None)
+
+
+def _hours(record: Record, start_ms: int, latest_ms: int) -> float | None:
+    allocated_ms = epoch_ms(record.body.get("allocationTime"))
+    if allocated_ms is None:
+        return None
+    gone_ms = epoch_ms(record.body.get("stateTransitionTime")) if record.is_former else None
+    return max(0, min(latest_ms, gone_ms or latest_ms) - max(start_ms, allocated_ms)) / HOUR_MS
+
+
+def _price_usd(pool: Body, node: Body) -> float | None:
+    """Return the price of an hour of a node (VM-2)."""
+    size = vm_size(str(node.get("vmSize") or pool.get("vmSize") or ""))
+    if size is None:
+        return None
+    machine = pool.get("virtualMachineConfiguration")
+    agent = machine.get("nodeAgentSKUId") if isinstance(machine, dict) else None
+    os = os_of(node_agent_sku_id=str(agent or ""), cloud_service="cloudServiceConfiguration" in pool)
+    return size.price_usd(os, dedicated=bool(node.get("isDedicated", True)))
+
+
+_NUMBERS = ("makespanSeconds", "costUsd", "nodeHours", "slotUtilization")
+_COUNTS = {"tasks": ("total", "succeeded", "failed"), "preparationTasks": ("failed",), "releaseTasks": ("failed",)}
+_ANSWER = "value"  # the list in an answer of the service, which is no state document
+
+
+class StateDocument(NamedTuple):
+    """What a JSON file holds: figures of a run if it has a summary, else None; its name is that of the scenario."""
+
+    scenario: str
+    seed: int | None
+    figures: Figures | None
+    warnings: tuple[Problem, ...]
+
+
+def read_state(path: Path) -> StateDocument | None:
+    """Return the state document in a JSON file; None if it holds something else.
+
+    Raises:
+        ScenarioError: The file cannot be read, is not JSON, or its summary has mistakes.
+    """
+    reader = _Reader()
+    for found in objects_in(path):
+        if found.list_name == _ANSWER or (found.parent is None and found.source.path):
+            return None  # a list of objects
+        if found.parent is None:
+            return reader.state(found) if "scenario" in found.body else None
+        reader.take(found)
+    return None
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._collected = Collected()
+        self._warnings: list[Problem] = []
+        self._checks = Checks(self._warnings.append)
+
+    def take(self, found: Found) -> None:
+        """Take an object of the document, which has the names of the REST API."""
+        match found.list_name:
+            case "tasks":
+                self._checks.check(found.body, found.source)
+                self._collected.take_task(found.body)
+            case "jobPreparationAndReleaseTaskStatus":
+                self._checks.check(found.body, found.source)
+                self._collected.take_instance(found.body)
+            case "jobs" if "id" in found.body:
+                self._checks.check(found.body, found.source)
+                self._collected.take_job(found.body)
+            case _:
+                pass
+
+    def state(self, root: Found) -> StateDocument:
+        """Return the document, of which everything else has been taken."""
+        body, seed = root.body, root.body.get("seed")
+        summary = body.get("summary")
+        found = None
+        if summary is not None:
+            problems = list(_mistakes(body, root.source))
+            if problems:
+                raise ScenarioError(problems)
+            start_ms = epoch_ms(body["startTime"])
+            found = figures(summary, self._collected.times(), self._collected.job_ends(start_ms))
+        seed = seed if isinstance(seed, int) else None
+        return StateDocument(str(body["scenario"]), seed, found, tuple(self._warnings))
+
+
+def _mistakes(body: Mapping[str, Any], source: Source) -> Iterator[Problem]:
+    """Yield what is wrong with the start and the summary of a run."""
+    if epoch_ms(body.get("startTime")) is None:
+        yield _mistake(source, body.get("startTime"), "a UTC time such as 2026-01-05T08:00:00Z", "startTime")
+    summary = body["summary"]
+    if not isinstance(summary, dict):
+        yield _mistake(source, summary, "an object", "summary")
+        return
+    for name in _NUMBERS:
+        if not _is_number(summary.get(name)):
+            yield _mistake(source, summary.get(name), "a number", "summary", name)
+    for name, parts in _COUNTS.items():
+        counts = summary.get(name)
+        for part in parts:
+            value = counts.get(part) if isinstance(counts, dict) else counts
+            if not isinstance(counts, dict) or not _is_number(value):
+                yield _mistake(source, value, "a number", "summary", name, part)
+
+
+def _mistake(source: Source, value: object, wanted: str, *path: str) -> Problem:
+    if value is None:
+        return source.problem(f"is missing: must be {wanted}; write the file anew with `run --output json`", *path)
+    return source.problem(f"must be {wanted}, not {quoted(str(value))}", *path)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_HEAD_BYTES = 4096
+_LONGEST_NAME = 40
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04")
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what PowerShell makes of `az ... > file`
+
+
+class SideKind(Enum):
+    """The origin of figures, in words."""
+
+    SCENARIO = "a scenario"
+    RESULTS = "results"
+    HISTORY = "a history"
+
+
+class Side(NamedTuple):
+    """One side of a comparison. ``about`` says what it is; ``notes`` what its figures lack, in sentences."""
+
+    given: str
+    kind: SideKind
+    about: str
+    figures: Figures
+    notes: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def is_observed(self) -> bool:
+        """True if it really happened."""
+        return self.kind is SideKind.HISTORY
+
+
+def side_of_run(given: str, simulation: Simulation) -> Side:
+    """Return the side of a scenario that has been played."""
+    about = _run_words(given, simulation.scenario.name, simulation.seed)
+    return Side(given, SideKind.SCENARIO, about, figures_of_run(simulation))
+
+
+def read_side(given: str) -> Side | None:
+    """Return the side of a file of results, of a history or of a folder with one; None for a scenario.
+
+    Raises:
+        ScenarioError: A file cannot be read, or has mistakes.
+    """
+    path = Path(given)
+    if not os.path.exists(given):
+        return None
+    if path.is_dir():
+        return _history(given)
+    if not _looks_like_json(path):
+        return None
+    try:
+        state = read_state(path)
+    except ScenarioError:
+        if path.suffix.lower() == ".json":
+            raise
+        return None  # YAML may begin with a brace, too
+    if state is None:
+        return _history(given)
+    if state.figures is None:
+        return None
+    about = _run_words(given, state.scenario, state.seed)
+    return Side(given, SideKind.RESULTS, about, state.figures, warnings=state.warnings)
+
+
+def _run_words(given: str, scenario: str, seed: int | None) -> str:
+    of = "" if scenario == given else f" of {shortened(scenario, _LONGEST_NAME)}"
+    return f"a run{of}" + ("" if seed is None else f" with seed {seed}")
+
+
+def _history(given: str) -> Side:
+    history = read_history([Path(given)])
+    found = observed(history)
+    jobs = "1 job" if len(history.jobs) == 1 else f"{len(history.jobs):,} jobs"
+    return Side(
+        given,
+        SideKind.HISTORY,
+        f"a history of {jobs}",
+        found.figures,
+        found.notes,
+        history.warnings,
+    )
+
+
+def _looks_like_json(path: Path) -> bool:
+    """Return whether a file begins as JSON does, or can be no YAML at all."""
+    if path.suffix.lower() == ".json":
+        return True
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError as error:
+        raise ScenarioError([Problem(f"cannot be read: {error.strerror}", file=str(path))]) from None
+    if head.startswith((*_PACKED, *_WIDE)):
+        return True
+    return head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[")

@@ -1,1 +1,0 @@
-"""Concerns: failures, shortages and delays of the whole run that a user should know of."""

@@ -1,0 +1,403 @@
+"""The nodes of a pool by the reason why a task cannot go there now, and the reasons why a task went where it did.
+
+The cost is that of the nodes and of what runs on them. Beside them stand the jobs of the pool with a higher priority,
+and the reasons why a task runs again.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
+from engine.base.terms import InstanceState, NodeState, SchedulingState, TaskState
+from engine.rules.decisions import capacity
+from engine.run.agenda import Agenda, ends_in_order, known_end_ms, task_end_ms
+from engine.state.nodes import GONE
+from engine.state.tables import NEVER_MS
+from engine.views.diagnosis.model import (
+    Check,
+    Next,
+    Note,
+    answer,
+    due,
+    earliest,
+    first_of,
+    moment,
+    name_of,
+    plural,
+    reason,
+    some,
+    task_name,
+    until_cut,
+)
+from engine.views.hook_status import eligible_again
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.task_records import TaskProfile
+    from engine.views.diagnosis.model import Explanation, Reason
+    from engine.world import World
+
+
+_N = NodeState
+
+_LEADING_AWAY = (_N.LEAVING_POOL, _N.DEALLOCATING)  # states after which a node is gone, or stopped
+
+_Why = tuple[str, str]  # the reason and its rule
+_CUT_OFF: _Why = ("cut off from Batch by closed ports in their subnet", "NET-4")
+_SPOT: _Why = ("of Spot kind, but the task needs a dedicated node", "SPOT-6")
+_PREPARES: _Why = ("preparing for this job", "PREP-6")
+
+
+class Fit(NamedTuple):
+    """The nodes of a pool that fit a task, and the reasons why others do not."""
+
+    present: int
+    fitting: int
+    reasons: tuple[Reason, ...]
+    next_change: Next | None
+
+
+class Outlook:
+    """The agenda and the nodes that fit a task, read once for several questions about the same moment."""
+
+    def __init__(self, world: World) -> None:
+        """Read nothing yet."""
+        self._world = world
+        self._fits: dict[tuple[int, TaskProfile], Fit] = {}
+
+    @cached_property
+    def agenda(self) -> Agenda:
+        """The agenda: all that will happen by itself."""
+        return Agenda(self._world)
+
+    def fit(self, job: Job, profile: TaskProfile) -> Fit | None:
+        """Return the nodes that fit a task of the job; None if the job has no pool."""
+        if job.pool < 0:
+            return None
+        key = job.row, profile
+        if key not in self._fits:
+            pool = self._world.pools[job.pool]
+            self._fits[key] = candidates(self._world, self.agenda, pool, job, profile)
+        return self._fits[key]
+
+
+def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: TaskProfile) -> Fit:
+    """Sort the pool's nodes by reason, the most frequent first, with what will change that first."""
+    slots = pool.slots if profile.exclusive else profile.required_slots
+    nodes = world.nodes
+    states, opens, frees = nodes.state, nodes.open, nodes.free
+    profile_of = world.tasks.profile
+    has_others = any(other.busy for other in world.jobs.present() if other is not job)
+    own_profiles = {number for number, profile in enumerate(world.tasks.profiles) if profile.job == job.row}
+    preparations = _preparations(world, job)
+    ineligible: _Why = f"ineligible until {eligible_again(world.options).until_any}: preparation failed there", "PREP-9"
+    closed: dict[_Why, list[tuple[int | None, int]]] = {}
+    kept_out = ineligible_nodes(job, pool)
+    full: list[int] = []
+    foreign: list[int] = []
+    fitting = 0
+    for node in pool.nodes:
+        if not opens[node]:
+            if states[node] != GONE:
+                why, when_ms = _closed(world, agenda, node)
+                closed.setdefault(why, []).append((when_ms, node))
+        elif node in kept_out:
+            closed.setdefault(ineligible, []).append((None, node))
+        elif profile.dedicated_only and not nodes[node].dedicated:
+            closed.setdefault(_SPOT, []).append((None, node))
+        elif frees[node] >= slots:
+            fitting += 1
+        elif node in preparations:
+            closed.setdefault(_PREPARES, []).append((preparations[node], node))
+        else:
+            running = nodes.running[node]
+            is_own = not own_profiles.isdisjoint(map(profile_of.__getitem__, running)) if has_others else bool(running)
+            (full if is_own else foreign).append(node)
+    for short, by in ((full, ""), (foreign, ": other jobs use them")):
+        if short:
+            lacks = f"with fewer than {slots} free slots" if slots > 1 else "without a free slot"
+            closed[f"{lacks}{by}", "SCHED-10"] = [(None, node) for node in short[1:]] + [
+                _first_room(world, short, slots)
+            ]
+    present = fitting + sum(map(len, closed.values()))
+    ordered = sorted(closed.items(), key=lambda group: -len(group[1]))
+    reasons = tuple(reason(world, found, f"{plural(len(found), 'node')} {why[0]}", why[1]) for why, found in ordered)
+    firsts = ((why, first_of(found)) for why, found in closed.items())
+    changes = {why: _change(world, first, why[1]) for why, first in firsts if first is not None}
+    # The end of a preparation frees no slots, nor does an eviction; they count only if nothing else is to happen.
+    preparing = changes.pop(_PREPARES, None)
+    following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
+    return Fit(present, fitting, reasons, following or earliest(_evictions(world, [*full, *foreign])))
+
+
+def ineligible_nodes(job: Job, pool: Pool) -> set[int]:
+    """Return the nodes that the pool has or had on which preparation failed for good (PREP-9)."""
+    positions = f"{job.ineligible:b}"[::-1] if job.ineligible else ""
+    return {node for node, bit in zip(pool.nodes, positions, strict=False) if bit == "1"}
+
+
+def _preparations(world: World, job: Job) -> dict[int, int]:
+    """Return the nodes where tasks wait for the job's preparation, and its end there."""
+    instances, preparing = world.instances, world.nodes.preparing
+    return {
+        instances.node[row]: instances.prep_end[row]
+        for row in (instances.rows_of_job(job.row) if preparing else ())
+        if instances.prep_state[row] == InstanceState.RUNNING and instances.node[row] in preparing
+    }
+
+
+def _first_room(world: World, full: list[int], slots: int) -> tuple[int | None, int]:
+    """Return the first of these nodes with enough room, and when."""
+    if slots == 1:
+        return _first_end(world, set(full)) or (None, full[0])
+    return first_of((room_ms(world, node, slots), node) for node in full) or (None, full[0])
+
+
+def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
+    """Return the end of the first task on any of these nodes, and the node; the lowest where several end at once."""
+    first: tuple[int, int] | None = None
+    for when_ms, task in ends_in_order(world):
+        if first is not None and when_ms > first[0]:
+            break
+        node = world.tasks.node[task]
+        if node in nodes and (first is None or node < first[1]) and not _is_evicted_by(world, node, when_ms):
+            first = when_ms, node
+    return min([*([first] if first is not None else []), *_limits(world, nodes)], default=None)
+
+
+def _evictions(world: World, nodes: Iterable[int]) -> Iterator[Next | None]:
+    """Yield the evictions of these nodes that have been announced (SPOT-7)."""
+    for node in nodes:
+        yield due(f"{name_of(world, node)} is preempted", world.nodes[node].evicted_ms, "SPOT-3")
+
+
+def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
+    """Return whether the eviction of a node is announced for this moment or an earlier one (SPOT-7)."""
+    evicted_ms = world.nodes[node].evicted_ms
+    return evicted_ms is not None and evicted_ms <= when_ms
+
+
+def _limits(world: World, nodes: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield when the time of a job is over that has tasks on these nodes, and the first of the nodes (JOB-9)."""
+    limits = [
+        (job.row, job.created_ms + job.max_wall_clock_ms)
+        for job in world.jobs.present()
+        if job.busy and job.max_wall_clock_ms is not None
+    ]
+    jobs_on = {node: _jobs_on(world, node) for node in nodes} if limits else {}
+    for job_row, limit_ms in limits:
+        theirs = (node for node in nodes if job_row in jobs_on[node] and not _is_evicted_by(world, node, limit_ms))
+        first = min(theirs, default=None)
+        if first is not None:
+            yield limit_ms, first
+
+
+def _jobs_on(world: World, node: int) -> set[int]:
+    """Return the rows of the jobs that have tasks on the node."""
+    tasks = world.tasks
+    return {tasks.profiles[tasks.profile[task]].job for task in world.nodes.running[node]}
+
+
+def room_ms(world: World, node: int, slots: int) -> int | None:
+    """Return when enough of the running tasks have ended.
+
+    None if preparing tasks take up the room, or the node's VM is taken back before that.
+    """
+    running, free = world.nodes.running[node], world.nodes.free[node]
+    ends = sorted((task_end_ms(world, task), task) for task in running)
+    for when_ms, task in ends:
+        free += world.tasks.profile_of(task).required_slots
+        if free >= slots or len(running) == 1:
+            return None if _is_evicted_by(world, node, when_ms) else when_ms
+    return None
+
+
+def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
+    """Return why no task may come to the node, in the order of ``Scheduler.is_eligible`` (SCHED-8)."""
+    state = world.nodes.state[node]
+    meaning = NODE_STATES[NodeState(state)]
+    why = None if state in READY else (meaning.text, meaning.rule)
+    if is_cut_off(world, node):
+        return _CUT_OFF, None  # however often it boots
+    if why is not None and state in _LEADING_AWAY:
+        return why, None
+    if why is not None:
+        when_ms = state_passes_ms(world, agenda, node)
+        if state in (_N.UNUSABLE, _N.UNKNOWN) and when_ms is None:
+            why = f"{why[0]}: no recovery is expected", why[1]
+        return why, when_ms
+    record = world.nodes[node]
+    if record.scheduling is SchedulingState.DISABLED:
+        offline = NODE_STATES[_N.OFFLINE]
+        return (offline.text, offline.rule), None
+    if record.operation is not None:
+        return (
+            f"taking no new tasks: {record.operation.name} follows when its tasks have ended",
+            record.operation.rule,
+        ), None
+    return ("used by one exclusive task", "JM-5"), room_ms(world, node, 1)
+
+
+def is_cut_off(world: World, node: int) -> bool:
+    """Return whether closed ports keep a node from ever being ready, now or after its next boot (NET-4)."""
+    can_boot = world.nodes.state[node] in (*COMING_UP, _N.UNUSABLE)
+    return can_boot and bool(capacity.blocked_ports(world, world.pool_of(node)))
+
+
+def state_passes_ms(world: World, agenda: Agenda, node: int) -> int | None:
+    """Return when the node's present state passes by itself; None if a user has to act."""
+    state = world.nodes.state[node]
+    if state == _N.WAITING_FOR_START_TASK:
+        task = world.nodes[node].start_task
+        return None if task is None else task.end_ms
+    if state == _N.UNKNOWN:
+        return world.nodes[node].recover_ms
+    return agenda.node_steps.get(node)
+
+
+def _change(world: World, first: tuple[int, int], rule: str) -> Next:
+    when_ms, node = first
+    state = world.nodes.state_of(node)
+    where = name_of(world, node)
+    if state is not None and state not in READY:
+        return Next(f"{where} is no longer {state.wire}", when_ms, rule)
+    if rule == "PREP-6":
+        return Next(f"preparation ends on {where}", when_ms, "PREP-7")
+    task = min(task for task in world.nodes.running[node] if task_end_ms(world, task) == when_ms)  # of room_ms
+    ends = Next(f"{task_name(world, task)} ends on {where}", world.tasks.ended[task], "SCHED-15")
+    return until_cut(world, world.jobs[world.tasks.block_of(task).job], node, ends)
+
+
+def _growth(world: World, agenda: Agenda, pool: Pool) -> Next | None:
+    if capacity.blocked_ports(world, pool):
+        return None  # new nodes do not get ready either
+    arrivals = agenda.allocations.get(pool.row, {}).values()
+    return due(f"a new node joins pool {pool.id}", min(arrivals, default=None), "RSZ-2")
+
+
+def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
+    """Return the end of the running task of the job that leaves its node first; None if none runs."""
+    tasks = world.tasks
+    ends = (
+        (known_end_ms(world, job, node, tasks.ended[task]), task, node)
+        for node in nodes
+        for task in world.nodes.running[node]
+        if tasks.profiles[tasks.profile[task]].job == job.row
+    )
+    _, task, node = min(ends, default=(0, -1, -1))
+    if task < 0:
+        return None
+    ends_there = Next(f"{task_name(world, task)} ends on {name_of(world, node)}", tasks.ended[task], "TASK-7")
+    return until_cut(world, job, node, ends_there)
+
+
+def occupancy(world: World, node: int) -> str:
+    """Describe what is on the node."""
+    running, preparing = len(world.nodes.running[node]), len(world.nodes.preparing.get(node, ()))
+    words = [some(running, "task") + " running"] if running or not preparing else []
+    return ", ".join([*words, *([some(preparing, "task") + " preparing"] if preparing else [])])
+
+
+_FILLS = {
+    "spread": "Spread prefers most free slots, then prepared, dedicated and earlier nodes.",
+    "pack": "Pack prefers fewest free slots, then prepared, dedicated and earlier nodes.",
+}
+
+
+def why_there(world: World, task: int, following: Next | None) -> Explanation | None:
+    """Explain the choice of a task's node; return None where it has none, or several at once."""
+    tasks = world.tasks
+    state, profile, node = tasks.state_of(task), tasks.profile_of(task), tasks.node[task]
+    began = state is TaskState.PREPARING or tasks.started[task] != NEVER_MS
+    if state in (None, TaskState.ACTIVE) or not began or profile.instances:
+        return None
+    pool = world.pool_of(node)
+    asked = "all" if profile.exclusive else f"{profile.required_slots} of"
+    checks = (
+        Check("slots", True, f"it takes {asked} {pool.slots}", "SCHED-10"),
+        *_wishes(world, task, profile, node),
+        _preparation(world, world.jobs[profile.job], task, node),
+        Check("dedicated", True, "it asks for a dedicated node", "SPOT-6") if profile.dedicated_only else None,
+    )
+    question = f"Why did {task_name(world, task)} go to {name_of(world, node)}?"
+    return answer(world, question, checks, (), following, (Note(_FILLS[pool.fill.value], "SCHED-9"),))
+
+
+def _wishes(world: World, task: int, profile: TaskProfile, node: int) -> list[Check]:
+    """Return the preference of the task for a node."""
+    extra, wishes = world.tasks.extra(task), []
+    if extra.node_retries:
+        wishes.append(Check("service retry", True, "retried on the same node first", "RETRY-7"))
+    elif extra.retry_count:
+        wishes.append(Check("retried", True, "a retry prefers the node of the last attempt", "RETRY-5"))
+    if profile.affinity is not None:
+        is_there = world.nodes[node].id == profile.affinity.removeprefix("TVM:")
+        value = "this node" if is_there else "another node, which had no room"
+        wishes.append(Check("affinity", is_there, value, "SCHED-13"))
+    return wishes
+
+
+def _preparation(world: World, job: Job, task: int, node: int) -> Check | None:
+    """Return the check that the job was prepared there already."""
+    row = world.instances.row(job.row, node) if job.has_prep else -1
+    if row < 0:
+        return None
+    tasks, ended_ms = world.tasks, world.instances.prep_end[row]
+    if tasks.state_of(task) is TaskState.PREPARING:
+        return Check("prepared", False, "not yet: the task waits there", "PREP-6")
+    if tasks.started[task] == ended_ms:
+        return Check("prepared", False, "the task waited there until it was", "PREP-7")
+    if not 0 <= ended_ms < tasks.started[task]:
+        return None
+    return Check("prepared", True, f"since {moment(world, ended_ms)}", "SCHED-9")
+
+
+def why_again(world: World, task: int, following: Next | None) -> Explanation | None:
+    """Explain why the task runs once more; return None for a first attempt."""
+    tasks, extra = world.tasks, world.tasks.extra(task)
+    if tasks.state_of(task) is None or not (extra.retry_count or extra.requeue_count or extra.system_retries):
+        return None
+    checks = []
+    if extra.retry_count:
+        profile = tasks.profile_of(task)
+        most = world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
+        used = f"{extra.retry_count:,} of {'no limit' if most < 0 else f'{most:,}'} used after failures"
+        checks.append(Check("retries", True, used + _last(world, extra.last_retry_ms), "RETRY-3"))
+    if extra.requeue_count:
+        value = f"{extra.requeue_count:,} by commands on its node, pool or job{_last(world, extra.last_requeue_ms)}"
+        checks.append(Check("requeues", True, value, "RETRY-6"))
+    if extra.system_retries:
+        value = f"{extra.system_retries:,} by the service after it lost a node or VM"
+        checks.append(Check("service retries", True, value, "RETRY-7"))
+    verb = "did" if tasks.state_of(task) is TaskState.COMPLETED else "does"
+    starts = Note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
+    return answer(world, f"Why {verb} {task_name(world, task)} run again?", checks, (), following, (starts,))
+
+
+def _last(world: World, when_ms: int | None) -> str:
+    return "" if when_ms is None else f", the last at {moment(world, when_ms)}"
+
+
+def priority_check(world: World, job: Job, fit: Fit | None) -> Check | None:
+    """Check that no job of higher priority takes the room that the job waits for; None if priority does not matter.
+
+    The cost is that of the pool's jobs.
+    """
+    if fit is None or fit.fitting or not job.in_turn:
+        return None
+    pool = world.pools[job.pool]
+    higher = [one for one in world.jobs_of(pool) if one.priority > job.priority]
+    is_full = any(map(world.nodes.open.__getitem__, pool.nodes))
+    first = [one for one in higher if one.in_turn] or [one for one in higher if one.busy and is_full]
+    if not first:
+        return None
+    best = max(first, key=lambda one: one.priority)
+    others = f" and {some(len(first) - 1, 'other job')}" if len(first) > 1 else ""
+    goes = ("go" if others else "goes") if best.in_turn else "went"
+    value = f"{job.priority} of this job; job {best.id} ({best.priority}){others} {goes} first"
+    return Check("priority", False, value, "SCHED-2")

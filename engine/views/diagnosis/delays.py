@@ -1,0 +1,443 @@
+"""Concerns about work that is held up: retries, jobs whose tasks will not run, and missed occurrences.
+
+Preparation tasks and tasks that have failed are listed while they are being retried, until they are completed. A job is
+stalled if its tasks will not run unless something changes. Job schedules are listed with occurrences that made no job,
+and jobs to which no tasks are added.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from functools import partial
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from engine.base.lifecycles import COMING_UP, NODE_STATES
+from engine.base.terms import (
+    AllocationState,
+    InstanceState,
+    JobScheduleState,
+    JobState,
+    NodeState,
+    PoolState,
+    TaskState,
+)
+from engine.rules.decisions import capacity
+from engine.rules.job_schedules import missed
+from engine.run.agenda import next_words, subjects_of_job
+from engine.state.nodes import GONE
+from engine.state.tasks import ACTIVE, COMPLETED
+from engine.state.tasks import GONE as DELETED
+from engine.views.bulk import picked, values
+from engine.views.diagnosis.model import MOST_NAMED, Concern, Severity, apart, counted, listed, moment
+from engine.views.diagnosis.pools import network_remedy
+from engine.views.hook_status import eligible_again
+from engine.views.log.reader import LogReader, of_kind
+from engine.views.log.tally import is_retry
+from engine.views.resources.account import is_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from engine import Simulation
+    from engine.base.log import Shape
+    from engine.run.agenda import PlannedInputs
+    from engine.state.jobs import Job, JobSchedule
+    from engine.state.pools import Pool
+    from engine.views.diagnosis.failures import TaskFailures
+    from engine.world import World
+
+
+_IS_OVER = bytes(state in (COMPLETED, DELETED) for state in range(256))
+_IS_OPEN = bytes(not is_over for is_over in _IS_OVER)
+
+
+class PreparationRetries:
+    """Concerns about preparations that run again after a failure. Each entry of the log is read once."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._starts = LogReader(simulation, of_kind(_is_new_attempt))
+
+    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+        """Return a concern for each job with such preparations; one for all if there are many jobs."""
+        rows = self._rows()
+        if not rows:
+            return []
+        world = self._simulation.world
+        by_job: dict[int, list[int]] = {}
+        for row in rows:
+            by_job.setdefault(world.instances.job[row], []).append(row)
+        return [
+            self._concern(jobs, [row for job in jobs for row in by_job[job.row]], names_jobs=names_jobs)
+            for jobs in apart([world.jobs[job] for job in by_job])
+        ]
+
+    def _rows(self) -> list[int]:
+        """Return the instances that run again now."""
+        log, world = self._simulation.log, self._simulation.world
+        instances = world.instances
+        started = {instances.row(log.row_a[at], log.row_b[at]) for at in self._starts.entries()}
+        return sorted(
+            row
+            for row in started
+            if row >= 0
+            and instances.prep_state[row] == InstanceState.RUNNING
+            and instances.prep_retries[row]
+            and world.nodes.state[instances.node[row]] != GONE
+        )
+
+    def _concern(self, jobs: Sequence[Job], rows: Sequence[int], *, names_jobs: bool) -> Concern:
+        world = self._simulation.world
+        instances = world.instances
+        nodes = [instances.node[row] for row in rows]
+        named = tuple(f"n{world.nodes[node].position}" for node in nodes[:MOST_NAMED])
+        on = f"node {named[0]}" if len(nodes) == 1 else counted(len(nodes), "node")
+        of = f" of {jobs[0].id}" if len(jobs) == 1 else f" of {counted(len(jobs), 'job')}"
+        names = tuple(job.id for job in jobs)
+        return Concern(
+            "preparation",
+            Severity.SHORTAGE,
+            f"preparation task{of if names_jobs else ''} failed on {on} and is retried",
+            max(instances.prep_start[row] for row in rows),
+            effect=self._attempt(jobs[0], rows) if len(jobs) == 1 else listed(names),
+            names=named if len(nodes) > 1 else (),
+            nodes=nodes,
+            jobs=names,
+        )
+
+    def _attempt(self, job: Job, rows: Sequence[int]) -> str:
+        """Return the number of the attempt that runs, and what waits for it."""
+        prep = job.spec.job_preparation_task
+        assert prep is not None
+        most = prep.constraints.max_task_retry_count
+        attempt = max(self._simulation.world.instances.prep_retries[row] for row in rows) + 1
+        of_all = "" if most < 0 else f" of {most + 1:,}"
+        waits = "; tasks there wait for it (PREP-6)" if prep.wait_for_success else ""
+        return f"attempt {attempt:,}{of_all}{waits}"
+
+
+class TaskRetries:
+    """Concerns about tasks that have failed and wait for another attempt, or run again. Each entry is read once."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._reader = LogReader(simulation, of_kind(_begins_again))
+        self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
+        self._shapes: Counter[int] = Counter()  # of these entries
+        self._tasks: list[int] = []  # these tasks, sorted
+        self._retries: dict[int, bool] = {}  # by shape
+        self._by_job: dict[int, list[int]] = {}  # the same tasks by job
+        # About several tasks: by whether it names jobs, and these jobs.
+        self._of_many: dict[tuple[bool, tuple[int, ...]], Concern] = {}
+        self._jumps = simulation.jumps
+
+    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+        """Return a concern for each job with such tasks; one for all if there are many jobs."""
+        self._update()
+        jobs = map(self._simulation.world.jobs.__getitem__, self._by_job)
+        present = [job for job in jobs if job.state is not None]
+        return [self._of_jobs(group, names_jobs=names_jobs) for group in apart(present)]
+
+    def _of_jobs(self, jobs: Sequence[Job], *, names_jobs: bool) -> Concern:
+        """Return the concern of these jobs, the same while it is about the same failures of several tasks.
+
+        That of a single task says also which attempt runs, or is waited for.
+        """
+        by_job, key = self._by_job, (names_jobs, tuple(job.row for job in jobs))
+        known = self._of_many.get(key)
+        if known is None:
+            tasks = [task for job in jobs for task in by_job[job.row]]
+            known = self._concern(jobs, tasks, names_jobs=names_jobs)
+            if len(tasks) > 1:
+                self._of_many[key] = known
+        return known
+
+    def _update(self) -> None:
+        """Bring the tasks up to date, by job too."""
+        if not self._read_on():
+            return
+        tasks, table, at = self._tasks, self._simulation.world.tasks, 0
+        self._by_job, self._of_many = {}, {}
+        while at < len(tasks):  # a block of tasks at a time
+            block = table.block_of(tasks[at])
+            stop = bisect_left(tasks, block.rows.stop, at)
+            self._by_job.setdefault(block.job, []).extend(tasks[at:stop])
+            at = stop
+
+    def _read_on(self) -> bool:
+        """Add the failures since the last call, and forget tasks that are completed; after a jump begin again.
+
+        Return whether there may be other failures than before.
+        """
+        simulation, failed = self._simulation, self._failed
+        log = simulation.log
+        is_back, entries = self._reader.news()
+        begins = is_back or self._jumps != simulation.jumps
+        if begins:
+            self._jumps, entries = simulation.jumps, self._reader.entries()
+            failed.clear()
+            self._shapes.clear()
+            self._tasks = []
+        if entries:
+            latest = dict(zip(picked(log.row_a, entries), entries, strict=True))
+            shapes = picked(log.shape_of, list(latest.values()))
+            again = failed.keys() & latest.keys()
+            self._forget(again)
+            failed.update(latest)
+            self._shapes.update(shapes)
+            if all(map(self._is_retry, set(shapes))):
+                self._tasks = sorted(self._tasks + sorted(latest.keys() - again))  # two runs are merged
+            else:
+                self._forget([task for task, at in latest.items() if not self._is_retry(log.shape_of[at])])
+                self._tasks = sorted(failed)
+        states = bytes(values(simulation.world.tasks.state, self._tasks))  # thousands, in each frame
+        is_done = states.translate(_IS_OVER)
+        has_done = 1 in is_done
+        if has_done:
+            self._forget(compress(self._tasks, is_done))
+            self._tasks = list(compress(self._tasks, states.translate(_IS_OPEN)))
+        return begins or bool(entries) or has_done
+
+    def _forget(self, tasks: Iterable[int]) -> None:
+        """Forget the failures of these tasks, which have failed."""
+        gone = list(map(self._failed.pop, tasks))
+        self._shapes.subtract(Counter(picked(self._simulation.log.shape_of, gone)))
+
+    def _is_retry(self, number: int) -> bool:
+        """Return whether entries of this shape tell that a task is retried; few shapes have thousands of entries."""
+        if number not in self._retries:
+            self._retries[number] = _is_retry(self._simulation.log.shapes[number])
+        return self._retries[number]
+
+    def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
+        log, table = self._simulation.log, self._simulation.world.tasks
+        named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
+        if len(tasks) == len(self._failed):  # most often, and of thousands
+            latest, shapes = max(self._failed.values()), {shape for shape, count in self._shapes.items() if count}
+        else:
+            entries = list(map(self._failed.__getitem__, tasks))
+            latest, shapes = max(entries), set(map(log.shape_of.__getitem__, entries))
+        ended = [dict(log.shapes[number].fields) for number in shapes]
+        codes = {fields["exitCode"] for fields in ended}
+        cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
+        who = f"task {named[0]}" if len(tasks) == 1 else counted(len(tasks), "task")
+        of = f" of {jobs[0].id}" if len(jobs) == 1 else f" of {counted(len(jobs), 'job')}"
+        are = "is" if len(tasks) == 1 else "are"
+        names = tuple(job.id for job in jobs)
+        return Concern(
+            "task",
+            Severity.NOTICE,
+            f"{who}{of if names_jobs else ''} failed and {are} retried{cause}",
+            log.when[latest],
+            effect=self._attempt(tasks, ended) if len(jobs) == 1 else listed(names),
+            names=tuple(named) if len(tasks) > 1 else (),
+            tasks=tasks,
+            jobs=names,
+        )
+
+    def _attempt(self, tasks: Sequence[int], ended: Sequence[dict[str, object]]) -> str:
+        """Return the number of a task's attempt that waits or runs, or of many tasks' last one that has failed."""
+        if len(tasks) > 1:
+            return f"latest failed attempt: {max(cast('int', fields['attempt']) for fields in ended):,}"
+        table = self._simulation.world.tasks
+        return f"attempt {table.extra(tasks[0]).attempts + (table.state[tasks[0]] == ACTIVE):,}"
+
+
+def _begins_again(shape: Shape) -> bool:
+    """Return whether an event says that a task runs again: a failed one is retried, or a completed one reactivated."""
+    return _is_retry(shape) or (
+        shape.event == "TaskStateChanged" and dict(shape.fields).get("from") is TaskState.COMPLETED
+    )
+
+
+def _is_retry(shape: Shape) -> bool:
+    return shape.event == "TaskStateChanged" and is_retry(dict(shape.fields))
+
+
+def _is_new_attempt(shape: Shape) -> bool:
+    """Return whether an event says that a preparation runs on a node where it has run before."""
+    fields = dict(shape.fields)
+    attempt = fields.get("attempt")
+    is_start = shape.event == "JobPreparationTaskStateChanged" and fields.get("to") is InstanceState.RUNNING
+    return is_start and isinstance(attempt, int) and attempt > 1
+
+
+class _Stall(NamedTuple):
+    text: str
+    effect: str
+    remedy: str
+    severity: Severity = Severity.STANDSTILL
+    nodes: tuple[int, ...] = ()
+    since_ms: int | None = None  # where that is not the moment since which the pool is steady
+
+
+def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: PlannedInputs) -> list[Concern]:
+    """Return the jobs of which no task runs, though some wait, for another reason than that others have their turn.
+
+    The effect ends with what the timeline has planned for the job.
+    """
+    world = simulation.world
+    busy: dict[int, int] = {}  # tasks on the nodes of each pool
+    waiting = []
+    for job in world.jobs.present():
+        busy[job.pool] = busy.get(job.pool, 0) + job.busy
+        if job.counts[ACTIVE] and (not job.busy or job.ready_count):
+            waiting.append(job)
+    found = []
+    for job in waiting:
+        stall = _stall(world, failures, job, is_pool_busy=busy[job.pool] > 0)
+        if stall is not None:
+            text, effect, remedy, severity, nodes, since_ms = stall
+            if since_ms is None:
+                since_ms = 0 if job.pool < 0 else world.pools[job.pool].allocation_since_ms
+            since_ms = max(since_ms, job.since_ms)
+            pools = (job.pool_id,) if job.pool_id else ()
+            plans = next_words(planned.to_come(subjects_of_job(world, job)), partial(moment, world))
+            effect = "; ".join(filter(None, (effect, plans)))
+            found.append(Concern("job", severity, text, since_ms, effect, remedy, (), nodes, (), (job.id,), pools))
+    return found
+
+
+def _waiting(job: Job, *, of_job: bool = True) -> str:
+    count = job.counts[ACTIVE]
+    return f"{counted(count, 'task')}{f' of {job.id}' if of_job else ''} wait{'s' if count == 1 else ''}"
+
+
+def _stall(world: World, failures: TaskFailures, job: Job, *, is_pool_busy: bool) -> _Stall | None:
+    if job.state is JobState.DISABLED:
+        return _Stall(f"job {job.id} is disabled", _waiting(job, of_job=False), "enable it", Severity.NOTICE)
+    if job.state is not JobState.ACTIVE:
+        return None
+    pool = world.pools[job.pool] if job.pool >= 0 else None
+    if pool is None or pool.state is None:
+        return _Stall(f"{_waiting(job)} for a pool", f"there is no pool {job.pool_id}", "create it")
+    if pool.state is PoolState.DELETING:
+        return _Stall(f"{_waiting(job)} for a pool", f"pool {pool.id} is being deleted", "create it again")
+    too_large = sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
+    if too_large:
+        effect = f"a node of pool {pool.id} has {counted(pool.slots, 'task slot')} (SCHED-10)"
+        return _Stall(f"{counted(too_large, 'task')} of {job.id} too large for any node", effect, "")
+    is_emptied = pool.scaling is None and not pool.target_dedicated + pool.target_spot
+    if job.busy or pool.pending or (pool.allocation is not AllocationState.STEADY and not is_emptied):
+        return None
+    if is_pool_busy and not job.ineligible:
+        return None  # others have their turn
+    return _without_nodes(world, failures, job, pool, is_pool_busy=is_pool_busy)
+
+
+def _without_nodes(world: World, failures: TaskFailures, job: Job, pool: Pool, *, is_pool_busy: bool) -> _Stall | None:
+    """Return why none of the nodes of a steady pool takes the job's tasks."""
+    tasks = _waiting(job)
+    states = bytes(values(world.nodes.state, pool.nodes))
+    is_cut_off = bool(capacity.blocked_ports(world, pool))
+    if any(states.count(state) for state in COMING_UP) and not is_cut_off:
+        return None
+    if states.count(GONE) == len(states):
+        return _empty(job, pool, tasks)
+    if job.ineligible:
+        present = [node for node, state in zip(pool.nodes, states, strict=True) if state != GONE]
+        if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
+            again = eligible_again(world.options)
+            text = f"preparation of {job.id} failed on every node"
+            remedy = f"{again.remedy} a node or add one"
+            return _Stall(text, f"{tasks}, and none can run (PREP-11)", remedy, nodes=tuple(present))
+    if is_pool_busy:
+        return None
+    if not job.ready_count:
+        return _dependencies(world, failures, job, tasks)
+    if any(values(world.nodes.open, pool.nodes)):
+        return _gang(world, job, pool, tasks)
+    text = f"{tasks}: no node takes tasks"
+    if is_cut_off and any(states.count(state) for state in (*COMING_UP, NodeState.UNUSABLE)):
+        effect = f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch (NET-4)"
+        return _Stall(text, effect, network_remedy(world, pool))
+    closed_ms = max(pool.allocation_since_ms, *values(world.nodes.since, pool.nodes))
+    return _Stall(text, ", ".join(_why_closed(states)), "enable, repair or add nodes", since_ms=closed_ms)
+
+
+def _empty(job: Job, pool: Pool, tasks: str) -> _Stall | None:
+    text = f"{tasks}: pool {pool.id} has no nodes"
+    if pool.resize_errors:
+        return _Stall(text, f"its resize failed: {pool.resize_errors[0].code}", "resize it or add another pool")
+    if pool.scaling is None:
+        return _Stall(text, "its target is 0", "resize it or switch on autoscale")
+    run = pool.scaling.run
+    if run is None or run.when_ms < job.created_ms:
+        return None  # the formula has not seen the job yet
+    return _Stall(text, "its formula leaves its target at 0", "change its formula")
+
+
+def _dependencies(world: World, failures: TaskFailures, job: Job, tasks: str) -> _Stall | None:
+    """Return the dependency that is never met: nothing of the job runs, and all that is left waits for others."""
+    book = world.dependencies.get(job.row)
+    if book is None or book.waiting_count < job.counts[ACTIVE]:
+        return None  # some are about to be seen by the scheduler, or retried
+    task = book.first_waiting()
+    wanted = world.tasks.spec(task).depends_on
+    assert wanted is not None
+    ids, _ = book.unmet(wanted)
+    first = f"{world.tasks.task_id(task)} waits for {ids[0]}" if ids else ""
+    text = f"{tasks} for others that have failed or do not exist"
+    since_ms = max(world.tasks.block_of(task).created_ms, failures.newest_ms(job))
+    return _Stall(text, first, "reactivate or add these", since_ms=since_ms)
+
+
+def _gang(world: World, job: Job, pool: Pool, tasks: str) -> _Stall | None:
+    """Return the multi-instance task that the pool is too small for."""
+    queues = job.queues_in_order()
+    profile = world.tasks.profile_of(queues[0][1].head()) if queues else None
+    nodes = sum(values(world.nodes.open, pool.nodes))
+    if profile is None or profile.instances <= nodes:
+        return None
+    effect = f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of pool {pool.id} take tasks"
+    return _Stall(f"{tasks}, none runs", effect, "resize it")
+
+
+def _why_closed(states: bytes) -> Iterator[str]:
+    """Yield the states of nodes that take no tasks, with their numbers."""
+    for state in NodeState:
+        count = states.count(state)
+        if count:
+            yield f"{counted(count, 'node')} {NODE_STATES[state].text or 'with scheduling disabled'}"
+
+
+class ScheduleConcerns:
+    """Concerns about all job schedules, completed ones too. Each entry of the log is read once."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._losses = LogReader(simulation, of_kind(is_loss))
+
+    def concerns(self) -> list[Concern]:
+        """Return the occurrences that made no job, of deleted schedules too, and schedules whose jobs get no tasks."""
+        return [concern for each in self._simulation.world.job_schedules.rows for concern in self._of(each)]
+
+    def _of(self, schedule: JobSchedule) -> Iterator[Concern]:
+        spec = schedule.spec
+        is_active = schedule.state is JobScheduleState.ACTIVE
+        if is_active and spec.job_specification.job_manager_task is None and spec.schedule.recurrence_interval:
+            text = f"job schedule {schedule.id}: its jobs have no job manager task"
+            effect = "others must add their tasks and end them (JM-3)"
+            since_ms, names = schedule.created_ms, (schedule.id,)
+            yield Concern("job schedule", Severity.NOTICE, text, since_ms, effect, schedules=names)
+        if schedule.missed_ms is not None:
+            yield self._missed(schedule, schedule.missed_ms)
+
+    def _missed(self, schedule: JobSchedule, when_ms: int) -> Concern:
+        """Return the occurrences that made no job (JS-15), with the reason of the last one."""
+        count = missed(self._simulation.world, schedule, self._simulation.now_ms)
+        last = ", the last one" if count > 1 else ""
+        missed_ones = f"{counted(count, 'occurrence')} missed{last}: {self._last_reason(schedule.row)}"
+        text = f"job schedule {schedule.id}: {missed_ones}"
+        effect = f"no job was created{' for them' if count > 1 else ''}"
+        return Concern("job schedule", Severity.SHORTAGE, text, when_ms, effect, schedules=(schedule.id,))
+
+    def _last_reason(self, row: int) -> str:
+        log = self._simulation.log
+        at = next(at for at in reversed(self._losses.entries()) if log.row_a[at] == row)
+        return str(dict(log.shapes[log.shape_of[at]].fields)["reason"])

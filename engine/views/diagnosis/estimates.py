@@ -1,0 +1,423 @@
+"""Planned and estimated ends of what runs, and usual durations of preparation and release.
+
+Planned ends are known; the ends of a job, its tasks and its preparation are estimated as if nothing went wrong. The
+estimate of a job's tasks lets attempts go on as they did so far: as long, as many at once, and retried as often. Usual
+durations are those on the nodes where preparation or release has succeeded.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from heapq import heapify, heapreplace
+from itertools import compress
+from operator import eq
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import InstanceState, JobState, OnAllTasksComplete, TaskState
+from engine.base.values import equals, may_exceed, percentile
+from engine.rules.decisions.verdicts import ends_with_manager
+from engine.rules.processes.execution import release_duration
+from engine.run.agenda import known_end_ms, task_end_ms
+from engine.specs import draws
+from engine.state.task_records import PLAIN
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.views.bulk import every_row_in_state, places, values
+from engine.views.hook_status import HookStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.run.agenda import PlannedInput
+    from engine.state.jobs import Job
+    from engine.views.log.reader import FirstStarts
+    from engine.views.resources.instances import InstancePage
+    from engine.views.resources.tasks import TaskPage
+    from engine.world import World
+
+
+MOST_SEEN = 2048  # tasks whose attempts are looked at
+MOST_BLOCKS = 256  # of tasks that were added together
+_MOST_SLOTS = 256  # that are played; more stand for each other
+_MOST_RETRIES = 16  # of one task, that are expected
+_LEAST_RETRIES = 0.7  # on average: then at least one is more likely than none
+_GOLDEN = 0.618  # multiples of it lie scattered between whole numbers
+
+
+class Slot(NamedTuple):
+    """A slot in which an attempt runs, and the number of retries before that attempt."""
+
+    end_ms: int  # of the attempt, in ms since the start
+    retries: int
+
+
+class Attempts(NamedTuple):
+    """The attempts of a job's tasks so far; of a large job, those of every so many tasks."""
+
+    durations_ms: Sequence[int]  # of the latest attempts of tasks, in order
+    retried: float  # the share of the attempts that have ended after which the task was retried
+    most_retries: int  # of one task
+    worked_ms: float  # for a task that has begun
+
+    def spread(self, count: int) -> list[int]:
+        """Return so many durations, as different as those that were seen, and in mixed order."""
+        found = self.durations_ms
+        mixed = sorted(range(count), key=lambda at: (at * _GOLDEN + 0.5) % 1)
+        return [found[(2 * at + 1) * len(found) // (2 * count)] for at in mixed]
+
+
+def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
+    """Return what the attempts of tasks in these rows were like.
+
+    An attempt that runs counts as long as planned, but no longer than the longest that has ended, or than three
+    quarters of those that run: a single long task is not expected to be followed by others like it.
+    """
+    tasks, now_ms = world.tasks, world.now_ms
+    begun = [_begun(tasks.state, rows) for rows in ranges[:: _step(len(ranges), MOST_BLOCKS)]]
+    step = _step(sum(map(len, begun)), MOST_SEEN)
+    ended_ms: list[int] = []
+    running: list[tuple[int, int]] = []  # start and planned end
+    retries = most_retries = 0
+    for rows in begun:
+        chosen, part = rows[::step], slice(rows.start, rows.stop, step)
+        for state, began_ms, end_ms in zip(tasks.state[part], tasks.started[part], tasks.ended[part], strict=True):
+            if state == RUNNING:
+                running.append((began_ms, end_ms))
+            elif state == COMPLETED and 0 <= began_ms < end_ms:
+                ended_ms.append(end_ms - began_ms)
+        for extra in filter(None, map(tasks.sparse_of, chosen)):
+            retries += extra.retry_count
+            most_retries = max(most_retries, extra.retry_count)
+    begun_tasks = len(ended_ms) + len(running)
+    worked_ms: float = sum(ended_ms) + sum(now_ms - began_ms for began_ms, _ in running)
+    retried = retries / (1 + len(ended_ms) + retries)  # as if one more had ended well, since one is not enough to judge
+    planned_ms = sorted(end_ms - began_ms for began_ms, end_ms in running if world.is_known(end_ms))
+    if planned_ms:
+        most_ms = max(planned_ms[(len(planned_ms) - 1) * 3 // 4], max(ended_ms, default=0))
+        ended_ms += [min(each, most_ms) for each in planned_ms]
+    worked_ms /= max(1, begun_tasks) * (1 - retried)
+    return Attempts(sorted(ended_ms), retried, most_retries, worked_ms)
+
+
+def _begun(states: bytearray, rows: range) -> range:
+    """Return these rows without those after the last task that has begun."""
+    last = max(states.rfind(state, rows.start, rows.stop) for state in (RUNNING, COMPLETED))
+    return range(rows.start, max(rows.start, last + 1))
+
+
+def _step(count: int, most: int) -> int:
+    """Return the step that leaves about ``most`` of so many.
+
+    It is a power of two: what was looked at stays among it as more are added.
+    """
+    return 1 << ((count - 1) // most).bit_length()
+
+
+def slots_of(world: World, ranges: Sequence[range], running: int) -> list[Slot]:
+    """Return the slots in which tasks of these rows run, as far as their ends are known; of many, every so many.
+
+    Args:
+        world: The state of the run.
+        ranges: The rows of a job's tasks.
+        running: The number of those that run.
+    """
+    tasks = world.tasks
+    chosen = every_row_in_state(tasks.state, ranges, RUNNING, 1 + running // _MOST_SLOTS)
+    return [
+        Slot(tasks.ended[task], (tasks.sparse_of(task) or PLAIN).retry_count)
+        for task in chosen
+        if world.is_known(tasks.ended[task])
+    ]
+
+
+def last_end_ms(seen: Attempts, slots: list[Slot], running: int, waiting: int) -> int:
+    """Return when the last of a job's tasks ends, in ms since the start.
+
+    A task that waits begins where another attempt ends, and so does one that is retried. Once none waits, the
+    retries that are expected begin at ends in the last round, and no task is retried more often than one was so far.
+
+    Args:
+        seen: The attempts so far; some must have ended.
+        slots: Slots that stand for all; there must be one.
+        running: The number of all slots.
+        waiting: The number of tasks that wait.
+    """
+    stands_for = running / len(slots)
+    left = round(waiting / (1 - seen.retried) / stands_for)
+    mean_ms = sum(seen.durations_ms) / len(seen.durations_ms)
+    # Whole rounds are taken together, and the last ones are played. A slot that is free only later takes no part.
+    rounds_end_ms = min(slots).end_ms + left * mean_ms / len(slots)
+    taking_part = sum(slot.end_ms <= rounds_end_ms for slot in slots)
+    rounds = max(0, left // taking_part - 1)
+    slots = [
+        Slot(slot.end_ms + round(rounds * mean_ms), 0) if rounds and slot.end_ms <= rounds_end_ms else slot
+        for slot in slots
+    ]
+    heapify(slots)
+    for duration_ms in seen.spread(left - rounds * taking_part):
+        heapreplace(slots, Slot(slots[0].end_ms + duration_ms, 0))
+    latest_ms = 0
+    for _ in range(_MOST_RETRIES + 1):
+        latest_ms = max(latest_ms, max(slots).end_ms)
+        slots = sorted(slot for slot in slots if slot.retries < seen.most_retries)
+        expected = stands_for * len(slots) * seen.retried
+        if expected < _LEAST_RETRIES:
+            break
+        played = min(max(1, round(expected)), _MOST_SLOTS)
+        stands_for = expected / played
+        again = [slots[(2 * at + 1) * len(slots) // (2 * played)] for at in range(played)]
+        durations = seen.spread(played)
+        slots = [Slot(slot.end_ms + ms, slot.retries + 1) for slot, ms in zip(again, durations, strict=True)]
+    return latest_ms
+
+
+_RUNS = equals(RUNNING)
+_SPARSE = 16  # rows for each running task: then looking at all takes longer than a list of those that run
+MANY = 64  # running tasks, which are not looked at in each frame
+_MUCH_MORE = 16  # the part of what was done, or of four times what is left, after which another estimate is made
+_UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so the end is unknown
+
+
+class Forecast(NamedTuple):
+    """Estimated ends in ms since the start; None where there is nothing to estimate, or too little to do it from."""
+
+    prepared_ms: int | None = None  # not estimated: the end of the last preparation, if no other is expected
+    preparation_ms: int | None = None  # the last of those that run now
+    more_preparations: bool = False  # other nodes are likely to prepare later
+    tasks_ms: int | None = None
+    tasks_are_deleted: bool = False  # some of the last tasks are deleted before they are completed
+    job_ms: int | None = None
+    basis: Sequence[PlannedInput] = ()  # the commands and faults to come up to the end, which a simulated one rests on
+    stays_active: bool = False  # neither the end of its tasks nor of its job manager ends the job (JOB-7, JM-4)
+    is_simulated: bool = False  # exact, from a run that was played ahead
+
+    @property
+    def end_ms(self) -> int | None:
+        """The end of the job, or of its tasks if it stays active then; None while only its preparation's is known."""
+        return self.tasks_ms if self.job_ms is None else self.job_ms
+
+
+class Forecaster:
+    """Estimates for one job."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        tasks: TaskPage,
+        preparation: InstancePage,
+        release: InstancePage,
+        starts: FirstStarts,
+    ) -> None:
+        """Estimate for the job of these pages; ``starts`` is shared with those of other jobs."""
+        self._simulation = simulation
+        self._tasks = tasks
+        self._preparation, self._release = preparation, release
+        self._starts = starts
+        self._large: tuple[object, int, int | None] = (None, 0, None)  # the estimate, and what it was made from
+
+    def is_of(self, tasks: TaskPage, preparation: InstancePage, release: InstancePage) -> bool:
+        """Return whether it estimates for the job of these pages."""
+        return (self._tasks, self._preparation, self._release) == (tasks, preparation, release)
+
+    def estimate(self) -> Forecast:
+        """Return the estimates as of now; none for a job that is completed, deleted or not there yet."""
+        job = self._simulation.world.jobs.find(self._tasks.job_id)
+        if job is None or job.state in (None, JobState.COMPLETED):
+            return Forecast()
+        if job.state in (JobState.TERMINATING, JobState.DELETING):
+            return Forecast(job_ms=self._released_ms())
+        tasks_ms = self._tasks_ms(job)
+        ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
+        job_ms = None if tasks_ms is None or not ends_itself else tasks_ms + self._release_ms(job)
+        if job.max_wall_clock_ms is not None and (job_ms is not None or not ends_itself):
+            limit_ms = job.created_ms + job.max_wall_clock_ms
+            job_ms = limit_ms if job_ms is None else min(job_ms, limit_ms)
+            tasks_ms = tasks_ms if tasks_ms is None or tasks_ms <= limit_ms else None  # it ends with tasks undone
+        preparation_ms = self._known(_latest_ms(self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING)))
+        more_preparations = self._more_preparations(job)
+        return Forecast(
+            prepared_ms=None if preparation_ms is not None or more_preparations else self._last_prepared_ms(),
+            preparation_ms=preparation_ms,
+            more_preparations=more_preparations,
+            tasks_ms=tasks_ms,
+            job_ms=job_ms,
+            stays_active=not ends_itself and job.max_wall_clock_ms is None and not ends_with_manager(job),
+        )
+
+    # -- preparation and release ---------------------------------------------------------------------------------
+
+    def _last_prepared_ms(self) -> int | None:
+        if not self._preparation.counts().get(HookStatus.SUCCEEDED):
+            return None
+        last_ms = self._preparation.last_end_ms()
+        return last_ms if last_ms <= self._simulation.now_ms else None
+
+    def _more_preparations(self, job: Job) -> bool:
+        """Return whether tasks wait while some nodes have not prepared, or must prepare again."""
+        if not job.has_prep or not job.counts[ACTIVE]:
+            return False
+        superseded = self._preparation.counts().get(HookStatus.SUPERSEDED, 0)
+        return bool(superseded or self._preparation.nodes_without_record())
+
+    def _released_ms(self) -> int | None:
+        """Return the last planned end of the release tasks that run; None while others have not started."""
+        if self._release.counts().get(HookStatus.WILL_RUN):
+            return None
+        return self._known(_latest_ms(self._release, (HookStatus.RUNNING,)))
+
+    def _known(self, when_ms: int | None) -> int | None:
+        """Return a planned end; None for the end of a process that waits for something (JM-12)."""
+        return when_ms if when_ms is not None and self._simulation.world.is_known(when_ms) else None
+
+    def _release_ms(self, job: Job) -> int:
+        """Return the expected duration of the slowest release task to come, drawn as the scenario says."""
+        nodes = self._release.counts().get(HookStatus.WILL_RUN, 0)
+        duration = release_duration(self._simulation.world, job)
+        return draws.draw_ms(duration, nodes / (nodes + 1)) if nodes and duration is not None else 0
+
+    # -- tasks ---------------------------------------------------------------------------------------------------
+
+    def _tasks_ms(self, job: Job) -> int | None:
+        done, running = job.counts[COMPLETED], job.counts[RUNNING]
+        waiting = job.counts[ACTIVE] + job.counts[PREPARING]
+        if not running:
+            return None
+        if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
+            return None if waiting else _last_planned_ms(self._simulation.world, self._tasks.running())
+        if running <= MANY:
+            return self._last_end_ms(job)
+        # An estimate of a large job stands, and costs nothing, until a little of what was done or is left has happened.
+        known, count = (self._simulation.jumps, job.row, job.total), 2 * done + running
+        if self._large[0] != known or abs(count - self._large[1]) > min(count, 4 * (waiting + running)) // _MUCH_MORE:
+            self._large = known, count, self._last_end_ms(job)
+        return self._large[2]
+
+    def _last_end_ms(self, job: Job) -> int | None:
+        """Return when the last of the job's tasks ends, from what was seen so far; None if that is too little."""
+        world, ranges = self._simulation.world, self._tasks.ranges()
+        running, waiting = job.counts[RUNNING], job.counts[ACTIVE] + job.counts[PREPARING]
+        began_ms = self._starts.began_ms(job)
+        seen, slots = attempts_seen(world, ranges), slots_of(world, ranges, running)
+        if began_ms is None or not slots or not seen.durations_ms:
+            return None
+        # As many as on average so far run at once: some wait for others, or for nodes that have been lost.
+        worked_ms = seen.worked_ms * (job.counts[COMPLETED] + running)
+        idle = max(0, min(waiting, round(worked_ms / max(1, world.now_ms - began_ms)) - running))
+        slots += [Slot(world.now_ms, 0)] * round(idle * len(slots) / running)
+        last_ms = last_end_ms(seen, slots, running + idle, waiting)
+        if not _may_end_later(world, ranges, running, last_ms):
+            return last_ms
+        # The longest of those that run may not be among these slots.
+        return max(last_ms, _last_planned_ms(world, self._tasks.running()) or 0)
+
+
+def _may_end_later(world: World, ranges: Sequence[range], running: int, when_ms: int) -> bool:
+    """Return False if none of many tasks that run in these rows is planned to end after a moment, else mostly True."""
+    state, start, stop = world.tasks.state, ranges[0].start, ranges[-1].stop
+    start, stop = state.find(RUNNING, start, stop), state.rfind(RUNNING, start, stop) + 1
+    if stop - start > _SPARSE * running:  # those of other jobs lie among them
+        return True
+    return may_exceed(world.tasks.ended[start:stop], state[start:stop].translate(_RUNS), when_ms)
+
+
+def _last_planned_ms(world: World, running: Sequence[int]) -> int | None:
+    """Return the last planned end of these tasks; None where none is known."""
+    ends = list(map(world.tasks.ended.__getitem__, running))
+    last_ms = max(ends, default=None)
+    if last_ms is None or world.is_known(last_ms):
+        return last_ms
+    return max(filter(world.is_known, ends), default=None)
+
+
+def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:
+    """Return the last of the planned ends of running instances."""
+    if page.counts().keys().isdisjoint(running):
+        return None
+    codes, found = page.codes(), values(page.columns()[2], page.rows())
+    latest_ms = max(found)
+    if HookStatus(codes[found.index(latest_ms)]) in running:
+        return latest_ms
+    return max(found[at] for status in running for at in places(codes, status.value))
+
+
+# -- planned ends ----------------------------------------------------------------------------------------------------
+
+
+def planned_task_end_ms(simulation: Simulation, task: int) -> int | None:
+    """Return the planned end of a running task, in ms since the start; None while it does not run, or is not known."""
+    world = simulation.world
+    if world.tasks.state_of(task) is not TaskState.RUNNING:
+        return None
+    end_ms = task_end_ms(world, task)
+    return end_ms if world.is_known(end_ms) else None
+
+
+def planned_end_ms(simulation: Simulation, node: int) -> int | None:
+    """Return the last planned end of what runs on a node, in ms since the start; None where nothing runs.
+
+    A process that is retried, or stopped by what is not known yet, ends at another moment.
+    """
+    world = simulation.world
+    ends = [task_end_ms(world, task) for task in world.nodes.running[node]]
+    instances = world.instances
+    for row in instances.rows_on(node):
+        if instances.prep_state[row] == InstanceState.RUNNING:
+            ends.append(known_end_ms(world, world.jobs[instances.job[row]], node, instances.prep_end[row]))
+        if instances.release_state[row] == InstanceState.RUNNING:
+            ends.append(instances.release_end[row])
+    return max(filter(world.is_known, ends), default=None)
+
+
+_SUCCEEDED = equals(HookStatus.SUCCEEDED.value)
+
+
+class Spread(NamedTuple):
+    """The spread of some durations, in ms."""
+
+    median_ms: int
+    p95_ms: int
+    slowest_ms: int
+
+
+class Durations:
+    """The durations of the last successful runs, in order; each call reads only what is new."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with no page."""
+        self._simulation = simulation
+        self._known: tuple[int, InstancePage | None] = (-1, None)
+        self._counted = b""  # a byte for each instance of the page, 1 if it is among the durations
+        self._starts: Sequence[int] = ()  # of all instances of the page
+        self._sorted_ms: list[int] = []
+
+    def spread(self, page: InstancePage) -> Spread | None:
+        """Return the spread of the successful runs so far; None where there are none."""
+        self._update(page)
+        found = self._sorted_ms
+        if not found:
+            return None
+        median_ms, p95_ms = (round(percentile(found, share) or 0) for share in (0.5, 0.95))
+        return Spread(median_ms, p95_ms, found[-1])
+
+    def _update(self, page: InstancePage) -> None:
+        rows, (_, all_starts, ends) = page.rows(), page.columns()
+        starts = values(all_starts, rows)
+        counted = page.codes().translate(_SUCCEEDED)
+        known = self._simulation.jumps, page
+        if (self._known, self._counted, self._starts) == (known, counted, starts):
+            return
+        before = self._counted.ljust(len(counted), b"\0")
+        # Whether all runs that were counted are still successful in the same run.
+        is_prefix = len(before) == len(counted) and not int.from_bytes(before) & ~int.from_bytes(counted)
+        still_holds = is_prefix and all(map(eq, compress(starts, before), compress(self._starts, before)))
+        if self._known != known or not still_holds:
+            before = bytes(len(counted))
+            self._sorted_ms = []
+        new = places((int.from_bytes(counted) ^ int.from_bytes(before)).to_bytes(len(counted)), 1)
+        taken_ms = (ends[rows[at]] - starts[at] for at in new)
+        if len(new) > len(self._sorted_ms):
+            self._sorted_ms = sorted([*self._sorted_ms, *taken_ms])
+        else:
+            for took_ms in taken_ms:
+                insort(self._sorted_ms, took_ms)
+        self._known, self._counted, self._starts = known, counted, starts

@@ -1,0 +1,303 @@
+"""The expectations of the scenario at the moment that is shown: met, broken, or pending; broken ones are concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.values import format_dollars, format_duration, format_time, quoted
+from engine.run.conditions import Judgement
+from engine.specs.conditions import Bounds, SubjectKind, Verbatim, matches
+from engine.views.diagnosis.model import Concern, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from engine import Simulation
+    from engine.run.conditions import Outcome, RefusedCommand
+    from engine.scenario.model import Expectation, TimelineEntry
+    from engine.specs.command import Command
+    from engine.specs.conditions import ConditionSubject, Wanted
+
+
+_MOST_NAMED = 3  # parts that differ
+
+
+class ExpectationState(Enum):
+    """The state of an expectation, in the order in which they are listed."""
+
+    BROKEN = auto()
+    PENDING = auto()
+    MET = auto()
+
+
+class ExpectationPart(NamedTuple):
+    """One property that an expectation names, in words: wanted against seen."""
+
+    name: str
+    wanted: str
+    seen: str
+    is_met: bool
+    is_late: bool = False  # as wanted, but after the moment
+
+
+class ExpectationRow(NamedTuple):
+    """An expectation. Times are ms since the start."""
+
+    number: int  # from 1, in the order of the file; commands follow
+    state: ExpectationState
+    subject: str
+    kind: str  # of the item that it is about: "job", "pool", "job schedule"; or "" for none
+    item_id: str
+    when: str  # the moment for which it is expected, in words
+    decided_ms: int | None  # None while it is pending
+    parts: tuple[ExpectationPart, ...]
+    line: int  # in the scenario file; 0 where it is not known
+
+    @property
+    def holds(self) -> bool:
+        """True if it would be met if it were decided now."""
+        return all(part.is_met for part in self.parts)
+
+    @property
+    def differing(self) -> tuple[ExpectationPart, ...]:
+        """The parts that are not as expected; all parts where there is none."""
+        return tuple(part for part in self.parts if not part.is_met) or self.parts
+
+    @property
+    def difference(self) -> str:
+        """The first differing parts in words: ``tasks running 1 instead of 2``, ``state completed, too late``."""
+        parts = self.differing[:_MOST_NAMED]
+        wanted = ("" if part.is_late else f" instead of {part.wanted}" for part in parts)
+        return ", ".join(f"{part.name} {part.seen}{rest}" for part, rest in zip(parts, wanted, strict=True))
+
+    @property
+    def text(self) -> str:
+        """The number, the item, the moment and what differs: ``expectation 3, job j at the end: state ...``."""
+        return f"expectation {self.number:,}, {self.subject} {self.when}: {self.difference}"
+
+
+def expectation_rows(simulation: Simulation) -> list[ExpectationRow]:
+    """Return all expectations: those of ``expect``, then the refusals that are expected or happened.
+
+    The cost may be that of all tasks and nodes: a pending one is observed anew.
+    """
+    rows = [row_of(simulation, judged) for judged in simulation.judgements()]
+    return [*rows, *_commands(simulation, len(rows))]
+
+
+def broken_rows(simulation: Simulation) -> list[ExpectationRow]:
+    """Return the entries of ``expect`` that are broken: at the end of the run all of them are decided."""
+    judged = simulation.judgements(with_open=simulation.finished)
+    return [row_of(simulation, each) for each in judged if not each.outcome.met]
+
+
+def newly_broken(before: Iterable[ExpectationRow], after: Iterable[ExpectationRow]) -> tuple[ExpectationRow, ...]:
+    """Return the expectations that are broken after a change and were not before."""
+    known = {row.number for row in before}
+    return tuple(row for row in after if row.number not in known)
+
+
+def row_of(simulation: Simulation, judged: Judgement) -> ExpectationRow:
+    """Return the row of one expectation."""
+    one, outcome, decided_ms = judged
+    kind, item_id = _item(one.condition.subject)
+    return ExpectationRow(
+        number=one.index + 1,
+        state=_state(outcome, decided_ms),
+        subject=_subject(one.condition.subject),
+        kind=kind,
+        item_id=item_id,
+        when=_when(simulation, one),
+        decided_ms=decided_ms,
+        parts=tuple(_parts(one, outcome)),
+        line=one.line,
+    )
+
+
+def _state(outcome: Outcome, decided_ms: int | None) -> ExpectationState:
+    if decided_ms is None:
+        return ExpectationState.PENDING
+    return ExpectationState.MET if outcome.met else ExpectationState.BROKEN
+
+
+def _when(simulation: Simulation, one: Expectation) -> str:
+    start = simulation.scenario.start
+    if one.at_ms is not None:
+        return f"at {format_time(start, one.at_ms)}"
+    if one.within_ms is not None:
+        return f"by {format_time(start, one.within_ms)}"
+    return "at the end"
+
+
+# -- in words --------------------------------------------------------------------------------------------------------
+
+
+def _subject(subject: ConditionSubject) -> str:
+    match subject.kind:
+        case SubjectKind.RUN:
+            return "the run"
+        case SubjectKind.POOL:
+            return f"pool {subject.pool_id}"
+        case SubjectKind.NODE:
+            node = subject.node_id if subject.node_id is not None else f"n{subject.node_index}"
+            return f"node {node} of {subject.pool_id}"
+        case SubjectKind.JOB:
+            return f"job {subject.job_id}"
+        case SubjectKind.TASK:
+            return f"task {subject.task_id} of {subject.job_id}"
+        case SubjectKind.JOB_SCHEDULE:
+            return f"job schedule {subject.job_schedule_id}"
+
+
+def _item(subject: ConditionSubject) -> tuple[str, str]:
+    """Return kind and id of the item to open; that of a task is its job, that of a node its pool."""
+    if subject.job_id is not None:
+        return "job", subject.job_id
+    if subject.pool_id is not None:
+        return "pool", subject.pool_id
+    return ("job schedule", subject.job_schedule_id) if subject.job_schedule_id is not None else ("", "")
+
+
+def _parts(one: Expectation, outcome: Outcome) -> Iterator[ExpectationPart]:
+    seen = outcome.seen
+    late = one.within_ms is not None and not outcome.met and matches(one.condition.wanted, seen)
+    for name, wanted in one.condition.wanted.items():
+        value = seen.get(name) if isinstance(seen, Mapping) else None
+        for part in _flat(name, wanted, value):
+            yield part._replace(is_met=False, is_late=True, seen=f"{part.seen}, too late") if late else part
+
+
+def _flat(name: str, wanted: Wanted, seen: object) -> Iterator[ExpectationPart]:
+    if isinstance(wanted, Mapping):
+        for key, inner in wanted.items():
+            yield from _flat(f"{name} {key}", inner, seen.get(key) if isinstance(seen, Mapping) else None)
+    else:
+        yield ExpectationPart(name, _wanted(name, wanted), _value(name, seen), matches(wanted, seen))
+
+
+def _wanted(name: str, wanted: Wanted) -> str:
+    if isinstance(wanted, Bounds):
+        low, high = wanted.at_least, wanted.at_most
+        if low is not None and high is not None:
+            return f"{_value(name, low)} to {_value(name, high)}"
+        return f"at least {_value(name, low)}" if low is not None else f"at most {_value(name, high)}"
+    if isinstance(wanted, Verbatim):
+        return _value(name, wanted.text)
+    return _value(name, wanted)
+
+
+def _value(name: str, value: object) -> str:
+    """Return a value in words; ``makespan`` is in seconds, ``cost`` in US dollars."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, int | float | str | tuple | list):
+        return quoted(value)
+    if isinstance(value, str):
+        return quoted(value) if name.startswith("file") else value
+    if isinstance(value, tuple | list):
+        return ", ".join(_value(name, item) for item in value) or "none"
+    if name == "makespan":
+        return format_duration(round(value * 1000))
+    if name == "cost":
+        return format_dollars(value)
+    return f"{value:,}"
+
+
+# -- commands --------------------------------------------------------------------------------------------------------
+
+
+def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
+    """Yield the refusals that the scenario expects, and those that it does not; not those of commands given by hand."""
+    by_hand = {id(one.command) for one in simulation.journal.by_hand()}
+    announced = [entry for entry in simulation.scenario.timeline if entry.refused is not None]
+    outcomes = dict(
+        zip(map(id, (one.command for one in simulation.refusals)), simulation.command_outcomes, strict=True)
+    )
+    refusals = {id(one.command): one for one in simulation.refusals}
+    for entry in announced:
+        number += 1
+        yield _expected_refusal(simulation, number, entry, refusals.get(id(entry.command)), outcomes)
+    expected = {id(entry.command) for entry in announced}
+    for refusal in simulation.refusals:
+        if id(refusal.command) not in expected | by_hand:
+            number += 1
+            part = ExpectationPart("outcome", "accepted", str(outcomes[id(refusal.command)].seen), False)
+            yield _command_row(number, ExpectationState.BROKEN, refusal.command, refusal.when_ms, part)
+
+
+def _expected_refusal(
+    simulation: Simulation,
+    number: int,
+    entry: TimelineEntry,
+    refusal: RefusedCommand | None,
+    outcomes: Mapping[int, Outcome],
+) -> ExpectationRow:
+    wanted = str(entry.refused)
+    if refusal is not None:
+        outcome = outcomes[id(entry.command)]
+        part = ExpectationPart("refused", wanted, str(outcome.seen), outcome.met)
+        state = ExpectationState.MET if outcome.met else ExpectationState.BROKEN
+        return _command_row(number, state, entry.command, refusal.when_ms, part, entry.line)
+    part = ExpectationPart("refused", wanted, "never given" if simulation.finished else "not given yet", False)
+    state = ExpectationState.BROKEN if simulation.finished else ExpectationState.PENDING
+    decided_ms = simulation.now_ms if simulation.finished else None
+    return _command_row(number, state, entry.command, decided_ms, part, entry.line)
+
+
+def _command_row(
+    number: int,
+    state: ExpectationState,
+    command: Command,
+    decided_ms: int | None,
+    part: ExpectationPart,
+    line: int = 0,
+) -> ExpectationRow:
+    return ExpectationRow(
+        number, state, f"command {command.NAME}", "", "", "when it is given", decided_ms, (part,), line
+    )
+
+
+def broken_expectations(simulation: Simulation) -> list[Concern]:
+    """Return the expectations that are decided and broken; pending ones are not observed."""
+    broken = (judged for judged in simulation.judgements(with_open=False) if not judged.outcome.met)
+    return [_concern(row_of(simulation, judged), "is broken", Severity.FAILURE) for judged in broken]
+
+
+def foreseen(
+    simulation: Simulation, at_end: Sequence[Outcome], *, end_ms: int | None = None, is_over: bool = False
+) -> list[Concern]:
+    """Return the expectations that will be broken, as playing ahead has shown, without those that are decided.
+
+    If the run ``is_over`` they are broken: only the end decides them. If its end is known, ``end_ms``, each has the
+    moment at which it will be decided; else that of now.
+    """
+    known = {judged.expected.index for judged in simulation.judgements(with_open=False)}
+    both = zip(simulation.scenario.expect, at_end, strict=False)
+    coming = [(one, outcome) for one, outcome in both if not outcome.met and one.index not in known]
+    rows = [row_of(simulation, Judgement(one, outcome, None)) for one, outcome in coming]
+    verb, severity = ("is broken", Severity.FAILURE) if is_over else ("will be broken", Severity.SHORTAGE)
+    if is_over or end_ms is None:
+        return [_concern(row, verb, severity)._replace(since_ms=simulation.now_ms) for row in rows]
+    limits = (one.within_ms if one.at_ms is None else one.at_ms for one, _ in coming)
+    moments = (end_ms if limit is None else min(limit, end_ms) for limit in limits)
+    return [
+        _concern(row, verb, severity)._replace(since_ms=when_ms, is_coming=True)
+        for row, when_ms in zip(rows, moments, strict=True)
+    ]
+
+
+def _concern(row: ExpectationRow, verb: str, severity: Severity) -> Concern:
+    return Concern(
+        "expectation",
+        severity,
+        f"expectation {row.number} {verb}: {row.subject}",
+        row.decided_ms or 0,
+        effect=f"{row.when}: {row.difference}",
+        jobs=(row.item_id,) if row.kind == "job" else (),
+        pools=(row.item_id,) if row.kind == "pool" else (),
+        schedules=(row.item_id,) if row.kind == "job schedule" else (),
+    )

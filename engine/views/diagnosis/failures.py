@@ -1,0 +1,482 @@
+"""Concerns about work that has failed for good, by job and cause, and about jobs that are left open.
+
+They are preparation and release tasks that have failed on nodes, tasks that have failed for good, and jobs that have
+ended badly or are still open at the end of the run.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.lifecycles import UNBILLED
+from engine.base.terms import ErrorCategory, FailureInfo, JobScheduleState, JobState, TaskResult
+from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
+from engine.shell.protocol import TIME_LIMIT
+from engine.state.instances import PrepFlag
+from engine.state.nodes import GONE
+from engine.state.tasks import ACTIVE
+from engine.views.bulk import LazyRows
+from engine.views.diagnosis.model import MOST_NAMED, Concern, Severity, apart, cause_of, counted, listed
+from engine.views.hook_status import OVER, Hook, HookStatus, eligible_again, prep_status, release_status
+from engine.views.log.reader import LogReader, of_kind
+from engine.views.resources.instances import last_task_ms
+from engine.views.resources.jobs import bad_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from engine import Simulation
+    from engine.base.log import Shape
+    from engine.state.instances import Ending
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.world import World
+
+
+class _FailedHooks(NamedTuple):
+    """The nodes on which one task of a job has failed for one reason."""
+
+    job: Job
+    nodes: list[int]
+    since_ms: int
+    is_ineligible: bool  # no task of the job may come to them
+
+
+HookFailure = tuple[Hook, str, int, int, bool]  # cause, job, instance, and whether the node is ineligible
+
+
+def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
+    """Return the failures of preparation and release that last. The cost is that of the failures, not of the nodes.
+
+    A failure lasts no longer than its job if its node has left.
+    """
+    instances, nodes = simulation.world.instances, simulation.world.nodes.state
+    groups: dict[tuple[Hook, str], dict[int, list[tuple[int, bool]]]] = {}
+    for hook, cause, job, row, is_ineligible in hook_failures(simulation):
+        if nodes[instances.node[row]] == GONE and simulation.world.jobs[job].state is JobState.COMPLETED:
+            continue
+        groups.setdefault((hook, cause), {}).setdefault(job, []).append((row, is_ineligible))
+    found: list[Concern] = []
+    for (hook, cause), jobs in groups.items():
+        ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
+        each = [
+            _FailedHooks(
+                simulation.world.jobs[job],
+                [instances.node[row] for row, _ in rows],
+                max(ends[row] for row, _ in rows),
+                any(is_ineligible for _, is_ineligible in rows),
+            )
+            for job, rows in jobs.items()
+        ]
+        found += (_concern(simulation, hook, cause, group, names_jobs=names_jobs) for group in apart(each))
+    return found
+
+
+def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
+    """Yield the runs that have failed and count still; successes keep no record of their end."""
+    instances, jobs = simulation.world.instances, simulation.world.jobs
+    for page in instances.sparse:
+        for key, ending in page.items():
+            if _is_final(ending, is_release=bool(key & 1)):
+                row, hook = key >> 1, Hook.RELEASE if key & 1 else Hook.PREPARATION
+                job = jobs[instances.job[row]]
+                if job.state is not None and _has_failed(simulation, job, row, hook):
+                    flags = instances.flags[row]
+                    yield hook, _hook_cause(ending), job.row, row, bool(flags & PrepFlag.INELIGIBLE)
+
+
+def _is_final(ending: Ending, *, is_release: bool) -> bool:
+    """Return whether a run failed by itself; a preparation that was interrupted is none of the job's failures."""
+    failure = ending.failure
+    if failure is None:
+        return bool(ending.exit_code)
+    return is_release or failure.code != "TaskEnded" or failure == TIME_LIMIT
+
+
+def _hook_cause(ending: Ending) -> str:
+    return cause_of(ending.failure, ending.exit_code)
+
+
+def _has_failed(simulation: Simulation, job: Job, row: int, hook: Hook) -> bool:
+    """Return whether a run that failed is the last word: the node is there, and nothing will run again."""
+    world = simulation.world
+    instances, flags = world.instances, world.instances.flags[row]
+    is_gone = world.nodes.state[instances.node[row]] == GONE
+    is_over = job.state in OVER
+    if hook is Hook.PREPARATION:
+        state = instances.prep_state[row]
+        status = prep_status(state, flags, has_failed=True, is_gone=is_gone, is_over=is_over)
+    else:
+        state, after = instances.release_state[row], world.options.release_after
+        is_ending = job.state in (JobState.TERMINATING, JobState.DELETING)
+        status = release_status(
+            state, flags, after, has_failed=True, is_gone=is_gone, is_over=is_over, is_ending=is_ending
+        )
+    return status is HookStatus.FAILED
+
+
+def _concern(
+    simulation: Simulation, hook: Hook, cause: str, groups: Sequence[_FailedHooks], *, names_jobs: bool
+) -> Concern:
+    records = simulation.world.nodes
+    nodes = sorted({node for group in groups for node in group.nodes})
+    named = [f"n{records[node].position}" for node in nodes[:MOST_NAMED]]
+    jobs = tuple(group.job.id for group in groups)
+    where = f" of {jobs[0]}" if len(jobs) == 1 else f" of {counted(len(jobs), 'job')}"
+    what = f"{hook.value.lower()} task{where if names_jobs else ''} failed"
+    on = named[0] if len(nodes) == 1 else counted(len(nodes), "node")
+    severity, effect, remedy = _consequence(simulation, hook, groups)
+    return Concern(
+        "preparation" if hook is Hook.PREPARATION else "release",
+        severity,
+        f"{what} on {on}: {cause}",
+        max(group.since_ms for group in groups),
+        effect=effect if len(jobs) == 1 else "; ".join(filter(None, (listed(jobs), effect))),
+        remedy=remedy,
+        names=tuple(named) if len(nodes) > 1 else (),
+        nodes=nodes,
+        jobs=jobs,
+        cause=cause,
+    )
+
+
+def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_FailedHooks]) -> tuple[Severity, str, str]:
+    """Return how bad it is, its effect, and its remedy."""
+    if hook is Hook.RELEASE:
+        return Severity.SHORTAGE, "the job still completes; what it should clean up may be left (REL-7)", ""
+    if all(group.job.state in OVER for group in groups):
+        return Severity.SHORTAGE, "", ""
+    if not any(group.is_ineligible for group in groups):
+        return Severity.SHORTAGE, "no effect on scheduling: waitForSuccess is false (PREP-13)", ""
+    helps = eligible_again(simulation.world.options)
+    who = "job" if len(groups) == 1 else "jobs"
+    return Severity.FAILURE, f"no task of the {who} runs there ({helps.rule})", f"{helps.remedy} to prepare anew"
+
+
+# The cause of tasks that a user terminated, or that ended with their job, begins so: they did not fail by themselves.
+_BY_USERS = ("TaskEnded", "JobBeingTerminated")
+_STOPPED = "stopped: "
+_WITH_JOB = "the job was ended"
+
+
+class FailedTasks(LazyRows):
+    """The tasks of some entries of the log, part by part; nothing is copied."""
+
+    def __init__(self, rows: array[int], parts: Sequence[tuple[Sequence[int], int]]) -> None:
+        """Use the first entries of each part, as many as its number says."""
+        super().__init__(sum(length for _, length in parts))
+        self._rows, self._parts = rows, parts
+
+    def _at(self, at: int) -> int:
+        for entries, length in self._parts:
+            if at < length:
+                return self._rows[entries[at]]
+            at -= length
+        raise IndexError(at)
+
+    @property
+    def entries(self) -> Sequence[int]:
+        """The numbers of the entries, part by part."""
+        return [entry for entries, length in self._parts for entry in entries[:length]]
+
+    @property
+    def newest_entry(self) -> int:
+        """The number of the newest entry."""
+        return max(entries[length - 1] for entries, length in self._parts)
+
+    def with_all(self, others: Iterable[FailedTasks]) -> FailedTasks:
+        """Return these tasks, then those of the others."""
+        return FailedTasks(self._rows, [*self._parts, *(part for other in others for part in other._parts)])
+
+
+class _TasksOfCause(NamedTuple):
+    job: Job
+    tasks: FailedTasks
+
+
+class TaskFailures:
+    """Concerns about failed tasks. Each entry of the log is read once, even if time goes back."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read."""
+        self._simulation = simulation
+        self._reader = LogReader(simulation, of_kind(_says_failure))
+        self._read = 0  # how many of the reader's entries are in groups
+        self._causes: list[str | None] = []  # by shape
+        self._groups: dict[int, dict[str, array[int]]] = {}  # by job and cause: entries in ascending order
+        self._lasting: tuple[object, dict[str, list[_TasksOfCause]]] = (None, {})
+        self._concerns: tuple[object, list[Concern]] = (None, [])
+
+    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+        """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated."""
+        lasting = self._by_cause()
+        known = self._lasting[0], names_jobs
+        if known != self._concerns[0]:
+            found: list[Concern] = []
+            for cause, each in lasting.items():
+                found += (self._concern(cause, groups, names_jobs=names_jobs) for groups in apart(each))
+            self._concerns = known, found
+        return self._concerns[1]
+
+    def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:
+        """Yield cause, job and log entries of the failures that last, without tasks that a user stopped."""
+        for cause, groups in self._by_cause().items():
+            for group in groups if not cause.startswith(_STOPPED) else ():
+                yield cause, group.job, group.tasks.entries
+
+    def newest_ms(self, job: Job) -> int:
+        """Return when a task of the job has last failed for good, in ms since the start; 0 where none has."""
+        self._update()
+        log = self._simulation.log
+        over = (entries[: bisect_left(entries, len(log))] for entries in self._groups.get(job.row, {}).values())
+        return max((log.when[entries[-1]] for entries in over if entries), default=0)
+
+    def _by_cause(self) -> dict[str, list[_TasksOfCause]]:
+        """Return the failures that last by cause, and for each cause by job.
+
+        While time goes on, one ends only with its job, or as its task is reactivated or deleted: the job has one less
+        then, unless the log has told another one.
+        """
+        self._update()
+        simulation = self._simulation
+        jobs = [simulation.world.jobs[row] for row in self._groups if row < len(simulation.world.jobs)]
+        told = bisect_left(self._reader.found, len(simulation.log))
+        known = simulation.jumps, told, [(job.row, job.state, job.failed) for job in jobs]
+        if known != self._lasting[0]:
+            found: dict[str, list[_TasksOfCause]] = {}
+            for job in jobs:
+                if job.state is not None and job.failed:
+                    for cause, tasks in self._of_job(job, self._groups[job.row]).items():
+                        found.setdefault(cause, []).append(_TasksOfCause(job, tasks))
+            self._lasting = known, found
+        return self._lasting[1]
+
+    def _update(self) -> None:
+        if self._reader.update():
+            self._groups.clear()
+            self._read = 0
+        log, jobs = self._simulation.log, self._simulation.world.tasks.block_of
+        for at in self._reader.found[self._read :]:
+            cause, job = self._cause(log.shape_of[at]), jobs(log.row_a[at]).job
+            self._groups.setdefault(job, {}).setdefault(cause, array("I")).append(at)
+        self._read = len(self._reader.found)
+
+    def _cause(self, shape: int) -> str:
+        self._causes += [None] * (shape + 1 - len(self._causes))
+        cause = self._causes[shape]
+        if cause is None:
+            cause = self._causes[shape] = _task_cause(self._simulation.log.shapes[shape])
+        return cause
+
+    def _of_job(self, job: Job, groups: dict[str, array[int]]) -> dict[str, FailedTasks]:
+        """Return the failed tasks of a job by cause, as they are at the moment that is shown."""
+        log = self._simulation.log
+        now = {cause: bisect_left(entries, len(log)) for cause, entries in groups.items()}
+        if sum(now.values()) != job.failed:  # some were reactivated or deleted
+            groups = self._still_failed({cause: groups[cause][:length] for cause, length in now.items()})
+            now = {cause: len(entries) for cause, entries in groups.items()}
+        return {cause: FailedTasks(log.row_a, [(groups[cause], length)]) for cause, length in now.items() if length}
+
+    def _still_failed(self, groups: dict[str, array[int]]) -> dict[str, array[int]]:
+        """Keep the last failure of each task that is still completed and failed."""
+        tasks, rows = self._simulation.world.tasks, self._simulation.log.row_a
+        last: dict[int, tuple[int, str]] = {}
+        for cause, entries in groups.items():
+            for at in entries:
+                last[rows[at]] = max(last.get(rows[at], (at, cause)), (at, cause))
+        kept: dict[str, array[int]] = {}
+        for at, cause in sorted(last.values()):
+            if tasks.result(rows[at]) is TaskResult.FAILURE:
+                kept.setdefault(cause, array("I")).append(at)
+        return kept
+
+    def _concern(self, cause: str, groups: Sequence[_TasksOfCause], *, names_jobs: bool) -> Concern:
+        tasks = groups[0].tasks.with_all(group.tasks for group in groups[1:])
+        table = self._simulation.world.tasks
+        named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
+        jobs = tuple(group.job.id for group in groups)
+        where = f" of {jobs[0]}" if len(jobs) == 1 else f" of {counted(len(jobs), 'job')}"
+        who = f"task {named[0]}" if len(tasks) == 1 else counted(len(tasks), "task")
+        is_open = any(group.job.state is JobState.ACTIVE for group in groups)
+        is_meant = cause.startswith(_STOPPED)
+        return Concern(
+            "task",
+            Severity.NOTICE if is_meant else Severity.FAILURE,
+            f"{who}{where if names_jobs else ''} {cause if is_meant else f'failed: {cause}'}",
+            self._simulation.log.when[tasks.newest_entry],
+            effect="" if len(jobs) == 1 else listed(jobs),
+            remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
+            names=tuple(named) if len(tasks) > 1 else (),
+            tasks=tasks,
+            jobs=jobs,
+            cause=cause,
+        )
+
+
+def _says_failure(shape: Shape) -> bool:
+    """Return whether an event says that a task is completed and has failed; subtasks end with their primary task."""
+    return shape.event == "TaskStateChanged" and dict(shape.fields).get("result") is TaskResult.FAILURE
+
+
+def _task_cause(shape: Shape) -> str:
+    fields = dict(shape.fields)
+    failure, exit_code = fields.get("failureInfo"), fields.get("exitCode")
+    assert failure is None or isinstance(failure, FailureInfo)
+    assert exit_code is None or isinstance(exit_code, int)
+    if failure is not None and failure.code in _BY_USERS and failure.category == ErrorCategory.USER_ERROR:
+        return _STOPPED + dict(failure.details).get("Message", _WITH_JOB)
+    return cause_of(failure, exit_code)
+
+
+# Terminate reasons of jobs whose work was not done, with the effect; the empty one is that of a job without tasks.
+_EFFECTS = {
+    TASK_FAILED: "a failed task ended the job (EXIT-2)",
+    MAX_WALL_CLOCK_TIME_EXPIRY: "its maxWallClockTime was over (JOB-9)",
+    "": "onAllTasksComplete was terminatejob before it had tasks (JOB-7)",
+}
+
+
+# -- ended -----------------------------------------------------------------------------------------------------------
+
+
+def ended_concerns(simulation: Simulation) -> list[Concern]:
+    """Return the jobs that ended before their work was done, by reason."""
+    groups: dict[tuple[str, bool], list[Job]] = {}
+    for job, reason in _bad_ends(simulation):
+        groups.setdefault((reason, _has_run_nothing(job)), []).append(job)
+    found: list[Concern] = []
+    for (reason, has_run_nothing), jobs in groups.items():
+        found += (_ended(reason, each, has_run_nothing=has_run_nothing) for each in apart(jobs))
+    return found
+
+
+def ended_badly(simulation: Simulation) -> Iterator[tuple[Job, str]]:
+    """Yield the jobs that ended before their work was done, with the reason."""
+    for job, reason in _bad_ends(simulation):
+        yield job, reason or "no task has run"
+
+
+def _bad_ends(simulation: Simulation) -> Iterator[tuple[Job, str]]:
+    """Yield these jobs with the reason that the service states, if there is one."""
+    for job in simulation.world.jobs.present():
+        if job.state in (JobState.TERMINATING, JobState.COMPLETED):
+            reason = bad_end(job)
+            if reason or _has_run_nothing(job):
+                yield job, reason
+
+
+def _has_run_nothing(job: Job) -> bool:
+    """Return whether the job ended by itself without a task, as with onAllTasksComplete set too early (JOB-7)."""
+    is_by_itself = job.scheduling_error is not None or job.terminate_reason == ALL_TASKS_COMPLETED
+    return is_by_itself and not job.total and not job.deleted
+
+
+def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Concern:
+    who = f"job {jobs[0].id}" if len(jobs) == 1 else counted(len(jobs), "job")
+    without = " without running a task" if has_run_nothing else ""
+    because = f": {reason}" if reason else ""
+    effects = [] if len(jobs) == 1 else [listed(job.id for job in jobs)]
+    if jobs[0].scheduling_error is not None:
+        effects.append(jobs[0].scheduling_error.message.rstrip("."))
+    else:
+        effects.append(_EFFECTS[reason])
+    left = sum(job.counts[ACTIVE] for job in jobs)
+    if left:
+        effects.append(f"{counted(left, 'task')} never completed")
+    return Concern(
+        "job",
+        Severity.FAILURE if reason else Severity.SHORTAGE,
+        f"{who} ended{without}{because}",
+        max(job.since_ms for job in jobs),
+        effect="; ".join(effects),
+        remedy="raise the quota" if "Quota" in reason else "",
+        jobs=tuple(job.id for job in jobs),
+    )
+
+
+# -- left open -------------------------------------------------------------------------------------------------------
+
+
+class OpenJob(NamedTuple):
+    """An active job whose tasks have all ended."""
+
+    row: int
+    total: int  # tasks
+    since_ms: int  # the end of its last task
+
+
+def left_open(simulation: Simulation) -> list[OpenJob]:
+    """Return the jobs that a run which is over has left active although their tasks have ended (JOB-7)."""
+    world = simulation.world
+    ends = ((job, last_task_ms(world, job)) for job in world.jobs.present() if job.state is JobState.ACTIVE)
+    return [OpenJob(job.row, job.total, end_ms) for job, end_ms in ends if job.total and end_ms is not None]
+
+
+def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Concern]:
+    """Return the concerns about jobs that nothing in the run ends any more: those with a release task, and others."""
+    kinds: dict[bool, list[OpenJob]] = {}
+    for each in found:
+        kinds.setdefault(world.jobs[each.row].has_release, []).append(each)
+    return [_left_open(world, each, has_release=has_release) for has_release, each in kinds.items()]
+
+
+def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool) -> Concern:
+    """Return the concern about jobs of one kind; it is more than advice if their release tasks never run."""
+    jobs = [world.jobs[each.row] for each in found]
+    is_one = len(jobs) == 1
+    who = f"job {jobs[0].id} stays active" if is_one else f"{counted(len(jobs), 'job')} stay active"
+    its, it = ("its", "it") if is_one else ("their", "them")
+    why = f"{its} release task never runs" if has_release else f"{its} tasks have ended, nothing in this run ends {it}"
+    effects = [] if is_one else [listed(job.id for job in jobs)]
+    return Concern(
+        "job",
+        Severity.SHORTAGE if has_release else Severity.NOTICE,
+        f"{who}: {why}",
+        max(each.since_ms for each in found),
+        "; ".join([*effects, *_cost_of_open(world, jobs)]),
+        f"terminate {it}, or set onAllTasksComplete to terminatejob",
+        jobs=tuple(job.id for job in jobs),
+        pools=tuple(dict.fromkeys(job.pool_id for job in jobs if job.pool_id)),
+    )
+
+
+def _cost_of_open(world: World, jobs: Sequence[Job]) -> Iterator[str]:
+    """Yield what goes on costing money: an auto pool lives as long as its job, other pools until a user acts."""
+    pools = [world.pools[row] for row in dict.fromkeys(job.pool for job in jobs if job.pool >= 0)]
+    billed = _billed(world, pools)
+    if billed:
+        of = f"pool {pools[0].id}" if len(pools) == 1 else counted(len(pools), "pool")
+        until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
+        until = until if len(pools) == 1 else "these shrink or are deleted"
+        yield f"{counted(billed, 'node')} of {of} cost{'s' if billed == 1 else ''} money until {until}"
+
+
+def _billed(world: World, pools: Iterable[Pool]) -> int:
+    return sum(world.nodes.state[node] not in (GONE, *UNBILLED) for pool in pools for node in pool.nodes)
+
+
+def idle_pool_concerns(simulation: Simulation) -> list[Concern]:
+    """Return the pools that cost money once the run is over although no job uses them.
+
+    Those of jobs left open are told with their jobs. An active job schedule may use any pool again.
+    """
+    world = simulation.world
+    if any(one.state is JobScheduleState.ACTIVE for one in world.job_schedules):
+        return []
+    used = {job.pool for job in world.jobs.present()}
+    idle = [(pool, _billed(world, [pool])) for pool in world.pools.present() if pool.row not in used]
+    return [
+        Concern(
+            "pool",
+            Severity.NOTICE,
+            f"no job uses pool {pool.id}",
+            simulation.now_ms,
+            f"{counted(billed, 'node')} cost{'s' if billed == 1 else ''} money until it shrinks or is deleted",
+            "resize it to 0 nodes, or delete it" if pool.scaling is None else "delete it, or change its formula",
+            pools=(pool.id,),
+        )
+        for pool, billed in idle
+        if billed
+    ]

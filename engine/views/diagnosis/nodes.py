@@ -1,0 +1,425 @@
+"""Reasons for the state of a node and of preparation on it.
+
+A node is idle, busy, or out of order. Preparation has run, has not run or runs again there, which has an effect on the
+next task.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.lifecycles import NODE_STATES, READY
+from engine.base.paths import task_directory
+from engine.base.terms import FAILURE_EXIT_CODE, InstanceState, JobState, NodeState, SchedulingState, TaskResult
+from engine.rules.preparation import STOPPED_BY_JOB, PrepVerdict, prep_verdict, start_rule
+from engine.rules.processes.setup import setup_of
+from engine.run.agenda import Agenda
+from engine.state.instances import PrepFlag
+from engine.state.jobs import UNBOUND
+from engine.views.diagnosis.candidates import first_end, is_cut_off, occupancy, room_ms, state_passes_ms
+from engine.views.diagnosis.model import (
+    Check,
+    Next,
+    Note,
+    answer,
+    cause_notes,
+    due,
+    earliest,
+    moment,
+    name_of,
+    some,
+    until_cut,
+)
+from engine.views.diagnosis.pools import network_checks, network_notes, next_evaluation
+from engine.views.hook_status import eligible_again
+from engine.views.log.reader import matching
+from engine.views.resources.instances import given_up_ms
+from engine.views.resources.nodes import BY_CHANCE
+from engine.views.resources.processes import is_behind, packages_and_images, ready_ms
+
+if TYPE_CHECKING:
+    from engine.base.log import Shape
+    from engine.specs.bodies import JobPreparationTask
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
+    from engine.state.nodes import Node, NodeError
+    from engine.views.diagnosis.model import Explanation
+    from engine.views.resources.processes import InstalledItem
+    from engine.world import World
+
+
+_N = NodeState
+_MOST_JOBS = 8  # jobs of the pool that are explained at most
+
+_TRY_AGAIN = "Reboot the node when it is available again."
+_REMEDIES_BY_CODE = {
+    "ApplicationPackageError": Note(_TRY_AGAIN, "APP-4"),
+    "ContainerInvalidImage": Note(_TRY_AGAIN, "CONT-2"),
+    "ContainerInvalidRegistry": Note(_TRY_AGAIN, "CONT-2"),
+    "MountConfigurationError": Note(_TRY_AGAIN, "FILE-13"),
+    "DiskFull": Note("Delete jobs or tasks with files on it, then reboot it; or reimage it.", "NODE-15"),
+}
+
+
+_EVICTED_BY_CHANCE = ", by chance (evictionRate)"
+
+
+def why_node(world: World, node: int) -> Explanation:
+    """Explain the node's state, and which jobs' tasks may come."""
+    state = world.nodes.state_of(node)
+    where, pool = name_of(world, node), world.pool_of(node)
+    if state is None:
+        gone = Note(f"It left pool {pool.id} at {moment(world, world.nodes.since[node])}.", "RSZ-7")
+        return answer(world, f"Where is {where}?", notes=(gone,))
+    meaning = NODE_STATES[state]
+    checks = [Check("state", state in READY, f"{state.wire} since {moment(world, world.nodes.since[node])}", "NODE-8")]
+    checks += _node_checks(world, node, state)
+    notes = _owed(world, node)
+    if state in READY:
+        jobs = list(world.jobs_of(pool))
+        checks += [_job_check(world, job, node) for job in jobs[:_MOST_JOBS]]
+        if not jobs:
+            notes.append(Note("No job uses the pool.", "NODE-9"))
+        if len(jobs) > _MOST_JOBS:
+            notes.append(Note(f"{some(len(jobs) - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4"))
+    elif is_cut_off(world, node):
+        notes += network_notes(world, pool)
+    elif meaning.remedy is not None:
+        notes.append(Note(*meaning.remedy))
+    elif state is _N.UNUSABLE:
+        notes.append(_remedy_of_unusable(world.nodes[node]))
+    if is_behind(world, node):
+        notes.append(Note("The pool's packages or certificates have changed: a reboot applies them.", "APP-5"))
+    following = _next(world, node, state)
+    nothing = meaning.rule if following is None and meaning.lasts else ""
+    return answer(world, f"Why is {where} of pool {pool.id} {state.wire}?", checks, (), following, notes, nothing)
+
+
+def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
+    record = world.nodes[node]
+    enabled = record.scheduling is SchedulingState.ENABLED
+    checks = [Check("scheduling", enabled, record.scheduling.wire, "NODE-7")]
+    if record.evicted_ms is not None:
+        rate = _EVICTED_BY_CHANCE if record.evicted_by_chance else ""
+        text = f"its VM is reclaimed at {moment(world, record.evicted_ms)}{rate}"
+        checks.append(Check("eviction", False, text, "SPOT-7"))
+    if record.down_by_chance and state in BY_CHANCE:
+        checks.append(Check("cause", False, BY_CHANCE[state], "SPOT-10" if state is _N.PREEMPTED else "NODE-18"))
+    if record.operation is not None:
+        until = "it is up" if record.awaits_upgrade else "its tasks have ended"
+        value = f"{record.operation.name} when {until}"
+        checks.append(Check("operation", False, value, record.operation.rule))
+    checks += [Check("error", False, _error(error), "NODE-12") for error in record.errors]
+    if state is _N.STARTING and record.is_set_up:
+        checks += [
+            _arriving(world, supply) for supply in packages_and_images(world, node) if supply.ready_ms > world.now_ms
+        ]
+    checks += network_checks(world, world.pool_of(node))
+    task = record.start_task
+    if task is not None and (task.failure is not None or state is _N.WAITING_FOR_START_TASK):
+        cause = "" if task.failure in (None, FAILURE_EXIT_CODE) else f", {task.failure.code}"
+        code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
+        running = f"running since {moment(world, task.start_ms)}"
+        value = running if task.running else f"failed{code}{cause}"
+        checks.append(Check("start task", False, f"{value}, retry count {task.retry_count:,}", "START-4"))
+    if state in READY:
+        free = world.nodes.free[node]
+        value = f"{free} of {world.pool_of(node).slots} free; {occupancy(world, node)}"
+        checks.append(Check("slots", free > 0, value, "SCHED-10"))
+    return checks
+
+
+def _error(error: NodeError) -> str:
+    details = ", ".join(value for _, value in error.details)
+    return f"{error.code}: {error.message}" + (f" ({details})" if details else "")
+
+
+def _arriving(world: World, supply: InstalledItem) -> Check:
+    """Check a package or an image that the node waits for before its start task (START-3)."""
+    label, rule = ("container image", "CONT-2") if supply.is_image else ("application package", "APP-2")
+    return Check(label, False, f"{supply.name}, there at {moment(world, supply.ready_ms)}", rule)
+
+
+def _job_check(world: World, job: Job, node: int) -> Check:
+    """Check why no more tasks of the job are on the node."""
+    label = f"job {job.id}"
+    row = world.instances.row(job.row, node)
+    counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
+    if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
+        until = eligible_again(world.options).until
+        return Check(label, False, f"ineligible until {until}: preparation failed here", "PREP-9")
+    if job.state is not JobState.ACTIVE:
+        return Check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")
+    if not job.counts[0]:
+        return Check(label, None, f"no task waits: {counts}", "SCHED-7")
+    if not job.ready_count:
+        return _not_ready(world, job, label)
+    if 0 <= job.max_parallel <= job.busy:
+        return Check(label, False, f"at its limit of {some(job.max_parallel, 'parallel task')}", "JOB-2")
+    smallest = min(slots for slots, queue in job.ready.items() if queue.size)
+    if smallest > world.nodes.free[node]:
+        return Check(
+            label, False, f"{some(job.ready_count, 'task')} waiting, each needs {smallest} or more slots", "SCHED-10"
+        )
+    return Check(label, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7")
+
+
+def _not_ready(world: World, job: Job, label: str) -> Check:
+    """Check why the scheduler considers none of the job's active tasks: each waits for others, or has just come."""
+    book = world.dependencies.get(job.row)
+    blocked = 0 if book is None else book.waiting_count
+    new = job.counts[0] - blocked
+    parts = [f"{some(blocked, 'task')} waiting for others"] if blocked else []
+    parts += [f"{some(new, 'task')} not known to the scheduler yet"] if new > 0 else []
+    return Check(label, False, ", ".join(parts), "DEP-4" if blocked else "TIME-9")
+
+
+def _owed(world: World, node: int) -> list[Note]:
+    """Return notes on preparation and release on the node."""
+    notes = []
+    for row in world.instances.rows_on(node):
+        job = world.jobs[world.instances.job[row]]
+        if world.instances.prep_state[row] == InstanceState.RUNNING:
+            notes.append(Note(f"Preparation of job {job.id} is running here; it uses no slot.", "PREP-21"))
+        if world.instances.release_state[row] == InstanceState.RUNNING:
+            notes.append(Note(f"Release of job {job.id} is running here; it uses no slot.", "REL-11"))
+        elif world.instances.flags[row] & PrepFlag.RELEASE_OWED:
+            until_ms = given_up_ms(world, [row])
+            limit = "" if until_ms is None else f", unless that is after {moment(world, until_ms)}"
+            notes.append(Note(f"Release of job {job.id} runs when the node is ready{limit}.", "REL-13"))
+    return notes
+
+
+def _remedy_of_unusable(record: Node) -> Note:
+    if record.recover_ms is not None:
+        return Note("Batch recovers it by itself.", "NODE-14")
+    if not record.errors:
+        return Note("Batch could not recover it: reboot, reimage or remove it.", "NODE-14")
+    known = Note("Batch does not recover it: reboot, reimage or remove it.", "NODE-11")
+    return _REMEDIES_BY_CODE.get(record.errors[0].code, known)
+
+
+def _next(world: World, node: int, state: NodeState) -> Next | None:
+    where = name_of(world, node)
+    eviction = due(f"{where} is preempted", world.nodes[node].evicted_ms, "SPOT-3")
+    if state not in READY:
+        when_ms = state_passes_ms(world, Agenda(world), node)
+        text, rule = _passing(world, node, state)
+        return earliest([due(f"{where} {text}", when_ms, rule), eviction])
+    tasks, instances = world.tasks, world.instances
+    ends = []
+    for task in world.nodes.running[node]:
+        ended = Next(f"a task ends on {where}", tasks.ended[task], "TASK-7")
+        ends.append(until_cut(world, world.jobs[tasks.block_of(task).job], node, ended))
+    for row in instances.rows_on(node):
+        job = world.jobs[instances.job[row]]
+        if instances.prep_state[row] == InstanceState.RUNNING:
+            prepared = Next(f"preparation of job {job.id} ends", instances.prep_end[row], "PREP-5")
+            ends.append(until_cut(world, job, node, prepared))
+        if instances.release_state[row] == InstanceState.RUNNING:
+            ends.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
+    return earliest([*ends, eviction]) or _next_of_jobs(world, node)
+
+
+def _passing(world: World, node: int, state: NodeState) -> tuple[str, str]:
+    """Return what happens at the end of a state, as said of the node, and its rule."""
+    if is_cut_off(world, node) and state in (_N.STARTING, _N.UNUSABLE):
+        return ("becomes unusable", "NET-4") if state is _N.STARTING else ("boots again in vain", "NODE-14")
+    if state is _N.LEAVING_POOL:
+        return "leaves the pool", "RSZ-7"
+    return f"is no longer {state.wire}", NODE_STATES[state].rule
+
+
+def _next_of_jobs(world: World, node: int) -> Next | None:
+    """Return what can bring a task to an idle node: tasks that become known, or that end elsewhere."""
+    pool, seen = world.pool_of(node), Agenda(world).tasks_seen
+    changes: list[Next | None] = [next_evaluation(pool)]
+    for job in list(world.jobs_of(pool))[:_MOST_JOBS]:
+        is_ineligible = job.ineligible >> world.nodes[node].position & 1
+        if job.state is JobState.ACTIVE and job.counts[0] and not is_ineligible:
+            changes.append(first_end(world, pool.nodes, job))
+            known = [when_ms for block in job.blocks if (when_ms := seen.get(world.tasks.blocks[block].first))]
+            changes += [Next(f"the scheduler sees new tasks of job {job.id}", min(known), "TIME-9")] if known else []
+    return earliest(changes)
+
+
+# The reason of a run, by the rule that the log names.
+_STARTS = {
+    "PREP-3": "The job's first task on the node was assigned.",
+    "PREP-12": "The previous attempt exited nonzero and was retried.",
+    "PREP-15": "The previous run was interrupted.",
+    "PREP-16": "The node rebooted after a success, and the job requires another run.",
+    "PREP-17": "The node rebooted after a final failure, which is tried again (rebootRetriesFailedPreparation).",
+    "PREP-18": "The node has a new disk.",
+}
+# How a node becomes eligible again, by options.rebootRetriesFailedPreparation; None for a job that has ended.
+_INELIGIBLE = {
+    None: (Note("The job has ended: none of its tasks starts any more.", "SCHED-7"),),
+    False: (
+        Note("The job gets no task here until the node has a new disk.", "PREP-9"),
+        Note("A reboot does not help; a reimage does.", "PREP-17"),
+    ),
+    True: (
+        Note("The job gets no task here until the node reboots.", "PREP-9"),
+        Note("A reboot lets it run again (rebootRetriesFailedPreparation).", "PREP-17"),
+    ),
+}
+_VERDICTS = {
+    PrepVerdict.GO: "runs at once",
+    PrepVerdict.PREPARE: "starts the preparation and waits for it",
+    PrepVerdict.PREPARE_AND_GO: "starts the preparation and runs beside it",
+    PrepVerdict.WAIT: "waits for the preparation",
+    PrepVerdict.REFUSE: "is not assigned here",
+}
+# States of a job whose tasks no longer start.
+_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
+
+
+def why_preparation(world: World, job: Job, node: int) -> Explanation:
+    """Explain the last run of the job's preparation on the node, or why there was none."""
+    where = name_of(world, node)
+    prep = job.spec.job_preparation_task
+    if prep is None:
+        question = f"Why has preparation of job {job.id} not run on {where}?"
+        note = Note("The job has no job preparation task.", "PREP-1")
+        return answer(world, question, notes=(note,))
+    row = world.instances.row(job.row, node)
+    view = world.instances.prep(row) if row >= 0 else None
+    if view is None:
+        return _never_ran(world, job, node)
+    flags = world.instances.flags[row]
+    is_running = view.state is InstanceState.RUNNING
+    verdict = prep_verdict(flags, view.state, prep)
+    checks = [_outcome(world, view)]
+    if job.state not in _OVER:
+        comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(world, verdict, flags, view)
+        checks.append(Check("next task of the job", comes, _VERDICTS[verdict], rule))
+    planned = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5")
+    ending = until_cut(world, job, node, planned) if is_running else None
+    began_by = _rule_of_start(world, job, node, view.start_ms)
+    notes = (
+        Note(_STARTS[began_by], began_by) if began_by in _STARTS else None,
+        _delivery_note(world, node, task_directory(job.id, prep.id), view) if is_running else None,
+        *_state_notes(world, job, node, prep, flags, view),
+    )
+    nothing = "PREP-9" if flags & PrepFlag.INELIGIBLE and job.state not in _OVER else ""
+    return answer(world, _question(job, where, view, flags), checks, (), ending, notes, nothing)
+
+
+def _delivery_note(world: World, node: int, directory: str, view: InstanceView) -> Note | None:
+    """Note when all that the running instance needs is on the node, if it has to wait for that."""
+    if setup_of(world, node, directory).failure is not None:
+        return Note("Something that it needs is not available.", "PREP-12")
+    when_ms = ready_ms(world, node, directory, view.start_ms)
+    return None if when_ms == view.start_ms else Note(f"It downloads first, until {moment(world, when_ms)}.", "TASK-6")
+
+
+def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
+    if flags & PrepFlag.INELIGIBLE:
+        return f"Why {'was' if job.state in _OVER else 'is'} {where} ineligible for job {job.id}?"
+    again = " again" if view.runs - view.retry_count > 1 else ""
+    is_running = view.state is InstanceState.RUNNING
+    has_failed = not is_running and view.result is TaskResult.FAILURE
+    auxiliary, verb = ("is", "running") if is_running else ("did", "fail" if has_failed else "run")
+    return f"Why {auxiliary} preparation of job {job.id} {verb}{again} on {where}?"
+
+
+def _outcome(world: World, view: InstanceView) -> Check:
+    since = moment(world, view.start_ms)
+    if view.state is InstanceState.RUNNING:
+        return Check("preparation", False, f"running since {since}, run {view.runs}", "PREP-5")
+    assert view.end_ms is not None
+    code = "" if view.exit_code is None else f" with exit code {view.exit_code}"
+    cause = f", {view.failure.code}" if view.failure is not None else ""
+    succeeded = view.result is TaskResult.SUCCESS
+    value = f"{'succeeded' if succeeded else 'failed'}{code} at {moment(world, view.end_ms)}{cause}"
+    return Check("preparation", succeeded, value, "PREP-5")
+
+
+def _rule_of(world: World, verdict: PrepVerdict, flags: int, view: InstanceView) -> str:
+    if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
+        return start_rule(flags, view, retries_failure=world.options.reboot_retries_failed_preparation)
+    if verdict is PrepVerdict.GO:
+        return "PREP-7" if flags & PrepFlag.VALID and view.result is TaskResult.SUCCESS else "PREP-13"
+    return "PREP-6" if verdict is PrepVerdict.WAIT else "PREP-9"
+
+
+def _rule_of_start(world: World, job: Job, node: int, start_ms: int) -> str:
+    """Return the rule that the log names for the start of a run; reads the entries of that moment only."""
+    log = world.log
+    for at in matching(log, _is_start, log.index_at(start_ms - 1), log.index_at(start_ms)):
+        if (log.row_a[at], log.row_b[at]) == (job.row, node):
+            return str(dict(log.shapes[log.shape_of[at]].fields)["rule"])
+    return ""
+
+
+def _is_start(shape: Shape) -> bool:
+    return shape.event == "JobPreparationTaskStateChanged" and ("to", InstanceState.RUNNING) in shape.fields
+
+
+def _state_notes(
+    world: World, job: Job, node: int, prep: JobPreparationTask, flags: int, view: InstanceView
+) -> list[Note]:
+    if flags & PrepFlag.INELIGIBLE:
+        return [
+            *([] if view.failure is None else cause_notes(world, view.failure, prep)),
+            Note(_why_final(prep, view), "PREP-12"),
+            *_INELIGIBLE[world.options.reboot_retries_failed_preparation if job.state not in _OVER else None],
+        ]
+    if view.state is InstanceState.RUNNING:
+        waiting = len(world.preparing_tasks(job.row, node))
+        if not prep.wait_for_success:
+            return [Note("Tasks do not wait for it.", "PREP-13")]
+        return [Note(f"{some(waiting, 'task')} of the job {'wait' if waiting > 1 else 'waits'} for it here.", "PREP-6")]
+    if view.failure == STOPPED_BY_JOB and view.end_ms is not None:
+        return [Note(f"It was stopped: the job was ended at {moment(world, view.end_ms)}.", "PREP-23")]
+    if view.result is TaskResult.FAILURE and not prep.wait_for_success:
+        return [Note("The failure has no effect: the job does not wait for success.", "PREP-13")]
+    if flags & PrepFlag.VALID and not prep.rerun_on_node_reboot_after_success:
+        return [Note("By the job's settings it stays valid after a reboot.", "PREP-16")]
+    return []
+
+
+def _why_final(prep: JobPreparationTask, view: InstanceView) -> str:
+    """Return why a failed preparation is not retried any more."""
+    most = prep.constraints.max_task_retry_count
+    if view.failure != FAILURE_EXIT_CODE:
+        return "It is not retried: only a nonzero exit code is."
+    if not most:
+        return "It is not retried: its maxTaskRetryCount is 0."
+    return f"{view.retry_count} of {most} retries were used; then the failure is final."
+
+
+def _is_in_pool_of(world: World, job: Job, node: int) -> bool:
+    """Return whether the node belongs to the job's pool; a job that has ended keeps only the id of its pool."""
+    if job.pool != UNBOUND:
+        return world.nodes[node].pool == job.pool
+    return world.pool_of(node).id.lower() == job.pool_id.lower()
+
+
+def _never_ran(world: World, job: Job, node: int) -> Explanation:
+    """Explain what is missing before preparation runs: a task of the job must be assigned to the node (PREP-3)."""
+    nodes, agenda = world.nodes, Agenda(world)
+    state = nodes.state_of(node)
+    is_member = _is_in_pool_of(world, job, node)
+    can_take = bool(nodes.open[node]) and state is not None
+    job_state = "deleted" if job.state is None else job.state.wire
+    if state is None:
+        at = f"gone since {moment(world, nodes.since[node])}"
+    else:
+        at = f"{state.wire}, scheduling {nodes[node].scheduling.wire}"
+    free, slots = nodes.free[node], world.pool_of(node).slots
+    checks = (
+        Check("job state", job.state is JobState.ACTIVE, job_state, "SCHED-7"),
+        Check("job pool", is_member, "the node's" if is_member else "not the node's", "PREP-3"),
+        Check("node takes tasks", can_take, at, "SCHED-8"),
+        None if state is None else Check("free slots", free > 0, f"{free} of {slots}", "SCHED-10"),
+        Check("waiting tasks of the job", job.ready_count > 0, f"{job.ready_count}", "PREP-3"),
+    )
+    when_ms = state_passes_ms(world, agenda, node) if not can_take else room_ms(world, node, 1) if not free else None
+    where = name_of(world, node)
+    what = f"{where} is no longer {state.wire}" if state is not None and not can_take else f"a task ends on {where}"
+    question = f"Why has preparation of job {job.id} not run on {where}?"
+    following = due(what, when_ms, "SCHED-15" if can_take else "NODE-9")
+    note = Note("It runs only where a task of the job is assigned.", "PREP-3")
+    return answer(world, question, checks, (), following, (note,))

@@ -1,0 +1,411 @@
+"""The answers to every question that a task, node, job, job schedule or pool raises.
+
+Beside the whole answers: the next thing that a job or task waits for, in one phrase; the reasons why a completed task
+did not start earlier, read from the log; and the change for which something waits, found by playing on for a while and
+taking that back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.lifecycles import READY
+from engine.base.log import plain
+from engine.base.terms import AllocationState, JobState, TaskState
+from engine.run.agenda import PlannedInputs, subjects_of
+from engine.state.tables import NEVER_MS
+from engine.state.tasks import COMPLETED
+from engine.views.diagnosis.candidates import Outlook, why_again, why_there
+from engine.views.diagnosis.jobs import why_counts, why_job, why_schedule
+from engine.views.diagnosis.model import Check, Note, Reason, answer, moment, name_of, plural, some, task_name
+from engine.views.diagnosis.nodes import why_node, why_preparation
+from engine.views.diagnosis.pools import why_pool, why_targets
+from engine.views.diagnosis.tasks import why_task
+from engine.views.hook_status import HookStatus
+from engine.views.log.histories import JobHistory, TaskHistory
+from engine.views.log.reader import count_by_job, matching, where
+from engine.views.resources.instances import oldest_waiting
+from engine.views.resources.statistics import critical_path, deciding_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+
+    from engine import Simulation
+    from engine.base.log import Shape
+    from engine.run.agenda import PlannedInput
+    from engine.state.jobs import Job
+    from engine.views.diagnosis.model import Explanation
+    from engine.views.log.histories import Attempt
+    from engine.views.resources.jobs import JobRow, PoolRow
+    from engine.world import World
+
+
+def job_waits_for(job: JobRow, pool: PoolRow | None) -> str:
+    """Return what has to come before the job's next state; empty where it waits for nothing."""
+    tasks = job.phases.tasks
+    busy = tasks.running + tasks.preparing
+    match job.state:
+        case JobState.ACTIVE:
+            return _active(job, pool, busy)
+        case JobState.DISABLING:
+            return f"{some(busy, 'task')} to stop"
+        case JobState.DISABLED:
+            return "a user to enable it"
+        case JobState.TERMINATING | JobState.DELETING:
+            release = job.phases.release
+            nodes = release[HookStatus.RUNNING] + release[HookStatus.WILL_RUN]
+            return f"release on {some(nodes, 'node')}" if nodes else f"{some(busy, 'task')} to stop" if busy else ""
+    return ""
+
+
+def _active(job: JobRow, pool: PoolRow | None, busy: int) -> str:
+    tasks = job.phases.tasks
+    if busy:
+        return f"{some(busy, 'task')} to end"
+    if tasks.active:
+        if pool is None or pool.state is None:
+            return f"pool {job.pool_id}"
+        return "free slots for its tasks" if pool.nodes else "nodes"
+    ends_itself = job.on_all_tasks_complete == "terminatejob"
+    return "its first task" if not tasks.total else "" if ends_itself else "more tasks, or its termination"
+
+
+def task_waits_for(simulation: Simulation, task: int) -> str:
+    """Return what keeps a task from running; empty where nothing does."""
+    world = simulation.world
+    tasks = world.tasks
+    state = tasks.state_of(task)
+    if state is TaskState.PREPARING:
+        return f"preparation on {name_of(world, tasks.node[task])}"
+    if state is not TaskState.ACTIVE:
+        return ""
+    profile = tasks.profile_of(task)
+    job = world.jobs[profile.job]
+    if job.state is not JobState.ACTIVE:
+        return f"job {job.state.wire}" if job.state is not None else ""
+    if job.pool < 0:
+        return f"pool {job.pool_id}"
+    book = world.dependencies.get(job.row)
+    if book is not None and book.is_waiting(task):
+        wanted = tasks.spec(task).depends_on
+        assert wanted is not None
+        ids, numbers = book.unmet(wanted)
+        more = len(ids) - 1 + numbers if ids else 0
+        return (f"{ids[0]} and {more:,} more" if more else ids[0]) if ids else some(numbers, "task")
+    if 0 <= job.max_parallel <= job.busy:
+        return f"its job's limit of {job.max_parallel:,}"
+    if profile.instances:
+        return f"{profile.instances} nodes at once"
+    return f"{some(profile.required_slots, 'free slot')}"
+
+
+_ON_NODE = (TaskState.PREPARING, TaskState.RUNNING)
+_MOST_JOBS = 8  # that are named at most
+
+
+def why_last_waited(simulation: Simulation, job: Job) -> Explanation | None:
+    """Explain what the last task of a completed job waited for; return None if none of its tasks has run."""
+    task = deciding_task(simulation, job.id)
+    return (
+        None if job.state is not JobState.COMPLETED or task is None else why_waited(simulation, task, ", the last one,")
+    )
+
+
+def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanation | None:
+    """Explain what a completed task waited for, in order; return None if it has not run.
+
+    Args:
+        simulation: The run.
+        task: The row of the task.
+        which: Words after its name.
+    """
+    world = simulation.world
+    if world.tasks.state[task] != COMPLETED or world.tasks.started[task] == NEVER_MS:
+        return None
+    job = world.jobs[world.tasks.block_of(task).job]
+    attempts = TaskHistory(simulation, task).attempts()
+    *before, link = critical_path(simulation, task)
+    if not attempts or link.ready_ms is None:
+        return None
+    ready_ms, placed_ms = link.ready_ms, attempts[0].placed_ms
+    created = moment(world, world.tasks.block_of(task).created_ms)
+    checks: list[Check | None] = [Check("added", True, f"at {created}", "TASK-7")]
+    if before:
+        parent = world.tasks.task_id(before[-1].task)
+        checks.append(Check("dependencies", False, f"met at {moment(world, ready_ms)}, by {parent}", "DEP-4"))
+    checks += [
+        _disabled(simulation, job, ready_ms, placed_ms),
+        _without_nodes(simulation, job, ready_ms, placed_ms),
+        _limit(job),
+        *_start(simulation, attempts),
+    ]
+    notes = []
+    if placed_ms <= ready_ms:
+        notes.append(Note("It went to a node at once.", "SCHED-15"))
+    if len(attempts) > 1:
+        last = moment(world, attempts[-1].placed_ms)
+        notes.append(Note(f"It had {some(len(attempts), 'attempt')}, the last one from {last}.", "RETRY-1"))
+    slots = _users_of_slots(simulation, job, ready_ms, placed_ms) if placed_ms > ready_ms else ()
+    return answer(world, f"What did {task_name(world, task)}{which} wait for?", checks, slots, notes=notes)
+
+
+def _disabled(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Check | None:
+    """Check that the job was active while the task waited."""
+    spans = [
+        span
+        for span in JobHistory(simulation, job.row).states()
+        if span.state in (JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
+        and span.begin_ms < until_ms
+        and span.end_ms > from_ms
+    ]
+    if not spans:
+        return None
+    first, last = (moment(simulation.world, ms) for ms in (spans[0].begin_ms, spans[-1].end_ms))
+    return Check("job state", False, f"not active between {first} and {last}", "JOB-12")
+
+
+def _without_nodes(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Check | None:
+    """Check that the pool had a ready node while the task waited."""
+    world, log = simulation.world, simulation.log
+    pools = {pool.row for pool in world.pools.rows if _is_pool_of(job, pool.id)}
+    changes = [_change_of_ready(shape) for shape in log.shapes]
+    shapes = log.shape_of[: log.index_at(until_ms - 1)]
+
+    def of_pool(kinds: list[bool]) -> Iterator[int]:
+        return (at for at in where(kinds, shapes, 0) if world.nodes[log.row_b[at]].pool in pools)
+
+    first = next(of_pool([change > 0 for change in changes]), None)
+    last_ms = 0 if first is None else log.when[first]  # when there was none for the last time
+    ready = int(first is not None)  # nodes
+    if any(True for _ in of_pool([change < 0 for change in changes])):  # else some have been ready since the first one
+        ready = 0
+        for at in of_pool(list(map(bool, changes))):
+            if not ready:
+                last_ms = log.when[at]
+            ready += changes[log.shape_of[at]]
+    if not ready:
+        last_ms = until_ms
+    return Check("nodes", False, f"none ready until {moment(world, last_ms)}", "SCHED-8") if last_ms > from_ms else None
+
+
+def _limit(job: Job) -> Check | None:
+    if job.max_parallel < 0:
+        return None
+    return Check("job parallel limit", None, f"{some(job.max_parallel, 'task')} at once", "JOB-2")
+
+
+def _start(simulation: Simulation, attempts: list[Attempt]) -> Iterator[Check]:
+    """Yield the checks of its way to a node: when it went there, and the end of the preparation that it waited for."""
+    world, first = simulation.world, attempts[0]
+    node = name_of(world, first.node)
+    yield Check("a node with free slots", True, f"{node} at {moment(world, first.placed_ms)}", "SCHED-9")
+    if first.start_ms is not None and first.start_ms > first.placed_ms:
+        yield Check("preparation on the node", False, f"ended at {moment(world, first.start_ms)}", "PREP-6")
+
+
+def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> list[Reason]:
+    """Return how often tasks of each job of the pool had slots while the task waited, the most first.
+
+    Attempts are counted: a task that is retried takes slots each time.
+    """
+    log, jobs = simulation.log, simulation.world.jobs
+    first, stop = log.index_at(from_ms - 1), log.index_at(until_ms - 1)
+    tasks = count_by_job(simulation, _comes, 0, stop)
+    tasks.subtract(count_by_job(simulation, _goes, 0, first))
+    found = [
+        _reason(job, jobs[row], count)
+        for row, count in sorted(tasks.items(), key=lambda each: (-each[1], each[0]))
+        if count > 0 and _is_pool_of(job, jobs[row].pool_id)
+    ]
+    more = sum(each.size for each in found[_MOST_JOBS:])
+    left_out = [Reason(more, f"{plural(more, 'start')} of tasks of other jobs took slots", None, "SCHED-10")]
+    return found[:_MOST_JOBS] + (left_out if more else [])
+
+
+def _reason(own: Job, job: Job, count: int) -> Reason:
+    whose, rule = f"job {job.id}", "SCHED-10"
+    if job.row == own.row:
+        whose, rule = "its own job", "SCHED-6"
+    elif job.priority >= own.priority:
+        rule = "SCHED-2" if job.priority > own.priority else "SCHED-4"
+    text = f"{plural(count, 'start')} of tasks of {whose} (priority {job.priority}) took slots"
+    return Reason(count, text, None, rule)
+
+
+def _is_pool_of(job: Job, pool_id: str) -> bool:
+    return job.pool_id.lower() == pool_id.lower()
+
+
+def _on_node(shape: Shape) -> tuple[bool, bool]:
+    """Return whether a task is on a node before and after an event of this shape."""
+    fields = dict(shape.fields)
+    is_task = shape.event == "TaskStateChanged"
+    return is_task and fields["from"] in _ON_NODE, is_task and fields["to"] in _ON_NODE
+
+
+def _comes(shape: Shape) -> bool:
+    return _on_node(shape) == (False, True)
+
+
+def _goes(shape: Shape) -> bool:
+    return _on_node(shape) == (True, False)
+
+
+def _change_of_ready(shape: Shape) -> int:
+    """Return 1 for an event that makes a node ready, -1 for one that ends that, and 0 for others."""
+    fields = dict(shape.fields)
+    return (fields["to"] in READY) - (fields["from"] in READY) if shape.event == "NodeStateChanged" else 0
+
+
+def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "") -> list[Explanation]:
+    """Answer the questions about one thing at this moment; return nothing while there is none of this id.
+
+    Args:
+        simulation: The run.
+        kind: "task", "node", "job", "job schedule" or "pool".
+        key: The row number of a task or node; the id of anything else.
+        job_id: The job whose preparation is explained beside the state of a node.
+    """
+    world, now_ms = simulation.world, simulation.now_ms
+    found: tuple[Explanation | None, ...] = ()
+    match kind:
+        case "task":
+            state = why_task(world, int(key), now_ms)
+            next_change = state.next_change
+            there, again = (why(world, int(key), next_change) for why in (why_there, why_again))
+            found = state, there, again, why_waited(simulation, int(key))
+        case "node":
+            job = world.jobs.find(job_id)
+            preparation = None if job is None or not job.has_prep else why_preparation(world, job, int(key))
+            found = why_node(world, int(key)), preparation
+        case "job" if (job := world.jobs.find(str(key))) is not None:
+            outlook = Outlook(world)  # the task mostly waits for the nodes that the job does
+            state = why_job(world, job, outlook)
+            waiting = oldest_waiting(world, job)
+            wait = None if waiting is None else why_task(world, waiting, now_ms, outlook)
+            found = state, wait, why_counts(world, job, state.next_change), why_last_waited(simulation, job)
+        case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
+            found = (why_schedule(world, schedule, now_ms),)
+        case "pool" if (pool := world.pools.latest(str(key))) is not None:
+            found = why_pool(world, pool), None if pool.state is None else why_targets(world, pool)
+    return [_with_plans(simulation, kind, key, explanation) for explanation in found if explanation is not None]
+
+
+def _with_plans(simulation: Simulation, kind: str, key: int | str, explanation: Explanation) -> Explanation:
+    """Add what the timeline has planned to an explanation that says that a user has to act."""
+    if not explanation.nothing:
+        return explanation
+    return replace(explanation, planned=PlannedInputs(simulation).to_come(subjects_of(simulation.world, kind, key)))
+
+
+def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation]:
+    """Explain the task of a job that has been waiting longest, or for what the last one of a completed job waited.
+
+    Return nothing if none waits, or has.
+    """
+    world = simulation.world
+    job = world.jobs.find(job_id)
+    if job is None:
+        return []
+    waiting = oldest_waiting(world, job)
+    found = why_last_waited(simulation, job) if waiting is None else why_task(world, waiting, simulation.now_ms)
+    return [] if found is None else [_with_plans(simulation, "job", job_id, found)]
+
+
+# The most entries of the log that are played.
+MOST_ENTRIES = 5_000
+_SLICE = 256
+
+
+class Expected(NamedTuple):
+    """A change, when it happens (ms since the start), and by which rule; ``rule`` is empty where nothing happened.
+
+    ``basis`` are the commands and faults of the timeline that come before it.
+    """
+
+    text: str
+    when_ms: int
+    rule: str = ""
+    basis: Sequence[PlannedInput] = ()
+
+
+class _Wait(NamedTuple):
+    """An event to wait for: its name, the rows that it must have, and what its new state means; empty if nothing."""
+
+    event: str
+    row_a: int | None
+    row_b: int | None
+    meaning: Callable[[Hashable, int], str]  # its arguments are the new state and row_b
+
+
+def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | None:
+    """Find out what a task, node, pool or job waits for.
+
+    Return None where it waits for nothing, or while the past is shown. Tasks and nodes are named by row number, the
+    others by id.
+    """
+    wait = _wait(simulation.world, kind, key)
+    if wait is None or simulation.is_past:
+        return None
+    now_ms, subjects = simulation.now_ms, subjects_of(simulation.world, kind, key)
+    with simulation.trial():
+        log = simulation.log
+        at, last, has_more = len(log), len(log) + MOST_ENTRIES, True
+        while has_more and at < last:
+            has_more = simulation.advance(simulation.end_ms, _SLICE)
+            found = _first(simulation, wait, at)
+            if found is not None:
+                basis = PlannedInputs(simulation).between(subjects, now_ms, found.when_ms)
+                return found._replace(basis=basis)
+            at = len(log)
+        until = f"in the next {MOST_ENTRIES:,} events" if has_more else "until the end of the run"
+        return Expected(f"no change {until}", log.last_ms)
+
+
+def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
+    """Return the first entry from this number on that is waited for."""
+    log = simulation.log
+    for at in matching(log, lambda shape: shape.event == wait.event, start):
+        if wait.row_a in (None, log.row_a[at]) and wait.row_b in (None, log.row_b[at]):
+            fields = dict(log.shapes[log.shape_of[at]].fields)
+            text = wait.meaning(fields.get("to"), log.row_b[at])
+            if text:
+                return Expected(text, log.when[at], str(fields.get("rule", "SCHED-15")))
+    return None
+
+
+def _wait(world: World, kind: str, key: int | str) -> _Wait | None:
+    match kind:
+        case "task" if world.tasks.state_of(int(key)) in (TaskState.ACTIVE, TaskState.PREPARING):
+            return _Wait("TaskStateChanged", int(key), None, partial(_of_task, world))
+        case "node" if world.nodes.state_of(int(key)) not in (None, *READY):
+            return _Wait("NodeStateChanged", None, int(key), _of_node)
+        case "job" if (job := world.jobs.find(str(key))) is not None and job.end_ms is None:
+            return _Wait("JobStateChanged", job.row, None, _of_job)
+        case "pool" if (
+            pool := world.pools.find(str(key))
+        ) is not None and pool.allocation is not AllocationState.STEADY:
+            return _Wait("PoolAllocationStateChanged", pool.row, None, _of_pool)
+    return None
+
+
+def _of_task(world: World, new: Hashable, node: int) -> str:
+    if new is TaskState.RUNNING:
+        return f"it starts on {name_of(world, node)}"
+    if new is TaskState.COMPLETED:
+        return "it is completed without running"
+    return "it is deleted" if new is None else ""
+
+
+def _of_node(new: Hashable, _: int) -> str:
+    return "it has left the pool" if new is None else f"it is {plain(new)}" if new in READY else ""
+
+
+def _of_job(new: Hashable, _: int) -> str:
+    return "it is deleted" if new is None else f"it is {plain(new)}"
+
+
+def _of_pool(new: Hashable, _: int) -> str:
+    return "it is steady" if new is AllocationState.STEADY else ""

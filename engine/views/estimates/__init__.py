@@ -1,1 +1,0 @@
-"""Expected ends and usual durations of what runs."""

@@ -1,1 +1,0 @@
-"""The activity of each node over time, read from the log."""

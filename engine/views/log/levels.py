@@ -1,0 +1,358 @@
+"""Levels over time, kept exactly at each change.
+
+Totals by node and by pool are counted while the log is read for lanes. Levels that change rarely are the billed nodes
+and targets of pools, and the preparing nodes of jobs.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.lifecycles import READY, UNBILLED
+from engine.base.log import LogSubject
+from engine.base.terms import InstanceState, NodeState
+from engine.views.log.changes import ALL
+from engine.views.log.node_lane import Step
+from engine.views.log.reader import Cuts, where
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.base.log import Shape
+    from engine.views.log.node_lane import Meaning
+
+
+_NEVER_MS = -1
+_BLOCK = 256  # values of which the highest is kept
+
+
+class Peak(NamedTuple):
+    """The highest value before the change with this number: see ``CountsOverTime.highest``."""
+
+    number: int
+    value: int
+
+
+class CountsOverTime:
+    """A number that begins with 0. Kept are its values at the end of each millisecond in which it changed."""
+
+    def __init__(self) -> None:
+        """Begin with 0 at all times."""
+        self._now = 0
+        self._when = array("q")
+        self._values = array("q")
+        self._block_peaks = array("q")  # of the first full blocks of values that cannot change any more
+
+    def add(self, when_ms: int, change: int) -> None:
+        """Change it at a moment that is not before the last one."""
+        self._now += change
+        if self._when and self._when[-1] == when_ms:
+            self._values[-1] = self._now
+        else:
+            self._when.append(when_ms)
+            self._values.append(self._now)
+
+    def extent(self) -> tuple[int, int | None] | None:
+        """Return when it first changed, and when it became 0 at last, None if it is not 0; None if it never changed."""
+        if not self._when:
+            return None
+        return self._when[0], None if self._now else self._when[-1]
+
+    def latest(self) -> tuple[int, int]:
+        """Return when it last changed, and its value since then."""
+        return (self._when[-1], self._now) if self._when else (0, 0)
+
+    def at(self, when_ms: int) -> int:
+        """Return its value at a moment."""
+        number = bisect_right(self._when, when_ms)
+        return self._values[number - 1] if number else 0
+
+    def highest(self, begin_ms: int, end_ms: int, known: Peak | None = None) -> tuple[int, Peak]:
+        """Return the highest value from ``begin_ms`` to before ``end_ms``, and what the next call can go on from.
+
+        With ``known`` from an earlier call, only later changes are read. The last change is always read again: its
+        millisecond may not be over.
+        """
+        number, settled = known or (max(0, bisect_right(self._when, begin_ms) - 1), 0)
+        last = bisect_right(self._when, end_ms - 1)
+        over = max(number, min(last, len(self._when) - 1))
+        settled = max(settled, self._peak(number, over))
+        return max(settled, max(self._values[over:last], default=0)), Peak(over, settled)
+
+    def _peak(self, start: int, stop: int) -> int:
+        """Return the highest of some values, of which the last one of all is none: that may still change."""
+        values, peaks = self._values, self._block_peaks
+        first, last = -(-start // _BLOCK), stop // _BLOCK
+        if first >= last:
+            return max(values[start:stop], default=0)
+        for at in range(len(peaks) * _BLOCK, last * _BLOCK, _BLOCK):
+            peaks.append(max(values[at : at + _BLOCK]))
+        return max(values[start : first * _BLOCK] + peaks[first:last] + values[last * _BLOCK : stop])
+
+
+# The nodes, running tasks and preparing nodes of a pool over time.
+PoolCounts = tuple[CountsOverTime, CountsOverTime, CountsOverTime]
+
+
+def _nothing() -> PoolCounts:
+    return CountsOverTime(), CountsOverTime(), CountsOverTime()
+
+
+class LaneTotals:
+    """Totals by node, and numbers over time by pool."""
+
+    def __init__(self) -> None:
+        """Begin with nothing read."""
+        self._pools = array("i")  # by node
+        self._working: list[int] = []  # tasks and subtasks that run, by node
+        self.failures: dict[int, int] = {}  # by node: failures of it, and of preparation or release there
+        self.retries: dict[int, int] = {}  # by node
+        self._busy_since = array("q")
+        self._busy = array("q")
+        self._first_work = array("q")
+        self._came = array("q")
+        self._left = array("q")
+        self._preparing: dict[int, dict[int, None]] = {}  # node -> jobs
+        self.of_pool: defaultdict[int, PoolCounts] = defaultdict(_nothing)  # by pool
+
+    # -- counting ------------------------------------------------------------------------------------------------
+
+    def begin_task(self, when_ms: int, node: int) -> None:
+        """Count a task that begins on a node."""
+        self._begin_work(when_ms, node)
+        self.of_pool[self._pools[node]][1].add(when_ms, 1)
+
+    def end_task(self, when_ms: int, node: int) -> None:
+        """Count a task that has ended on a node."""
+        self._end_work(when_ms, node)
+        self.of_pool[self._pools[node]][1].add(when_ms, -1)
+
+    def _begin_work(self, when_ms: int, node: int) -> None:
+        if not self._working[node]:
+            self._busy_since[node] = when_ms
+            if self._first_work[node] == _NEVER_MS:
+                self._first_work[node] = when_ms
+        self._working[node] += 1
+
+    def _end_work(self, when_ms: int, node: int) -> None:
+        self._working[node] -= 1
+        if not self._working[node]:
+            self._busy[node] += when_ms - self._busy_since[node]
+
+    def take(self, when_ms: int, meaning: Meaning, row: int, node: int) -> None:
+        """Count an entry that is not about a plain task; a new node's pool is its ``row``."""
+        if node >= len(self._pools):
+            self._grow(when_ms, pool=row)
+        if meaning.has_failed:
+            self.failures[node] = self.failures.get(node, 0) + 1
+        match meaning.step:
+            case Step.TASK_BEGINS:
+                self._begin_work(when_ms, node)
+            case Step.TASK_ENDS:
+                self._end_work(when_ms, node)
+            case Step.PREPARATION_BEGINS:
+                self._begin_preparation(when_ms, node, row)
+            case Step.PREPARATION_ENDS:
+                self._end_preparation(when_ms, node, row)
+            case Step.STATE if meaning.state is None:
+                self._left[node] = when_ms
+                self.of_pool[self._pools[node]][0].add(when_ms, -1)
+                self._end_preparation(when_ms, node, None)
+            case Step.STATE if meaning.state not in READY:
+                self._end_preparation(when_ms, node, None)
+
+    def _grow(self, when_ms: int, *, pool: int) -> None:
+        self._pools.append(pool)
+        self._working.append(0)
+        for column in (self._busy_since, self._busy):
+            column.append(0)
+        for column in (self._first_work, self._left):
+            column.append(_NEVER_MS)
+        self._came.append(when_ms)
+        self.of_pool[pool][0].add(when_ms, 1)
+
+    def _begin_preparation(self, when_ms: int, node: int, job: int) -> None:
+        jobs = self._preparing.setdefault(node, {})
+        if job in jobs:
+            self.retries[node] = self.retries.get(node, 0) + 1
+        elif not jobs:
+            self.of_pool[self._pools[node]][2].add(when_ms, 1)
+        jobs[job] = None
+
+    def _end_preparation(self, when_ms: int, node: int, job: int | None) -> None:
+        """Count the end of one job's preparation on a node; of all of them where no job is named."""
+        jobs = self._preparing.get(node)
+        if not jobs:
+            return
+        if job is None:
+            jobs.clear()
+        else:
+            jobs.pop(job, None)
+        if not jobs:
+            del self._preparing[node]
+            self.of_pool[self._pools[node]][2].add(when_ms, -1)
+
+    # -- queries -------------------------------------------------------------------------------------------------
+
+    def first_work_ms(self, node: int) -> int | None:
+        """Return the start of the first task on a node; None while there was none."""
+        when_ms = self._first_work[node] if node < len(self._first_work) else _NEVER_MS
+        return None if when_ms == _NEVER_MS else when_ms
+
+    def busy_share(self, node: int, until_ms: int) -> float:
+        """Return the share of its time in the pool, up to ``until_ms``, in which tasks ran on a node: 0 to 1."""
+        if node >= len(self._came):
+            return 0.0
+        left_ms = until_ms if self._left[node] == _NEVER_MS else self._left[node]
+        busy_ms = self._busy[node]
+        if self._working[node]:
+            busy_ms += until_ms - self._busy_since[node]
+        return busy_ms / max(1, left_ms - self._came[node])
+
+
+_COST = 16  # entries of other kinds are skipped in the time that one takes
+_TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes")
+
+
+class _Step(Enum):
+    """The effect of a log entry on the levels."""
+
+    PREPARATION = auto()  # begins or ends on a node
+    TARGET = auto()
+    BILL = auto()
+    INTERRUPTION = auto()  # the node is not ready: preparations on it end
+
+
+class Level(CountsOverTime):
+    """A number over time, and the area below it."""
+
+    def __init__(self) -> None:
+        """Begin with 0 at all times."""
+        super().__init__()
+        self._areas = array("q")  # up to each change
+
+    def add(self, when_ms: int, change: int) -> None:
+        """Change it at a moment that is not before the last one."""
+        if self._when and self._when[-1] < when_ms:
+            self._areas.append(self._areas[-1] + self._now * (when_ms - self._when[-1]))
+        elif not self._when:
+            self._areas.append(0)
+        super().add(when_ms, change)
+
+    def set(self, when_ms: int, value: int) -> None:
+        """Give it a value at a moment that is not before the last change."""
+        self.add(when_ms, value - self._now)
+
+    def area(self, when_ms: int) -> int:
+        """Return the sum of its values in each millisecond before a moment."""
+        number = bisect_right(self._when, when_ms) - 1
+        return self._areas[number] + self._values[number] * (when_ms - self._when[number]) if number >= 0 else 0
+
+    def areas(self, moments_ms: Sequence[int]) -> list[int]:
+        """Return the area up to each of these moments."""
+        last_ms, last = self.latest()
+        area = self.area(last_ms)
+        return [area + last * (each - last_ms) if each >= last_ms else self.area(each) for each in moments_ms]
+
+
+class RareLevels:
+    """The levels of each pool and job by row, of all jobs also together by ``ALL``.
+
+    They hold what has been recorded, so ask for moments up to now only.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing read; ``update`` reads."""
+        self._simulation = simulation
+        self._cuts = Cuts(simulation.log)
+        self._meanings: list[tuple[_Step | None, int]] = []  # by shape
+        self._is_rare: list[bool] = []  # by shape
+        self._read = 0
+        self._found = array("I")  # the rare entries among those that were read
+        self._begin()
+
+    def _begin(self) -> None:
+        self._taken = 0
+        self._preparing_on: dict[int, dict[int, None]] = {}  # node -> jobs
+        self.preparing: defaultdict[int, Level] = defaultdict(Level)  # nodes by job
+        self.dedicated: defaultdict[int, Level] = defaultdict(Level)  # billed dedicated nodes by pool
+        self.spot: defaultdict[int, Level] = defaultdict(Level)  # billed Spot nodes by pool
+        self.target: defaultdict[int, Level] = defaultdict(Level)  # dedicated and Spot nodes by pool
+
+    def update(self, at_most: int) -> None:
+        """Read what is new in the log, but not more than so many entries."""
+        length = self._cuts.shortest()
+        if length is not None and length < self._read:
+            self._read = length
+            del self._found[bisect_left(self._found, length) :]
+            if self._taken > len(self._found):
+                self._begin()
+        log = self._simulation.log
+        new = list(map(_meaning_of, log.shapes[len(self._meanings) :]))
+        self._meanings += new
+        self._is_rare += (step is not None for step, _ in new)
+        stop = min(len(log), self._read + at_most)
+        if self._read < stop:
+            self._found.extend(where(self._is_rare, log.shape_of[self._read : stop], self._read))
+            self._read = stop
+        self._take(self._found[self._taken : self._taken + at_most // _COST])
+
+    def known_until_ms(self, now_ms: int) -> int:
+        """Return the moment up to which all is read, at most ``now_ms``."""
+        log = self._simulation.log
+        unread = self._found[self._taken] if self._taken < len(self._found) else self._read
+        return min(now_ms, log.when[unread] - 1) if unread < len(log) else now_ms
+
+    def _take(self, entries: Sequence[int]) -> None:
+        log = self._simulation.log
+        for at in entries:
+            step, value = self._meanings[log.shape_of[at]]
+            when_ms, row, node = log.when[at], log.row_a[at], log.row_b[at]
+            if step is _Step.PREPARATION:
+                self._take_preparation(when_ms, row, node, is_begin=bool(value))
+            elif step is _Step.TARGET:
+                self.target[row].set(when_ms, value)
+            elif step is not None:
+                if value:
+                    record = self._simulation.world.nodes[node]
+                    (self.dedicated if record.dedicated else self.spot)[record.pool].add(when_ms, value)
+                if step is _Step.INTERRUPTION:
+                    for job in self._preparing_on.pop(node, ()):
+                        self._prepare(when_ms, job, -1)
+        self._taken += len(entries)
+
+    def _take_preparation(self, when_ms: int, job: int, node: int, *, is_begin: bool) -> None:
+        jobs = self._preparing_on.setdefault(node, {})
+        if is_begin and job not in jobs:  # else it is retried
+            jobs[job] = None
+            self._prepare(when_ms, job, 1)
+        elif not is_begin and job in jobs:
+            del jobs[job]
+            self._prepare(when_ms, job, -1)
+
+    def _prepare(self, when_ms: int, job: int, change: int) -> None:
+        self.preparing[job].add(when_ms, change)
+        self.preparing[ALL].add(when_ms, change)
+
+
+def _meaning_of(shape: Shape) -> tuple[_Step | None, int]:
+    """Return the effect of entries of a shape: a change of billed nodes, the new target, or 1 for a beginning."""
+    fields = dict(shape.fields)
+    if shape.event == "NodeStateChanged":
+        is_ready = isinstance(fields["to"], NodeState) and fields["to"] in READY
+        change = _is_billed(fields["to"]) - _is_billed(fields["from"])
+        return (None if is_ready and not change else _Step.BILL if is_ready else _Step.INTERRUPTION), change
+    if shape.event == "JobPreparationTaskStateChanged":
+        return _Step.PREPARATION, fields["to"] is InstanceState.RUNNING
+    if shape.event == "PoolResizeStart" and shape.subject is LogSubject.POOL:
+        return _Step.TARGET, sum(value for name in _TARGETS if isinstance(value := fields[name], int))
+    return None, 0
+
+
+def _is_billed(state: object) -> bool:
+    return state is not None and state not in UNBILLED

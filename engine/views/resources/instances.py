@@ -1,0 +1,487 @@
+"""Job preparation and job release node by node: rows, groups for filters, and the progress of a job by phase.
+
+The rows include nodes that are gone and those without a record. Groups join nodes that show the same text in a column,
+for filters of ten thousand nodes. The phases of a job are preparation, tasks and release, counted by status.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.paths import task_directory
+from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
+from engine.base.values import SECOND_MS, percentile
+from engine.run.agenda import Agenda
+from engine.specs.bodies import JobPreparationTask
+from engine.state.instances import ABSENT, PrepFlag
+from engine.state.nodes import GONE
+from engine.state.tables import NEVER_MS, PAGE_BITS
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.state.tasks import GONE as TASK_GONE
+from engine.views.bulk import places, values
+from engine.views.hook_status import OVER, Hook, HookStatus, InstanceStatuses
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from engine import Simulation
+    from engine.base.terms import FailureInfo
+    from engine.specs.bodies import JobReleaseTask
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
+    from engine.world import World
+
+
+_NOT_YET = (HookStatus.WILL_RUN, HookStatus.SKIPPED)
+_NO_RUN = {HookStatus.LEAVING, HookStatus.GONE, HookStatus.SKIPPED}
+
+
+@dataclass(frozen=True, slots=True)
+class HookCounts:
+    """The nodes of a job by their status in preparation, or in release."""
+
+    is_specified: bool
+    by_status: dict[HookStatus, int]
+    without_record: int  # nodes in the pool that have no record
+
+    def __getitem__(self, status: HookStatus) -> int:
+        """Return the number of nodes with this status."""
+        return self.by_status.get(status, 0)
+
+    @property
+    def has_begun(self) -> bool:
+        """True once it has run on a node, or runs."""
+        return any(status not in _NOT_YET for status in self.by_status)
+
+    @property
+    def ran(self) -> int:
+        """The number of nodes where it has run to its end, failed or not."""
+        return self[HookStatus.SUCCEEDED] + self[HookStatus.FAILED]
+
+    @property
+    def due(self) -> int:
+        """The number of nodes where it has run, runs or will: so far, without those that leave or have no need."""
+        return sum(self.by_status[status] for status in self.by_status.keys() - _NO_RUN)
+
+    @property
+    def total(self) -> int:
+        """The number of nodes with a record, with one to come, and without."""
+        return sum(self.by_status.values()) + self.without_record
+
+
+class TaskCounts(NamedTuple):
+    """The tasks of a job (TASK-16)."""
+
+    active: int
+    preparing: int
+    running: int
+    succeeded: int
+    failed: int
+    oldest_wait_ms: int | None  # how long the first task in the queue has been active
+
+    @property
+    def total(self) -> int:
+        """The number of tasks that have not been deleted."""
+        return self.active + self.preparing + self.running + self.succeeded + self.failed
+
+
+class Phases(NamedTuple):
+    """A job's three phases."""
+
+    preparation: HookCounts
+    tasks: TaskCounts
+    release: HookCounts
+
+
+def phases_of(simulation: Simulation, job: Job, preparation: InstancePage, release: InstancePage) -> Phases:
+    """Return the phases of a job, whose pages these are."""
+    done = job.counts[COMPLETED]
+    tasks = TaskCounts(
+        active=job.counts[ACTIVE],
+        preparing=job.counts[PREPARING],
+        running=job.counts[RUNNING],
+        succeeded=done - job.failed,
+        failed=job.failed,
+        oldest_wait_ms=_oldest_wait_ms(simulation, job),
+    )
+    return Phases(_counts(preparation), tasks, _counts(release))
+
+
+def _counts(page: InstancePage) -> HookCounts:
+    return HookCounts(page.definition() is not None, page.counts(), page.nodes_without_record())
+
+
+def oldest_waiting(world: World, job: Job) -> int | None:
+    """Return the task that has been waiting longest; None if none waits, or none will run as the job has ended."""
+    is_over = job.state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
+    for number in () if is_over or not job.counts[ACTIVE] else job.blocks:
+        block = world.tasks.blocks[number]
+        task = world.tasks.state.find(ACTIVE, block.first, block.rows.stop)
+        if task >= 0:
+            return task
+    return None
+
+
+def last_task_ms(world: World, job: Job) -> int | None:
+    """Return the end of the job's last task, in ms since the start; None while a task is not completed."""
+    tasks, last_ms = world.tasks, None
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        rows = slice(block.first, block.rows.stop)
+        states = tasks.state[rows]
+        if states.count(COMPLETED) + states.count(TASK_GONE) < len(states):
+            return None
+        ends = tasks.ended[rows]
+        found = (
+            max(ends)
+            if TASK_GONE not in states
+            else max(map(ends.__getitem__, places(states, COMPLETED)), default=None)
+        )
+        if found is not None:
+            last_ms = max(found, last_ms or 0)
+    return last_ms
+
+
+def _oldest_wait_ms(simulation: Simulation, job: Job) -> int | None:
+    task = oldest_waiting(simulation.world, job)
+    return None if task is None else simulation.now_ms - simulation.world.tasks.block_of(task).created_ms
+
+
+_DUE = tuple(status for status in HookStatus if status is not HookStatus.NOT_NEEDED)
+_SAMPLED = 400  # nodes whose durations are read
+
+
+class InstanceBrief(NamedTuple):
+    """The part of a preparation's or release's row that a list shows."""
+
+    position: int  # of the node in its pool
+    status: HookStatus
+    view: InstanceView | None  # None where it has never run
+
+
+class InstanceRow(NamedTuple):
+    """A preparation or release task on one node (PREP-25). Times are ms since the start."""
+
+    node: int
+    node_id: str
+    position: int  # the node's index in its pool, over all nodes the pool ever had
+    pool_id: str
+    node_state: NodeState | None  # None: it has left the pool
+    scheduling: SchedulingState
+    gone_ms: int | None
+    status: HookStatus
+    state: InstanceState | None
+    result: TaskResult | None
+    start_ms: int | None
+    end_ms: int | None
+    exit_code: int | None
+    retry_count: int
+    last_retry_ms: int | None
+    max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
+    runs: int
+    failure: FailureInfo | None
+    is_ineligible: bool  # the node gets no task of the job: preparation has failed for good (PREP-9)
+    root_directory: str  # below the node's root, with forward slashes
+
+
+class HookFailure(NamedTuple):
+    """A failure of preparation or release on a node."""
+
+    node: int
+    exit_code: int | None
+    failure: FailureInfo | None
+    end_ms: int
+    is_ineligible: bool
+
+
+def pages_of(simulation: Simulation, job_id: str) -> tuple[InstancePage, InstancePage]:
+    """Return preparation and release of a job. Counts, lists and drawings of one moment share these pages."""
+    return InstancePage(simulation, job_id, Hook.PREPARATION), InstancePage(simulation, job_id, Hook.RELEASE)
+
+
+def given_up_ms(world: World, rows: Iterable[int]) -> int | None:
+    """Return when jobs give up the last of the releases that they wait for (REL-13); None if one has no such limit."""
+    timeouts = Agenda(world).release_timeouts
+    ends = [timeouts.get(row) for row in rows]
+    known = [when_ms for when_ms in ends if when_ms is not None]
+    return max(known) if known and len(known) == len(ends) else None
+
+
+class InstancePage(InstanceStatuses):
+    """The nodes of one job's preparation or release."""
+
+    def __init__(self, simulation: Simulation, job_id: str, hook: Hook) -> None:
+        """List a job's nodes; the page is empty while there is no job of this id."""
+        super().__init__(simulation, job_id, hook)
+        # Of this version, once they are asked for.
+        self._long_ms: int | None = None
+        self._counts: dict[HookStatus, int] | None = None
+        self._listed: int | None = None
+        self._unrecorded: int | None = None
+        self._last_end_ms: int | None = None
+        self._ordered: tuple[object, Sequence[int]] = (None, ())
+
+    def _update(self) -> bool:
+        is_other = super()._update()
+        if is_other:
+            self._long_ms = self._counts = self._listed = self._unrecorded = self._last_end_ms = None
+        return is_other
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the job has ended or is ending, so that no more of its tasks run, or if there is none of this id."""
+        return self.job_state in OVER
+
+    def definition(self) -> JobPreparationTask | JobReleaseTask | None:
+        """Return the task as the job specifies it; None where it does not."""
+        job = self._job
+        if job is None:
+            return None
+        return job.spec.job_preparation_task if self.hook is Hook.PREPARATION else job.spec.job_release_task
+
+    @property
+    def job_state(self) -> JobState | None:
+        """The job's state; None while there is no job of this id."""
+        job = self._job
+        return None if job is None else job.state
+
+    def counts(self) -> dict[HookStatus, int]:
+        """Return the number of nodes with each status, without those where nothing is due."""
+        codes = self.codes()
+        if self._counts is None:
+            self._counts = {status: count for status in _DUE if (count := codes.count(status.value))}
+        return self._counts
+
+    def failures(self) -> list[HookFailure]:
+        """Return the nodes on which it has failed, in the order in which the job came to them."""
+        instances = self._simulation.world.instances
+        _, _, ends = self.columns()
+        found = []
+        for at in places(self.codes(), HookStatus.FAILED.value):
+            row = self._rows[at]
+            ending = instances.sparse[row >> PAGE_BITS][2 * row + (self.hook is Hook.RELEASE)]
+            is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
+            found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_ineligible))
+        return found
+
+    def order(self, *, with_all: bool = False) -> Sequence[int]:
+        """Return the nodes: trouble first, then running ones, newest start first, then the rest.
+
+        Args:
+            with_all: Add the nodes without a record.
+        """
+        self._update()
+        _, starts, _ = self.columns()
+        nodes = self._nodes() if with_all else ()
+        known = self._simulation.jumps, self._codes, values(starts, self._rows), nodes
+        if self._ordered[0] != known:
+            self._ordered = known, self._new_order(starts, nodes, with_all=with_all)
+        return self._ordered[1]
+
+    def count(self) -> int:
+        """Return how many nodes ``order`` lists, without ordering them."""
+        self._update()
+        if self._listed is None:
+            known = self._codes, values(self.columns()[1], self._rows)
+            listed = (start >= 0 and code != HookStatus.NOT_NEEDED.value for code, start in zip(*known, strict=True))
+            self._listed = sum(listed)
+        return self._listed
+
+    def _new_order(self, starts: array[int], present: Sequence[int], *, with_all: bool) -> Sequence[int]:
+        of_row = self._simulation.world.instances.node.__getitem__
+        by_status: dict[int, list[int]] = {status.value: [] for status in HookStatus}
+        for row, code in zip(self._rows, self._codes, strict=True):
+            by_status[code].append(row)
+        del by_status[HookStatus.NOT_NEEDED.value]
+        ordered: list[int] = []
+        for code, rows in by_status.items():
+            rows.sort(key=of_row)
+            rows.sort(key=starts.__getitem__, reverse=code <= HookStatus.RUNNING.value)
+            ordered += rows if with_all else [row for row in rows if starts[row] >= 0]
+        nodes = list(map(of_row, ordered))
+        known = set(nodes) if with_all else ()
+        return nodes + [node for node in present if node not in known]
+
+    def _nodes(self) -> Sequence[int]:
+        job = self._job
+        world = self._simulation.world
+        if job is None or job.pool < 0:
+            return ()
+        return [node for node in world.pools[job.pool].nodes if world.nodes.state[node] != GONE]
+
+    def nodes_present(self) -> int:
+        """Return the number of nodes in the job's pool."""
+        job, world = self._job, self._simulation.world
+        nodes = () if job is None or job.pool < 0 else world.pools[job.pool].nodes
+        return len(nodes) - bytes(values(world.nodes.state, nodes)).count(GONE)
+
+    def nodes_without_record(self) -> int:
+        """Return the number of nodes in the job's pool on which it has never been, without those that are leaving."""
+        counts = self.counts()
+        if self._unrecorded is None:
+            self._unrecorded = self._count_unrecorded(counts)
+        return self._unrecorded
+
+    def _count_unrecorded(self, counts: dict[HookStatus, int]) -> int:
+        world = self._simulation.world
+        nodes = self._nodes() if world.nodes.state.find(NodeState.LEAVING_POOL) >= 0 else ()
+        leaving = (node for node in nodes if world.nodes.state[node] == NodeState.LEAVING_POOL)
+        missed = sum(self.status_of(node) is HookStatus.NOT_NEEDED for node in leaving)
+        return max(0, self.nodes_present() - missed - sum(counts.values()) + counts.get(HookStatus.GONE, 0))
+
+    def nodes_unrecorded(self) -> int:
+        """Return the number of nodes in the job's pool that have no record of it."""
+        states = bytes(values(self.columns()[0], self.rows()))
+        gone = sum(states[at] != ABSENT for at in self._gone_places())
+        return max(0, self.nodes_present() - (len(states) - states.count(ABSENT) - gone))
+
+    def given_up_ms(self) -> int | None:
+        """Return when a job that ends waits no more for release on any node (REL-13); None if it has no such limit."""
+        waiting = places(self.codes(), HookStatus.WILL_RUN.value)
+        return given_up_ms(self._simulation.world, map(self._rows.__getitem__, waiting))
+
+    def long_ms(self) -> int:
+        """Return the 95th percentile of the durations, estimated from a few hundred nodes; 0 before any is done."""
+        self._update()
+        if self._long_ms is None:  # each row of a list asks for it
+            states, starts, ends = self.columns()
+            some = self._rows[:: len(self._rows) // _SAMPLED + 1]
+            took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
+            self._long_ms = round(percentile(took_ms, 0.95) or 0)
+        return self._long_ms
+
+    def last_end_ms(self) -> int:
+        """Return the latest of all ends, planned ones included, in ms since the start; -1 before any is known."""
+        self._update()
+        if self._last_end_ms is None:
+            self._last_end_ms = max(values(self.columns()[2], self._rows), default=NEVER_MS)
+        return self._last_end_ms
+
+    def planned_end_ms(self, node: int) -> int | None:
+        """Return the planned end of the present attempt on a node, in ms since the start; None while it does not run.
+
+        An attempt that fails is followed by another one, which ends later.
+        """
+        row, (states, _, ends) = self._row_on(node), self.columns()
+        is_running = row >= 0 and states[row] == InstanceState.RUNNING
+        return ends[row] if is_running and self._simulation.world.is_known(ends[row]) else None
+
+    def position_of(self, node: int) -> int:
+        """Return the node's index in its pool, over all nodes that the pool ever had."""
+        return self._simulation.world.nodes[node].position
+
+    def id_of(self, node: int) -> str:
+        """Return the node's id."""
+        return self._simulation.world.nodes[node].id
+
+    def view_of(self, node: int) -> InstanceView | None:
+        """Return the record of the task on a node; None where it has never run."""
+        instances, row = self._simulation.world.instances, self._row_on(node)
+        if row < 0:
+            return None
+        return instances.prep(row) if self.hook is Hook.PREPARATION else instances.release(row)
+
+    def is_ineligible(self, node: int) -> bool:
+        """Return whether the node is in the pool and gets no task of the job (PREP-9)."""
+        world, row = self._simulation.world, self._row_on(node)
+        if row < 0 or world.nodes[node].gone_ms is not None:
+            return False
+        return bool(world.instances.flags[row] & PrepFlag.INELIGIBLE)
+
+    def briefs(self, nodes: Sequence[int]) -> list[InstanceBrief]:
+        """Return what a list shows of each of these nodes."""
+        job, world = self._job, self._simulation.world
+        records, instances = world.nodes, world.instances
+        rows = [-1] * len(nodes) if job is None else instances.rows_on_nodes(job.row, nodes)
+        read = instances.prep if self.hook is Hook.PREPARATION else instances.release
+        return [
+            InstanceBrief(records[node].position, status, None if row < 0 else read(row))
+            for node, status, row in zip(nodes, self.statuses_of(nodes), rows, strict=True)
+        ]
+
+    def row(self, node: int) -> InstanceRow:
+        """Return one node's row."""
+        world = self._simulation.world
+        record = world.nodes[node]
+        view, job, task = self.view_of(node), self._job, self.definition()
+        return InstanceRow(
+            node=node,
+            node_id=record.id,
+            position=record.position,
+            pool_id=world.pool_of(node).id,
+            scheduling=record.scheduling,
+            node_state=world.nodes.state_of(node),
+            gone_ms=world.nodes.since[node] if world.nodes.state_of(node) is None else None,
+            status=self.status_of(node),
+            state=view.state if view else None,
+            result=view.result if view else None,
+            start_ms=view.start_ms if view else None,
+            end_ms=view.end_ms if view else None,
+            exit_code=view.exit_code if view else None,
+            retry_count=view.retry_count if view else 0,
+            last_retry_ms=view.start_ms if view and view.retry_count else None,
+            max_retries=task.constraints.max_task_retry_count if isinstance(task, JobPreparationTask) else None,
+            runs=view.runs if view else 0,
+            failure=view.failure if view else None,
+            is_ineligible=self.is_ineligible(node),
+            root_directory="" if job is None or task is None else task_directory(job.id, task.id),
+        )
+
+
+_NEVER = -1
+
+
+def instance_groups(
+    simulation: Simulation, page: InstancePage, column: str, from_ms: int
+) -> Callable[[int], Hashable] | None:
+    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
+
+    None for a column whose texts differ from node to node.
+
+    Args:
+        simulation: The run.
+        page: Preparation or release of a job.
+        column: The name of the column.
+        from_ms: The moment from which the column counts its times, in ms since the start.
+    """
+    nodes, view_of = simulation.world.nodes, page.view_of
+
+    def seconds(when_ms: int | None) -> int:
+        return _NEVER if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
+
+    def state(node: int) -> Hashable:
+        view = view_of(node)
+        return page.status_of(node) if view is None else view.state
+
+    def node_state(node: int) -> Hashable:
+        code = nodes.state[node]
+        return code, seconds(nodes.since[node] if code == GONE else None)
+
+    of_node: dict[str, Callable[[int], Hashable]] = {
+        "State": state,
+        "Pool": lambda node: nodes[node].pool,
+        "Node state": node_state,
+        "Ineligible": page.is_ineligible,
+    }
+    of_view: dict[str, Callable[[InstanceView], Hashable]] = {
+        "Result": lambda view: view.result,
+        "Start time": lambda view: seconds(view.start_ms),
+        "End time": lambda view: seconds(view.end_ms),
+        "Exit code": lambda view: view.exit_code,
+        "Retries": lambda view: view.retry_count,
+        "Failure category": lambda view: view.failure,
+        "Failure code": lambda view: view.failure,
+        "Runs": lambda view: view.runs,
+        "Last retry time": lambda view: seconds(view.start_ms if view.retry_count else None),
+    }
+    value_of = of_view.get(column)
+    if value_of is None:
+        return of_node.get(column)
+
+    def group(node: int) -> Hashable:
+        view = view_of(node)
+        return None if view is None else (value_of(view),)
+
+    return group

@@ -1,0 +1,477 @@
+"""Jobs and pools: one row each, in the order in which they were added.
+
+The progress of many jobs is given in numbers that are cheap to read. Pools have autoscale: a formula, past evaluations,
+and trials of other formulas.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.errors import BatchError
+from engine.base.lifecycles import READY, UNBILLED
+from engine.base.terms import AllocationState, InstanceState, JobState, NodeState, PoolState
+from engine.base.values import tally
+from engine.rules import autoscaling
+from engine.rules.decisions import capacity, metrics
+from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
+from engine.run.conditions import cost_usd, pool_cost_usd
+from engine.specs.commands import EnablePoolAutoScale
+from engine.state.instances import ABSENT
+from engine.state.nodes import GONE
+from engine.state.pools import AutoScaleRun
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.views.bulk import count_bits, places, sum_where, values
+from engine.views.hook_status import OVER, Hook, failed_places, version_of
+from engine.views.resources.instances import Phases, TaskCounts, phases_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine import Simulation
+    from engine.specs.bodies import JobSpec, PoolSpec, StartTask
+    from engine.state.jobs import Job, SchedulingError
+    from engine.state.pools import Pool
+    from engine.views.resources.instances import InstancePage
+    from engine.world import World
+
+
+_PRESENT = bytes(state != GONE for state in range(256))
+_BILLED = bytes(state != GONE and state not in UNBILLED for state in range(256))
+_STAYING = frozenset(NodeState).difference(UNBILLED, [NodeState.LEAVING_POOL])
+_READY = bytes(state in READY for state in range(256))
+
+
+class JobRow(NamedTuple):
+    """A job as the service shows it. Times are ms since the start."""
+
+    job_id: str
+    state: JobState | None
+    since_ms: int
+    previous: JobState | None
+    priority: int
+    pool_id: str
+    phases: Phases
+    created_ms: int
+    end_ms: int | None
+    max_parallel_tasks: int
+    on_all_tasks_complete: str
+    max_task_retry_count: int
+    max_wall_clock_ms: int | None
+    terminate_reason: str | None
+    scheduling_error: SchedulingError | None
+    bad_end: str  # why it ended before its work was done; empty if it did not
+    is_preemptible: bool
+    spec: JobSpec
+
+    @property
+    def is_live(self) -> bool:
+        """True while its tasks may still run."""
+        return self.state in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
+
+
+class NetworkRow(NamedTuple):
+    """The network of a pool's nodes."""
+
+    subnet_id: str | None  # None outside any VNet
+    communication: str  # the mode in force (NET-7)
+    closed_ports: tuple[int, ...]  # needed, but blocked (NET-4)
+    free_addresses: int | None  # None: no limit
+    load_balancers: int  # as many as network security groups and public addresses (NET-8)
+    between_nodes: str | None  # ports between the nodes (POOL-12); None: none are open
+
+
+class PoolRow(NamedTuple):
+    """A pool as the service shows it, or showed it last. Times are ms since the start."""
+
+    pool_id: str
+    state: PoolState | None  # None: it has been deleted
+    allocation: AllocationState | None
+    allocation_since_ms: int
+    vm_size: str
+    current_dedicated: int
+    target_dedicated: int
+    current_spot: int
+    target_spot: int
+    node_counts: tuple[tuple[NodeState, int], ...]
+    slots: int
+    used_slots: int
+    usable_slots: int  # of ready nodes, and those that tasks still hold on other nodes
+    fill: str
+    auto_scale: bool
+    created_ms: int
+    gone_ms: int | None  # when it was deleted
+    resize_errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, values
+    jobs: tuple[str, ...]
+    start_task: StartTask | None
+    is_upgrading: bool  # an OS upgrade is under way (POOL-22)
+    network: NetworkRow | None  # None where the pool has no network settings
+    spec: PoolSpec
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes in any state."""
+        return sum(number for _, number in self.node_counts)
+
+    @property
+    def live_nodes(self) -> int:
+        """The number of nodes that have a VM: neither preempted nor deallocated."""
+        return self.current_dedicated + self.current_spot
+
+
+# Terminate reasons of jobs whose work was not done.
+BAD_ENDS = (TASK_FAILED, MAX_WALL_CLOCK_TIME_EXPIRY)
+
+
+def bad_end(job: Job) -> str:
+    """Return why the job ended although its work was not done: a terminate reason or an error code; else empty."""
+    if job.scheduling_error is not None:
+        return job.scheduling_error.code
+    return job.terminate_reason if job.terminate_reason in BAD_ENDS else ""
+
+
+def job_ids(simulation: Simulation) -> list[str]:
+    """Return the jobs that have not been deleted, oldest first."""
+    return [job.id for job in simulation.world.jobs.present()]
+
+
+def next_job_ms(simulation: Simulation, now_ms: int) -> int | None:
+    """Return when the next job after a moment is added, in ms since the start; None if the run adds no more."""
+    return min((job.created_ms for job in simulation.world.jobs.rows if job.created_ms > now_ms), default=None)
+
+
+def count_deleted_jobs(simulation: Simulation) -> int:
+    """Return the number of jobs that have been deleted."""
+    return sum(job.state is None for job in simulation.world.jobs.rows)
+
+
+def pool_ids(simulation: Simulation) -> list[str]:
+    """Return the pools that have not been deleted, oldest first."""
+    return [pool.id for pool in simulation.world.pools.present()]
+
+
+def users_pool_ids(simulation: Simulation) -> list[str]:
+    """Return the pools that a user has created, oldest first: no auto pools, which live no longer than a job."""
+    return [pool.id for pool in simulation.world.pools.present() if pool.auto_job < 0 and pool.auto_schedule < 0]
+
+
+def deleted_pool_ids(simulation: Simulation) -> list[str]:
+    """Return the ids of deleted pools that no other pool has by now, oldest first, each once."""
+    pools = simulation.world.pools
+    gone = dict.fromkeys(pool.id for pool in pools.rows if pool.state is None)
+    return [pool_id for pool_id in gone if pools.find(pool_id) is None]
+
+
+def has_had_several_pools(simulation: Simulation) -> bool:
+    """Return whether there was more than one pool: the cost of one is not that of the run, n0 is not one node only."""
+    return len(simulation.world.pools.rows) > 1
+
+
+def row_of_job(simulation: Simulation, job_id: str) -> int | None:
+    """Return the row number of the job with this id; None while there is none."""
+    job = simulation.world.jobs.find(job_id)
+    return None if job is None else job.row
+
+
+def has_preparation(simulation: Simulation, job_id: str) -> bool:
+    """Return whether there is a job of this id that has a preparation task."""
+    job = simulation.world.jobs.find(job_id)
+    return job is not None and job.has_prep
+
+
+def is_unfinished(simulation: Simulation, job_id: str) -> bool:
+    """Return whether there is a job of this id that is not completed."""
+    job = simulation.world.jobs.find(job_id)
+    return job is not None and job.state not in (None, JobState.COMPLETED)
+
+
+def pool_of_job(simulation: Simulation, job_id: str) -> str:
+    """Return the id of the pool on which a job runs or ran, which may be deleted; empty where there never was one."""
+    job = simulation.world.jobs.find(job_id)
+    if job is None:
+        return ""
+    pool = simulation.world.pools[job.pool] if job.pool >= 0 else simulation.world.pools.latest(job.pool_id)
+    return "" if pool is None else pool.id
+
+
+def job_row(simulation: Simulation, preparation: InstancePage, release: InstancePage) -> JobRow | None:
+    """Return the row of the job of these pages; None while there is no such job."""
+    job = simulation.world.jobs.find(preparation.job_id)
+    if job is None:
+        return None
+    return JobRow(
+        job_id=job.id,
+        state=job.state,
+        since_ms=job.since_ms,
+        previous=job.previous[0] if job.previous else None,
+        priority=job.priority,
+        pool_id=job.pool_id,
+        phases=phases_of(simulation, job, preparation, release),
+        created_ms=job.created_ms,
+        end_ms=job.end_ms,
+        max_parallel_tasks=job.max_parallel,
+        on_all_tasks_complete=job.on_all_tasks_complete.value,
+        max_task_retry_count=job.max_retries,
+        max_wall_clock_ms=job.max_wall_clock_ms,
+        terminate_reason=job.terminate_reason,
+        scheduling_error=job.scheduling_error,
+        bad_end=bad_end(job),
+        is_preemptible=job.preemptible,
+        spec=job.spec,
+    )
+
+
+def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
+    """Return the row of the pool of this id, or of the last deleted one; None if there never was one."""
+    world = simulation.world
+    pool = world.pools.latest(pool_id)
+    if pool is None:
+        return None
+    is_there = pool.state is not None
+    states = bytes(values(world.nodes.state, pool.nodes))
+    counts = {NodeState(state): count for state, count in tally(states).items() if state != GONE}
+    free_slots = values(world.nodes.free, pool.nodes)
+    present, ready = states.translate(_PRESENT), states.translate(_READY)
+    free = sum_where(present, free_slots, pool.slots)
+    used_slots = sum(counts.values()) * pool.slots - free
+    there = states.translate(_BILLED)
+    dedicated = count_bits(there, pool.dedicated_bits)
+    return PoolRow(
+        pool_id=pool.id,
+        state=pool.state,
+        allocation=pool.allocation if is_there else None,
+        allocation_since_ms=pool.allocation_since_ms,
+        vm_size=pool.spec.vm_size,
+        current_dedicated=dedicated,
+        target_dedicated=pool.target_dedicated if is_there else 0,
+        current_spot=there.count(1) - dedicated,
+        target_spot=pool.target_spot if is_there else 0,
+        node_counts=tuple(counts.items()),
+        slots=pool.slots,
+        used_slots=used_slots,
+        usable_slots=used_slots + (free if ready == present else sum_where(ready, free_slots, pool.slots)),
+        fill=pool.fill.value,
+        auto_scale=pool.auto_scale,
+        created_ms=pool.created_ms,
+        gone_ms=pool.gone_ms,
+        resize_errors=tuple((error.code, error.message, error.values) for error in pool.resize_errors),
+        jobs=tuple(job.id for job in (world.jobs_of(pool) if is_there else _jobs_that_ran(world, pool))),
+        start_task=pool.spec.start_task,
+        is_upgrading=bool(pool.upgrade),
+        network=_network(world, pool),
+        spec=pool.spec,
+    )
+
+
+def _jobs_that_ran(world: World, pool: Pool) -> Iterator[Job]:
+    """Yield the jobs that had a pool which is gone."""
+    return (job for job in world.jobs.present() if job.pool_id.lower() == pool.id.lower())
+
+
+def _network(world: World, pool: Pool) -> NetworkRow | None:
+    spec = pool.spec
+    asked_for = (spec.network_configuration, spec.target_node_communication_mode)
+    if asked_for == (None, None) and not spec.enable_inter_node_communication:
+        return None
+    return NetworkRow(
+        None if spec.network_configuration is None else spec.network_configuration.subnet_id,
+        capacity.communication_mode(spec).value,
+        capacity.blocked_ports(world, pool),
+        capacity.free_addresses(world, pool),
+        capacity.load_balancers(world, pool),
+        capacity.ports_between_nodes(spec),
+    )
+
+
+def cost_of_run(simulation: Simulation, after_ms: int = 0) -> float:
+    """Return the cost of all nodes so far, in US dollars, or what it is after a time in which none comes or goes."""
+    return cost_usd(simulation.world, simulation.now_ms + after_ms)
+
+
+def usd_an_hour(simulation: Simulation) -> float:
+    """Return the price of an hour with the VMs that the pools have or have requested, in US dollars (VM-2).
+
+    Those that are to leave do not count, nor do preempted nodes, which have no VM.
+    """
+    world, usd = simulation.world, 0.0
+    for pool in world.pools.present():
+        if pool.state is not PoolState.ACTIVE:
+            continue
+        staying = (node for node in pool.nodes if world.nodes.state[node] in _STAYING and node not in pool.victims)
+        kinds = Counter(world.nodes[node].dedicated for node in staying)
+        kinds.update(pool.pending.values())
+        for dedicated, count in pool.wanted:
+            kinds[dedicated] += count
+        usd += sum(count * pool.size.price_usd(pool.os, dedicated=kind) for kind, count in kinds.items())
+    return usd
+
+
+def cost_of_pool(simulation: Simulation, pool_id: str) -> float:
+    """Return the cost of a pool's nodes so far in US dollars (ACC-10), also of a deleted one; 0 without any."""
+    pool = simulation.world.pools.latest(pool_id)
+    return 0.0 if pool is None else pool_cost_usd(simulation.world, pool, simulation.now_ms)
+
+
+class NodeCounts(NamedTuple):
+    """The nodes on which a job prepares, or releases."""
+
+    done: int  # without the failures
+    running: int
+    failed: int
+    total: int
+
+
+class JobProgress(NamedTuple):
+    """A job's state and the counts of its phases. Times are ms since the start."""
+
+    job_id: str
+    state: JobState | None
+    bad_end: str  # why it ended before its work was done; empty if it did not
+    preparation: NodeCounts | None  # None: the job has no preparation task
+    tasks: TaskCounts
+    release: NodeCounts | None  # None: the job has no release task
+    problems: int  # failed tasks, nodes on which preparation failed for good, errors of the job itself
+    created_ms: int
+    end_ms: int | None
+
+    @property
+    def is_live(self) -> bool:
+        """True until the job is completed or deleted."""
+        return self.state not in (None, JobState.COMPLETED)
+
+
+def jobs_worst_first(simulation: Simulation) -> tuple[list[str], list[str]]:
+    """Return the jobs that are not completed, those with problems first, and the completed ones, newest first."""
+    live: list[Job] = []
+    completed: list[Job] = []
+    for job in simulation.world.jobs.present():
+        (completed if job.state is JobState.COMPLETED else live).append(job)
+    live.sort(key=lambda job: (not _problems(job), -job.priority))
+    completed.sort(key=lambda job: -(job.end_ms or 0))
+    return [job.id for job in live], [job.id for job in completed]
+
+
+class JobsProgress:
+    """The progress of jobs. Nodes are counted again only when an instance or a node has changed."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Begin with nothing counted."""
+        self._simulation = simulation
+        self._counted: dict[int, tuple[object, NodeCounts | None, NodeCounts | None]] = {}  # by job, with the version
+
+    def of(self, job_id: str) -> JobProgress | None:
+        """Return the progress of a job; None while there is no job of this id."""
+        job = self._simulation.world.jobs.find(job_id)
+        if job is None:
+            return None
+        counts = job.counts
+        succeeded = counts[COMPLETED] - job.failed
+        preparation, release = self._nodes(job)
+        return JobProgress(
+            job_id=job.id,
+            state=job.state,
+            bad_end=bad_end(job),
+            preparation=preparation,
+            tasks=TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None),
+            release=release,
+            problems=_problems(job),
+            created_ms=job.created_ms,
+            end_ms=job.end_ms,
+        )
+
+    def _nodes(self, job: Job) -> tuple[NodeCounts | None, NodeCounts | None]:
+        """Return where the job prepares and where it releases; None for a task that it does not have."""
+        version = version_of(self._simulation.world, job), job.releases_open
+        known = self._counted.get(job.row)
+        if known is None or known[0] != version:
+            preparation = _preparation(self._simulation, job) if job.has_prep else None
+            release = _release(self._simulation, job) if job.has_release else None
+            known = self._counted[job.row] = version, preparation, release
+        return known[1:]
+
+
+def _problems(job: Job) -> int:
+    return job.failed + job.ineligible.bit_count() + bool(bad_end(job))
+
+
+def _preparation(simulation: Simulation, job: Job) -> NodeCounts:
+    """Return where preparation has run to its end, by its last result there, also on nodes that have left since.
+
+    Until the job has ended, the nodes of its pool on which it has never been count to the total.
+    """
+    world = simulation.world
+    instances, nodes = world.instances, world.nodes.state
+    rows = instances.rows_of_job(job.row)
+    states = bytes(values(instances.prep_state, rows))
+    failed = sum(states[at] == InstanceState.COMPLETED for at in failed_places(instances, rows, Hook.PREPARATION))
+    done, running = states.count(InstanceState.COMPLETED) - failed, states.count(InstanceState.RUNNING)
+    pool = () if job.pool < 0 or job.state in OVER else world.pools[job.pool].nodes
+    present = len(pool) - bytes(values(nodes, pool)).count(GONE)
+    seen = len(states) - states.count(ABSENT)
+    if nodes.find(GONE) >= 0:  # nodes that have left are among those of the job
+        gone = [states[at] for at in places(bytes(values(nodes, values(instances.node, rows))), GONE)]
+        seen -= len(gone) - gone.count(ABSENT)
+        running -= gone.count(InstanceState.RUNNING)
+    return NodeCounts(done, running, failed, done + running + failed + max(0, present - seen))
+
+
+def _release(simulation: Simulation, job: Job) -> NodeCounts:
+    instances = simulation.world.instances
+    rows = instances.rows_of_job(job.row)
+    states = bytes(values(instances.release_state, rows))
+    done, running = states.count(InstanceState.COMPLETED), states.count(InstanceState.RUNNING)
+    return NodeCounts(done, running, 0, done + max(running, job.releases_open))
+
+
+__all__ = ["AutoScaleRun", "Sampled", "ScalePage", "dry_run", "refusal_of", "scale_page"]
+
+
+class Sampled(NamedTuple):
+    """A metric that has samples: how many, and the newest."""
+
+    name: str
+    number: int
+    newest: float
+
+
+class ScalePage(NamedTuple):
+    """Autoscale of one pool. Times are ms since the start; ``runs``, at least one, end with the newest."""
+
+    formula: str
+    interval_ms: int
+    next_ms: int
+    samples: tuple[Sampled, ...]
+    runs: Sequence[AutoScaleRun]
+
+
+def scale_page(simulation: Simulation, pool_id: str) -> ScalePage | None:
+    """Return the autoscale of a pool; None where it is off, and while there is no pool of this id."""
+    pool = simulation.world.pools.find(pool_id)
+    if pool is None or pool.scaling is None or pool.scaling.run is None:
+        return None
+    scaling = pool.scaling
+    series = metrics.arrived(simulation.world, pool, simulation.now_ms)
+    samples = tuple(Sampled(name, len(values), values[-1]) for name, (_, values) in series.items() if values)
+    return ScalePage(scaling.formula, scaling.interval_ms, scaling.next_ms, samples, scaling.runs)
+
+
+def dry_run(simulation: Simulation, pool_id: str, formula: str) -> AutoScaleRun | None:
+    """Evaluate a formula on a pool now without changing anything (AS-87); return None while there is no such pool.
+
+    A pool without autoscale has no samples.
+
+    Raises:
+        FormulaError: The text is no formula (AS-72).
+    """
+    pool = simulation.world.pools.find(pool_id)
+    return None if pool is None else autoscaling.evaluate(simulation.world, pool, formula, simulation.now_ms)
+
+
+def refusal_of(simulation: Simulation, pool_id: str, formula: str) -> BatchError | None:
+    """Return why the service would refuse any formula for the pool now; None if it would not (AS-72, AS-85)."""
+    pool = simulation.world.pools.find(pool_id)
+    if pool is None:
+        return BatchError("PoolNotFound", poolId=pool_id)
+    command = EnablePoolAutoScale(pool_id=pool_id, auto_scale_formula=formula)
+    return autoscaling.enable_verdict(pool, command, simulation.now_ms + 1)

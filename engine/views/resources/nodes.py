@@ -1,0 +1,450 @@
+"""Compute nodes: one row each in the order in which they appeared, groups for filters, and the present work of a node.
+
+Groups join nodes that show the same text in a column, so that ten thousand of them are filtered by a few texts. The
+work of a node is its tasks, the preparation and release of a job there, and the last lines of output.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.lifecycles import COMING_UP, Availability, states_in
+from engine.base.paths import name_of, parent
+from engine.base.terms import NodeState, SchedulingState, TaskState
+from engine.base.values import SECOND_MS, tally
+from engine.rules.processes.node_disk import OUTPUTS
+from engine.run.agenda import task_end_ms
+from engine.state.instances import PrepFlag
+from engine.state.nodes import GONE
+from engine.views.bulk import places, side_by_side, values
+from engine.views.hook_status import Hook, HookStatus
+from engine.views.resources.instances import InstancePage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from engine import Simulation
+    from engine.state.nodes import Node, PendingOperation, StartTaskRecord
+
+
+# A byte holds the status of preparation above that of release.
+_STATUS_BITS = 4
+_NO_HOOKS = HookStatus.NOT_NEEDED.value << _STATUS_BITS | HookStatus.NOT_NEEDED.value
+
+_FAILED = states_in(Availability.FAILED, Availability.OUT_OF_REACH)
+_CHANGING = (*COMING_UP, *states_in(Availability.STOPPING, Availability.LEAVING))
+_RANKS = bytes(
+    3 if state == GONE else 0 if state in _FAILED else 1 if state in _CHANGING else 2 for state in range(256)
+)
+
+
+def state_in(code: int) -> NodeState | None:
+    """Return the state in one byte of ``NodePage.states``; None for a node that has left the pool."""
+    return None if code == GONE else NodeState(code)
+
+
+def gone_in(states: bytes) -> list[int]:
+    """Return the places, in the bytes of ``NodePage.states``, of nodes that have left the pool."""
+    return places(states, GONE)
+
+
+def count_gone(states: bytes) -> int:
+    """Return the number of nodes that have left the pool."""
+    return states.count(GONE)
+
+
+def hooks_in(code: int) -> tuple[HookStatus, HookStatus]:
+    """Return preparation and release in one byte of ``NodePage.all_hooks``."""
+    return HookStatus(code >> _STATUS_BITS), HookStatus(code & ((1 << _STATUS_BITS) - 1))
+
+
+def pool_of_node(simulation: Simulation, node: int) -> str:
+    """Return the id of the pool of a node, also a former one; empty where there is no such row yet."""
+    world = simulation.world
+    return world.pool_of(node).id if node < world.nodes.length else ""
+
+
+BY_CHANCE = {
+    NodeState.UNUSABLE: "failed by chance (failureRate)",
+    NodeState.PREEMPTED: "evicted by chance (evictionRate)",
+}
+
+
+class NodeBrief(NamedTuple):
+    """The part of a node's row that a list shows.
+
+    Preparation and release are those of the job in focus. Times are ms since the start.
+    """
+
+    position: int
+    state: NodeState | None
+    since_ms: int
+    scheduling: SchedulingState
+    slots: int
+    used_slots: int
+    total_run: int
+    ip: str
+    prep: HookStatus
+    release: HookStatus
+
+
+class NodeRow(NamedTuple):
+    """A node as the service shows it, with its status for the job in focus. Times are ms since the start."""
+
+    node: int
+    node_id: str
+    position: int
+    pool_id: str
+    vm_size: str
+    state: NodeState | None
+    since_ms: int
+    scheduling: SchedulingState
+    slots: int
+    used_slots: int
+    running_tasks: int
+    preparing_tasks: int
+    total_run: int
+    total_succeeded: int
+    total_interrupted: int  # that went back to the queue before they ended
+    is_dedicated: bool
+    allocation_ms: int
+    boot_ms: int | None
+    boots: int
+    ip: str
+    start_task: StartTaskRecord | None
+    errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, details
+    cause: str  # of a failure or an eviction by chance; else empty (NODE-18, SPOT-10)
+    evicted_ms: int | None  # when its VM is taken back, if that was announced (SPOT-7)
+    pending_operation: PendingOperation | None
+    users: tuple[str, ...]  # users for remote login (NOP-9)
+    prep: HookStatus
+    release: HookStatus
+
+
+class JobOnNode(NamedTuple):
+    """The status of one job on a node."""
+
+    job_id: str
+    prep: HookStatus
+    release: HookStatus
+    is_ineligible: bool
+
+    @property
+    def has_released(self) -> bool:
+        """True if release has run, runs or is overdue here, rather than may run later."""
+        return self.release not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN)
+
+
+class NodePage:
+    """The nodes of one pool; the job in focus decides what they show of preparation and release."""
+
+    def __init__(self, simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage) -> None:
+        """List a pool; the page is empty if there never was a pool of this id."""
+        self._simulation = simulation
+        self.pool_id = pool_id
+        self._prep, self._release = preparation, release
+        self._ordered: tuple[bytes, Sequence[int]] = (b"", ())
+        self._hooks: tuple[object, bytes] = (None, b"")
+
+    def is_of(self, pool_id: str, preparation: InstancePage, release: InstancePage) -> bool:
+        """Return whether it lists this pool with this preparation and release."""
+        return self.pool_id == pool_id and self._prep is preparation and self._release is release
+
+    def nodes(self) -> Sequence[int]:
+        """Return all nodes that the pool ever had, in the order in which they appeared."""
+        pool = self._simulation.world.pools.latest(self.pool_id)
+        return () if pool is None else pool.nodes
+
+    @property
+    def version(self) -> object:
+        """A value that differs whenever a node may be new, or have another state, scheduling state or hooks."""
+        pool = self._simulation.world.pools.latest(self.pool_id)
+        return self._simulation.jumps, None if pool is None else (pool.row, pool.state), self._prep.version
+
+    def order(self) -> Sequence[int]:
+        """Return unusable and failed nodes first, then changing ones, then the rest; those that left last."""
+        nodes, ranks = self.nodes(), self.states().translate(_RANKS)
+        if self._ordered[0] != ranks:
+            self._ordered = ranks, [nodes[at] for rank in sorted(set(ranks)) for at in places(ranks, rank)]
+        return self._ordered[1]
+
+    def states(self) -> bytes:
+        """Return a byte for each of ``nodes``, its state, to be read with ``state_in``."""
+        return bytes(values(self._simulation.world.nodes.state, self.nodes()))
+
+    def counts(self) -> dict[NodeState | None, int]:
+        """Return the number of nodes in each state; None stands for those that have left the pool."""
+        return {state_in(code): count for code, count in tally(self.states()).items()}
+
+    def state_of(self, node: int) -> NodeState | None:
+        """Return the node's state; None when it has left the pool."""
+        return self._simulation.world.nodes.state_of(node)
+
+    def is_enabled(self, node: int) -> bool:
+        """Return whether the node's scheduling is enabled."""
+        return self._simulation.world.nodes[node].scheduling is SchedulingState.ENABLED
+
+    def slots(self) -> int:
+        """Return the task slots of a node of this pool; 1 while there is no pool."""
+        pool = self._simulation.world.pools.latest(self.pool_id)
+        return 1 if pool is None else pool.slots
+
+    def all_hooks(self) -> bytes:
+        """Return a byte for each of ``nodes``, its status for the job in focus, to be read with ``hooks_in``."""
+        codes = side_by_side(self._prep.codes(), self._release.codes(), _STATUS_BITS)
+        known = self._simulation.jumps, len(self.nodes()), codes
+        if self._hooks[0] != known:
+            found = dict(zip(self._prep.nodes_of_rows(), codes, strict=True))
+            self._hooks = known, bytes(found.get(node, _NO_HOOKS) for node in self.nodes())
+        return self._hooks[1]
+
+    def free_slots(self) -> Sequence[int]:
+        """Return the free task slots of each of ``nodes``."""
+        return values(self._simulation.world.nodes.free, self.nodes())
+
+    def all_since_ms(self) -> Sequence[int]:
+        """Return when the present state of each of ``nodes`` began."""
+        return values(self._simulation.world.nodes.since, self.nodes())
+
+    def failures(self) -> list[int]:
+        """Count the failures on each of ``nodes``: tasks, and preparation and release of the job in focus."""
+        world = self._simulation.world
+        nodes = self.nodes()
+        found = list(values(world.nodes.failed, nodes))
+        for failed in (*self._prep.failures(), *self._release.failures()):
+            at = world.nodes[failed.node].position
+            if at < len(nodes) and nodes[at] == failed.node:
+                found[at] += 1
+        return found
+
+    def is_dedicated(self, node: int) -> bool:
+        """Return whether the node is a dedicated one, not a Spot node."""
+        return self._simulation.world.nodes[node].dedicated
+
+    def hooks(self, node: int) -> tuple[HookStatus, HookStatus]:
+        """Return the status of preparation and release of the job in focus on the node."""
+        return self._prep.status_of(node), self._release.status_of(node)
+
+    def position_of(self, node: int) -> int:
+        """Return the node's index in its pool, over all nodes that the pool ever had."""
+        return self._simulation.world.nodes[node].position
+
+    def has(self, node: int) -> bool:
+        """Return whether a node of any pool has this row at this moment."""
+        return node < self._simulation.world.nodes.length
+
+    def id_of(self, node: int) -> str:
+        """Return the node's id."""
+        return self._simulation.world.nodes[node].id
+
+    def briefs(self, nodes: Sequence[int]) -> list[NodeBrief]:
+        """Return what a list shows of each of these nodes."""
+        table, pools = self._simulation.world.nodes, self._simulation.world.pools.rows
+        found = []
+        for node, *hooks in zip(nodes, self._prep.statuses_of(nodes), self._release.statuses_of(nodes), strict=True):
+            record, state = table[node], table.state_of(node)
+            slots = pools[record.pool].slots
+            found.append(
+                NodeBrief(
+                    record.position,
+                    state,
+                    table.since[node],
+                    record.scheduling,
+                    slots,
+                    0 if state is None else slots - table.free[node],
+                    table.ran[node],
+                    record.ip_address,
+                    *hooks,
+                )
+            )
+        return found
+
+    def row(self, node: int) -> NodeRow:
+        """Return one node's row."""
+        world = self._simulation.world
+        record: Node = world.nodes[node]
+        pool = world.pool_of(node)
+        state = world.nodes.state_of(node)
+        prep, release = self.hooks(node)
+        return NodeRow(
+            node=node,
+            node_id=record.id,
+            position=record.position,
+            pool_id=pool.id,
+            vm_size=pool.spec.vm_size,
+            state=state,
+            since_ms=world.nodes.since[node],
+            scheduling=record.scheduling,
+            slots=pool.slots,
+            used_slots=0 if state is None else pool.slots - world.nodes.free[node],
+            running_tasks=len(world.nodes.running[node]),
+            preparing_tasks=len(world.nodes.preparing.get(node, ())),
+            total_run=world.nodes.ran[node],
+            total_succeeded=world.nodes.succeeded(node),
+            total_interrupted=world.nodes.interrupted[node],
+            is_dedicated=record.dedicated,
+            allocation_ms=record.allocation_ms,
+            boot_ms=record.boot_ms,
+            boots=record.boots,
+            ip=record.ip_address,
+            start_task=record.start_task,
+            errors=tuple((error.code, error.message, error.details) for error in record.errors),
+            cause=BY_CHANCE.get(state, "") if record.down_by_chance and state is not None else "",
+            evicted_ms=record.evicted_ms,
+            pending_operation=record.operation,
+            users=tuple(record.users),
+            prep=prep,
+            release=release,
+        )
+
+    def work_on(self, node: int) -> tuple[Sequence[int], int]:
+        """Return the tasks that run or prepare on the node, and the bytes in use on its disk.
+
+        Both may change without an entry of the log about the node: of the nodes of a multi-instance task its entry
+        names one, and downloads take room before they are complete.
+        """
+        world = self._simulation.world
+        return world.nodes.tasks_on(node), world.disks[node].used_bytes
+
+    def tasks_on(self, node: int) -> list[tuple[int, str, str]]:
+        """Return row number, job and id of each task that runs or prepares on the node, in creation order."""
+        world = self._simulation.world
+        tasks, jobs = world.tasks, world.jobs
+        return [(task, jobs[tasks.block_of(task).job].id, tasks.task_id(task)) for task in world.nodes.tasks_on(node)]
+
+    def jobs_on(self, node: int) -> list[JobOnNode]:
+        """Return every job that ever prepared on the node, in the order in which the jobs were added."""
+        world = self._simulation.world
+        found = []
+        for job in world.jobs.present():
+            row = world.instances.row(job.row, node)
+            if row < 0:
+                continue
+            flags = world.instances.flags[row]
+            prep = InstancePage(self._simulation, job.id, Hook.PREPARATION).status_of(node)
+            release = InstancePage(self._simulation, job.id, Hook.RELEASE).status_of(node)
+            found.append(JobOnNode(job.id, prep, release, bool(flags & PrepFlag.INELIGIBLE)))
+        return found
+
+
+_NEVER = -1
+
+
+def node_groups(simulation: Simulation, page: NodePage, column: str, from_ms: int) -> Callable[[int], Hashable] | None:
+    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
+
+    None for a column whose texts differ from node to node.
+
+    Args:
+        simulation: The run.
+        page: The nodes, with their status for the job in focus.
+        column: The name of the column.
+        from_ms: The moment from which the column counts its times, in ms since the start.
+    """
+    nodes, now_ms = simulation.world.nodes, simulation.now_ms
+
+    def seconds(when_ms: int | None) -> int:
+        return _NEVER if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
+
+    groups: dict[str, Callable[[int], Hashable]] = {
+        "State": lambda node: nodes.state[node],
+        "Scheduling state": lambda node: (nodes.state[node] == GONE, nodes[node].scheduling),
+        "Running tasks": lambda node: (nodes.state[node] == GONE, nodes.free[node]),
+        "Focus job": page.hooks,
+        "Total tasks run": lambda node: nodes.ran[node],
+        "Age in state": lambda node: (now_ms - nodes.since[node]) // SECOND_MS,
+        "Total successful tasks": nodes.succeeded,
+        "State transition time": lambda node: seconds(nodes.since[node]),
+        "Last boot time": lambda node: seconds(nodes[node].boot_ms),
+        "Allocation time": lambda node: seconds(nodes[node].allocation_ms),
+        "Node size": lambda node: nodes[node].pool,
+        "Dedicated": lambda node: nodes[node].dedicated,
+        "Start task": lambda node: nodes[node].start_task,
+        "Errors": lambda node: tuple(error.code for error in nodes[node].errors),
+    }
+    return groups.get(column)
+
+
+_MOST_CHARACTERS = 4_000  # of an output file, from its end
+
+
+class TaskOnNode(NamedTuple):
+    """A task that runs or prepares on a node. Times are ms since the start; None where they are not known."""
+
+    task: int
+    job_id: str
+    task_id: str
+    state: TaskState
+    start_ms: int | None
+    planned_ms: int | None
+
+
+class HookOnNode(NamedTuple):
+    """The preparation or release of a job on a node. Times are ms since the start; None where they are not known."""
+
+    hook: Hook
+    status: HookStatus
+    start_ms: int | None
+    end_ms: int | None
+    planned_ms: int | None
+    exit_code: int | None
+
+
+class LastOutput(NamedTuple):
+    """The last lines of the output file that a process wrote last on a node, with the process's directory name."""
+
+    process: str
+    lines: tuple[str, ...]
+
+
+def tasks_on(simulation: Simulation, node: int, most: int) -> list[TaskOnNode]:
+    """Return the tasks that run or prepare on a node, at most so many, in the order of their creation."""
+    world = simulation.world
+    tasks, found = world.tasks, []
+    for task in world.nodes.tasks_on(node)[:most]:
+        state = tasks.state_of(task)
+        assert state is not None
+        is_running, job = state is TaskState.RUNNING, world.jobs[tasks.block_of(task).job]
+        start_ms = tasks.started[task] if is_running else None
+        end_ms = task_end_ms(world, task) if is_running else None
+        planned_ms = end_ms if end_ms is not None and world.is_known(end_ms) else None
+        found.append(TaskOnNode(task, job.id, tasks.task_id(task), state, start_ms, planned_ms))
+    return found
+
+
+def count_tasks(simulation: Simulation, nodes: Iterable[int]) -> list[int]:
+    """Return the number of tasks that run or prepare on each of some nodes."""
+    return [len(simulation.world.nodes.tasks_on(node)) for node in nodes]
+
+
+def hooks_on(simulation: Simulation, pages: Sequence[InstancePage], node: int) -> list[HookOnNode]:
+    """Return the preparation and the release of these pages that have a record on a node."""
+    world, found = simulation.world, []
+    for page in pages:
+        status = page.status_of(node)
+        if status in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN, HookStatus.SKIPPED):
+            continue
+        job = world.jobs.find(page.job_id)
+        assert job is not None
+        row = world.instances.row(job.row, node)
+        view = world.instances.prep(row) if page.hook is Hook.PREPARATION else world.instances.release(row)
+        if view is not None:
+            planned_ms = page.planned_end_ms(node)
+            found.append(HookOnNode(page.hook, status, view.start_ms, view.end_ms, planned_ms, view.exit_code))
+    return found
+
+
+def last_output(simulation: Simulation, node: int, most_lines: int) -> LastOutput | None:
+    """Return the end of the output that was written last on a node; None without any text (FILE-4).
+
+    Output appears when its process ends. ``stderr.txt`` comes before ``stdout.txt`` of the same process.
+    Only the newest files are looked at, so this takes no longer on a full disk.
+    """
+    if simulation.world.nodes.state_of(node) is None:
+        return None
+    newest = simulation.world.disks.newest_text(node, OUTPUTS)
+    if newest is None:
+        return None
+    path, text = newest
+    lines = [each.rstrip() for each in text[-_MOST_CHARACTERS:].split("\n") if each.strip()]
+    return LastOutput(name_of(parent(path)), tuple(lines[-most_lines:]))

@@ -1,0 +1,328 @@
+"""The order and the groups of a list of a million tasks.
+
+Only the rows that are shown are looked up. Groups join tasks that show the same text in a column, so that a million of
+them are filtered by a few texts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from functools import cached_property, partial
+from itertools import accumulate, chain, compress, repeat
+from math import inf
+from operator import attrgetter, floordiv, sub
+from typing import TYPE_CHECKING
+
+from engine.base.values import SECOND_MS
+from engine.state.tables import NEVER_MS, PAGE_BITS
+from engine.state.task_records import TaskExtra
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
+from engine.views.bulk import LazyRows, picked, rows_in_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine import Simulation
+
+
+# Entries of the log that are read for the tasks that started last. With more it is cheaper to read all tasks.
+FIRST_ENTRIES, MOST_ENTRIES = 256, 65_536
+CHUNK = 2048  # tasks that are counted together
+_START = attrgetter("start")
+
+_PRESENT = bytes(state != GONE for state in range(256))
+AFTER_OTHERS = bytes(state in (ACTIVE, COMPLETED) for state in range(256))  # failed ones among them come first
+
+
+class RunningTasks(LazyRows):
+    """The running tasks of a job, those that started last first; those that started together as they were added.
+
+    They are found from the end of the log, as far as they are asked for: a list shows only a few of them. A list that
+    is not made again when time has moved on may name a task twice in place of those that have stopped since.
+    """
+
+    def __init__(self, simulation: Simulation, ranges: Sequence[range], count: int) -> None:
+        """List the ``count`` running tasks of these ranges of rows."""
+        super().__init__(count)
+        self._simulation = simulation
+        self._ranges = ranges
+        self._entries = FIRST_ENTRIES // 2  # of the log, from its end, that were read
+        self._newest: Sequence[int] = ()  # the tasks that started in them
+
+    def _at(self, at: int) -> int:
+        while at >= len(self._newest) and self._entries <= MOST_ENTRIES:
+            self._entries *= 2
+            self._newest = self._started_in_last(self._entries) if self._entries <= MOST_ENTRIES else self._all()
+        return self._newest[min(at, len(self._newest) - 1)] if self._newest else self._ranges[0].start
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._all())
+
+    def index(self, task: int, *_: int) -> int:
+        """Return the place of a task.
+
+        Raises:
+            ValueError: The task does not run.
+        """
+        tasks = self._simulation.world.tasks
+        if task not in self._newest and tasks.state[task] == RUNNING:
+            log, started_ms = self._simulation.log, tasks.started[task]
+            entries = len(log) - log.index_at(started_ms - 1)
+            self._newest = self._started_in_last(entries) if entries <= MOST_ENTRIES else self._all()
+            self._entries = max(self._entries, entries)
+        return self._newest.index(task)
+
+    def _started_in_last(self, entries: int) -> list[int]:
+        """Return the tasks that started in the last entries of the log, or in the same millisecond as the first one."""
+        log, tasks = self._simulation.log, self._simulation.world.tasks
+        if entries >= len(log):
+            return self._all()
+        from_ms = log.when[-entries]
+        named = sorted(set(log.row_a[log.index_at(from_ms - 1) :]))  # also rows of pools and jobs
+        started, state = tasks.started, tasks.state
+        found = [task for task in within(self._ranges, named) if state[task] == RUNNING and started[task] >= from_ms]
+        found.sort(key=started.__getitem__, reverse=True)
+        return found
+
+    def _all(self) -> list[int]:
+        tasks = self._simulation.world.tasks
+        return sorted(rows_in_state(tasks.state, self._ranges, RUNNING), key=tasks.started.__getitem__, reverse=True)
+
+
+def within(ranges: Sequence[range], tasks: Sequence[int]) -> Iterator[int]:
+    """Yield those of some tasks, which are in ascending order, that lie in one of the ranges."""
+    for rows in ranges:
+        yield from tasks[bisect_left(tasks, rows.start) : bisect_left(tasks, rows.stop)]
+
+
+class TasksInOrder(LazyRows):
+    """Some tasks before all others, which follow as they were added.
+
+    The others are marked in one byte each when the first of them is asked for, and counted in chunks. A list that is
+    not made again when time has moved on may show a task twice in place of another.
+    """
+
+    def __init__(
+        self,
+        states: bytearray,
+        ranges: Sequence[range],
+        gone: int,
+        *,
+        first: Sequence[Sequence[int]] = (),
+        follow: bytes = _PRESENT,
+        apart: Sequence[int] = (),
+    ) -> None:
+        """List the tasks of these ranges of rows.
+
+        Args:
+            states: The states of all tasks.
+            ranges: The rows of the tasks, in ascending order.
+            gone: The number of them that are deleted.
+            first: The tasks at the beginning, in several parts.
+            follow: 1 for each state whose tasks follow, 0 for the others.
+            apart: Tasks that do not follow, whatever their state.
+        """
+        super().__init__(sum(map(len, ranges)) - gone)
+        self._states = states
+        self._ranges = ranges
+        self._first = first
+        self._follow = follow
+        self._apart = apart
+        self._places = -1, [0]  # of the others in the chunk that was read last, with its number
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The place of the first task of each range among all tasks of the ranges."""
+        return [0, *accumulate(map(len, self._ranges))]
+
+    @cached_property
+    def _flags(self) -> bytearray:
+        """1 for each task of the ranges that follows, 0 for the others."""
+        flags = bytearray().join([self._states[rows.start : rows.stop] for rows in self._ranges])
+        flags = flags.translate(self._follow)
+        for task in self._apart:
+            flags[self._place(task)] = 0
+        return flags
+
+    @cached_property
+    def _before(self) -> list[int]:
+        """The number of tasks that follow before each chunk; the last item is that of all."""
+        flags = self._flags
+        return [0, *accumulate(flags.count(1, at, at + CHUNK) for at in range(0, len(flags), CHUNK))]
+
+    def _place(self, task: int) -> int:
+        """Return the place of a task among all tasks of the ranges.
+
+        Raises:
+            ValueError: It is not one of them.
+        """
+        number = bisect_right(self._ranges, task, key=_START) - 1
+        if number < 0 or task not in self._ranges[number]:
+            raise ValueError(task)
+        return self._starts[number] + task - self._ranges[number].start
+
+    def _task(self, place: int) -> int:
+        """Return the task at a place among all tasks of the ranges."""
+        number = bisect_right(self._starts, place) - 1
+        return self._ranges[number][place - self._starts[number]]
+
+    def _at(self, at: int) -> int:
+        for part in self._first:
+            if at < len(part):
+                return part[at]
+            at -= len(part)
+        before = self._before
+        at = min(at, before[-1] - 1)
+        if at < 0:
+            return self._ranges[0].start
+        chunk = bisect_right(before, at) - 1
+        if self._places[0] != chunk:
+            begin = chunk * CHUNK
+            flags = self._flags[begin : begin + CHUNK]
+            self._places = chunk, list(compress(range(begin, begin + len(flags)), flags))
+        return self._task(self._places[1][at - before[chunk]])
+
+    def __iter__(self) -> Iterator[int]:
+        return chain(*self._first, compress(chain.from_iterable(self._ranges), self._flags))
+
+    def index(self, task: int, *_: int) -> int:
+        """Return the place of a task.
+
+        Raises:
+            ValueError: The task is not among them.
+        """
+        before = 0
+        for part in self._first:
+            with suppress(ValueError):
+                return before + part.index(task)
+            before += len(part)
+        place = self._place(task)
+        if not self._flags[place]:
+            raise ValueError(task)
+        chunk = place // CHUNK
+        return before + self._before[chunk] + self._flags.count(1, chunk * CHUNK, place)
+
+
+Groups = Sequence[Hashable]
+
+_NOWHERE, _NEVER = -1, -1
+# What the columns show of a task beyond a plain first attempt.
+_OF_EXTRA: dict[str, Callable[[TaskExtra], Hashable]] = {
+    "Result": lambda extra: (extra.exit_code, extra.failure),
+    "Exit code": lambda extra: (extra.exit_code, extra.failure is None),
+    "Retries": lambda extra: extra.retry_count,
+    "Requeues": lambda extra: extra.requeue_count,
+    "Failure category": lambda extra: extra.failure,
+    "Failure code": lambda extra: extra.failure,
+}
+
+
+class TaskGroups:
+    """For each of some tasks a value. Two tasks with the same value show the same text in a column."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Read the tables of a simulation."""
+        self._simulation = simulation
+        self._tasks = simulation.world.tasks
+        self._columns: dict[str, Callable[[Sequence[int], int], Groups]] = {
+            "State": lambda rows, _: picked(self._tasks.state, rows),
+            "Node": lambda rows, _: self._nodes(rows),
+            "Created": lambda rows, _: self._created(rows),
+            "Start time": lambda rows, from_ms: [
+                abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS else _NEVER for ms in picked(self._tasks.started, rows)
+            ],
+            "End time": lambda rows, from_ms: [
+                abs(ms - from_ms) // SECOND_MS if state == COMPLETED else _NEVER
+                for state, ms in zip(picked(self._tasks.state, rows), picked(self._tasks.ended, rows), strict=True)
+            ],
+            "Duration": lambda rows, _: self.durations(rows),
+            "Required slots": lambda rows, _: picked(self._tasks.profile, rows),
+            "Waiting for": lambda rows, _: self._waits(rows),
+            "Depends on": lambda rows, _: self._wishes(rows),
+            "Affinity": lambda rows, _: self._wishes(rows),
+            "Attempts": lambda rows, _: self._attempts(rows),
+            **{name: partial(self._by_extra, of_extra) for name, of_extra in _OF_EXTRA.items()},
+        }
+
+    def of(self, column: str, rows: Sequence[int], from_ms: int) -> Groups | None:
+        """Return a value for each task, in order; None for a column whose texts depend on more than the tables.
+
+        Args:
+            column: The name of the column.
+            rows: The tasks, in any order.
+            from_ms: The moment from which the column counts its times, in ms since the start.
+        """
+        values = self._columns.get(column)
+        return None if values is None else values(rows, from_ms)
+
+    def _extras(self, rows: Sequence[int], of_extra: Callable[[TaskExtra], Hashable]) -> Groups:
+        """Return the state of each task, with what the column shows of the few that have more than a plain attempt."""
+        states = picked(self._tasks.state, rows)
+        sparse = self._tasks.sparse
+        if not any(map(sparse.__getitem__, {row >> PAGE_BITS for row in rows})):
+            return states
+        found = map(self._tasks.sparse_of, rows)
+        return [
+            state if extra is None else (state, of_extra(extra)) for state, extra in zip(states, found, strict=True)
+        ]
+
+    def _attempts(self, rows: Sequence[int]) -> Groups:
+        """Return whether each task has started, with the attempts of those that count them."""
+        has_begun = [ms != NEVER_MS for ms in picked(self._tasks.started, rows)]
+        extras = self._extras(rows, lambda extra: extra.attempts)
+        return list(zip(has_begun, extras, strict=True))
+
+    def _by_extra(self, of_extra: Callable[[TaskExtra], Hashable], rows: Sequence[int], _: int) -> Groups:
+        return self._extras(rows, of_extra)
+
+    def _nodes(self, rows: Sequence[int]) -> Groups:
+        """Return the node on which each task prepares, runs or has run."""
+        tasks = self._tasks
+        columns = picked(tasks.node, rows), picked(tasks.started, rows), picked(tasks.state, rows)
+        return [
+            node if node < 0 or ms != NEVER_MS or state == PREPARING else _NOWHERE
+            for node, ms, state in zip(*columns, strict=True)
+        ]
+
+    def _created(self, rows: Sequence[int]) -> Groups:
+        tasks = self._tasks
+        first, last = tasks.block_of(min(rows)), tasks.block_of(max(rows))
+        if first.first == last.first:
+            return [first.created_ms] * len(rows)
+        return [tasks.block_of(row).created_ms for row in rows]
+
+    def durations(self, rows: Sequence[int]) -> Sequence[float]:
+        """Return for how many whole seconds each task has run, or runs; infinity where it has not."""
+        tasks, now_ms = self._tasks, self._simulation.now_ms
+        states, begun, ended = picked(tasks.state, rows), picked(tasks.started, rows), picked(tasks.ended, rows)
+        present = set(states)
+        if present == {ACTIVE}:
+            return [inf] * len(rows)
+        if present in ({COMPLETED}, {RUNNING}) and NEVER_MS not in begun:  # most often, of a million
+            ends = ended if COMPLETED in present else repeat(now_ms)
+            return list(map(floordiv, map(sub, ends, begun), repeat(SECOND_MS)))
+        return [
+            inf
+            if begun_ms == NEVER_MS or state == ACTIVE
+            else ((ended_ms if state == COMPLETED else now_ms) - begun_ms) // SECOND_MS
+            for state, begun_ms, ended_ms in zip(states, begun, ended, strict=True)
+        ]
+
+    def _waits(self, rows: Sequence[int]) -> Groups:
+        """Return what decides on the wait; a task that may depend on others stands for itself."""
+        tasks, depend = self._tasks, self._simulation.world.dependencies
+        columns = picked(tasks.state, rows), picked(tasks.profile, rows), picked(tasks.node, rows)
+        return [
+            (state, profile, node if state == PREPARING else _NOWHERE)
+            if state != ACTIVE or tasks.profiles[profile].job not in depend
+            else (_NEVER, row, _NOWHERE)
+            for row, state, profile, node in zip(rows, *columns, strict=True)
+        ]
+
+    def _wishes(self, rows: Sequence[int]) -> Groups:
+        """Return the profile, which names the preferred node; tasks that may depend on others stand for themselves."""
+        tasks, depend = self._tasks, self._simulation.world.dependencies
+        profiles = zip(rows, picked(tasks.profile, rows), strict=True)
+        return [(_NEVER, row) if tasks.profiles[each].job in depend else each for row, each in profiles]

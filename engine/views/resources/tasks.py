@@ -1,0 +1,457 @@
+"""The tasks of one job: an order that stays cheap for a million rows, and rows made one by one.
+
+The dependencies of a task are listed in both directions (DEP-2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.log import LogSubject
+from engine.base.terms import SubtaskState, TaskResult, TaskState, result_of
+from engine.base.values import natural_key
+from engine.rules.processes import execution
+from engine.rules.processes.setup import Work
+from engine.state.tables import NEVER_MS, PAGE_BITS
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
+from engine.views.bulk import rows_in_state, values
+from engine.views.log.reader import LogReader, of_kind
+from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TasksInOrder, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from engine import Simulation
+    from engine.base.log import Shape
+    from engine.base.terms import FailureInfo
+    from engine.state.jobs import Job
+    from engine.world import World
+
+
+def job_of_task(simulation: Simulation, task: int) -> str:
+    """Return the id of the job of a task; empty where there is no such row yet."""
+    world = simulation.world
+    return world.jobs[world.tasks.block_of(task).job].id if task < world.tasks.length else ""
+
+
+class TaskBrief(NamedTuple):
+    """The part of a task's row that a list shows. Times are ms since the start."""
+
+    task_id: str
+    state: TaskState | None
+    result: TaskResult | None
+    position: int | None  # of its node in the pool
+    created_ms: int
+    start_ms: int | None
+    end_ms: int | None
+    exit_code: int | None
+    retry_count: int
+    requeue_count: int
+    failure: FailureInfo | None
+    is_blocked: bool  # a dependency is not satisfied yet (DEP-4)
+    awaits_retry: bool
+
+    def runs_ms(self, now_ms: int) -> int | None:
+        """Return how long its last attempt took, or has taken so far."""
+        if self.start_ms is None or self.state is TaskState.ACTIVE:
+            return None
+        return (now_ms if self.end_ms is None else self.end_ms) - self.start_ms
+
+
+class TaskRow(NamedTuple):
+    """A task as the service shows it: what a list shows, and the rest. Times are ms since the start."""
+
+    task: int
+    brief: TaskBrief
+    job_id: str
+    node: int | None  # its row number
+    node_id: str | None
+    last_retry_ms: int | None
+    last_requeue_ms: int | None
+    attempts: int
+    required_slots: int
+    command_line: str
+    instances: int  # 0 for a task on one node
+
+
+class TaskTimes(NamedTuple):
+    """When a task was added, last started and ended, in ms since the start; None where it has not."""
+
+    created_ms: int
+    start_ms: int | None
+    end_ms: int | None
+    runs_ms: int | None  # how long its last attempt took, or has taken so far
+
+
+class SubtaskRow(NamedTuple):
+    """A subtask of a multi-instance task, beside the primary task (MI-7). Times are ms since the start."""
+
+    number: int
+    state: SubtaskState
+    result: TaskResult | None
+    node_id: str
+    position: int  # of the node in its pool
+    start_ms: int | None
+    end_ms: int | None
+    exit_code: int | None
+
+
+def _tells_failure(shape: Shape) -> bool:
+    """Return whether an event says that a task is completed and has failed."""
+    return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
+
+
+def _gone_of(job: Job) -> int:
+    """Return the number of the job's tasks that have been deleted."""
+    return sum(job.deleted.values())
+
+
+class TaskPage:
+    """The tasks of one job that have not been deleted."""
+
+    def __init__(self, simulation: Simulation, job_id: str) -> None:
+        """List a job's tasks; the page is empty while there is no job of this id."""
+        self._simulation = simulation
+        self.job_id = job_id
+        self.groups = TaskGroups(simulation)
+        self._failures = LogReader(simulation, of_kind(_tells_failure))
+        self._failed: list[int] = []
+        self._risen: tuple[object, bool] = (None, True)
+
+    @property
+    def _job(self) -> Job | None:
+        return self._simulation.world.jobs.find(self.job_id)
+
+    @property
+    def _states(self) -> bytearray:
+        return self._simulation.world.tasks.state
+
+    def order(self) -> Sequence[int]:
+        """Return failed tasks, running ones, newest start first, preparing ones, then the others as they were added."""
+        job = self._job
+        if job is None:
+            return ()
+        ranges = self.ranges()
+        running = RunningTasks(self._simulation, ranges, job.counts[RUNNING])
+        preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
+        failed = self.failed()
+        first = failed, running, preparing
+        return TasksInOrder(self._states, ranges, _gone_of(job), first=first, follow=AFTER_OTHERS, apart=failed)
+
+    def counts(self) -> Sequence[int]:
+        """Return the numbers of active, preparing, running, succeeded and failed tasks; empty while there is no job."""
+        job = self._job
+        if job is None:
+            return ()
+        active, preparing, running, done = (job.counts[state] for state in (ACTIVE, PREPARING, RUNNING, COMPLETED))
+        return active, preparing, running, done - job.failed, job.failed
+
+    def place(self, task: int) -> tuple[int, ...]:
+        """Return what puts a task in its place in ``order``, as a value to sort by."""
+        tasks = self._simulation.world.tasks
+        state = tasks.state[task]
+        if state == RUNNING:
+            return 1, -tasks.started[task], task
+        if state == COMPLETED and tasks.result(task) is TaskResult.FAILURE:
+            return 0, task
+        return 2 if state == PREPARING else 3, task
+
+    def as_added(self) -> Sequence[int]:
+        """Return all tasks in the order in which they were added."""
+        job = self._job
+        return () if job is None else TasksInOrder(self._states, self.ranges(), _gone_of(job))
+
+    def rise(self, column: str) -> bool:
+        """Return whether the texts of a column rise as people count, in the order in which the tasks were added.
+
+        Args:
+            column: ``Task``, the ids, or ``Command line``.
+        """
+        job, simulation = self._job, self._simulation
+        if job is None:
+            return True
+        # Blocks are only added, and their tasks stay the same, unless another moment is shown.
+        known = column, simulation.jumps, job.row, len(job.blocks)
+        if self._risen[0] != known:
+            sources = [simulation.world.tasks.blocks[number].source for number in job.blocks]
+            if column == "Task":
+                rise = all(each.ids_rise for each in sources)
+                texts = [each.task_id(at) for each in sources for at in (0, each.count - 1)]
+            else:
+                rise = all(each.command_lines_rise for each in sources)
+                texts = [each.command_line(at) for each in sources for at in (0, each.count - 1)]
+            self._risen = known, rise and all(one <= other for one, other in pairwise(map(natural_key, texts)))
+        return self._risen[1]
+
+    def ranges(self) -> list[range]:
+        """Return the job's tasks by row number, with deleted ones."""
+        job = self._job
+        return [] if job is None else self._simulation.world.tasks.ranges_of(job.blocks)
+
+    def among(self, tasks: Collection[int]) -> list[int]:
+        """Return those of some tasks that the job has, in the order in which they were added."""
+        state = self._simulation.world.tasks.state
+        return [task for task in within(self.ranges(), sorted(tasks)) if state[task] != GONE]
+
+    def running(self) -> list[int]:
+        """Return the job's running tasks, as they were added."""
+        return self._in_state(self.ranges(), RUNNING)
+
+    def _in_state(self, ranges: Sequence[range], state: int) -> list[int]:
+        return rows_in_state(self._simulation.world.tasks.state, ranges, state)
+
+    def failed(self) -> Sequence[int]:
+        """Return the completed tasks that have failed, as they were added; each call reads only what is new."""
+        job = self._job
+        if job is None or not job.failed:
+            return ()
+        is_other, entries = self._failures.news()
+        if is_other or not self._failed:
+            self._failed = self._all_failed()
+            return self._failed
+        rows, ranges = self._simulation.log.row_a, self.ranges()
+        self._failed += [row for row in map(rows.__getitem__, entries) if any(row in tasks for tasks in ranges)]
+        self._failed.sort()
+        if len(self._failed) != job.failed:  # some were reactivated or deleted
+            self._failed = self._all_failed()
+        return self._failed
+
+    def _all_failed(self) -> list[int]:
+        tasks = self._simulation.world.tasks
+        state = tasks.state
+        found: list[int] = []
+        for rows in self.ranges():
+            for page in tasks.sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
+                found += [
+                    task
+                    for task, extra in page.items()
+                    if (extra.exit_code or extra.failure) and state[task] == COMPLETED and task in rows
+                ]
+        return sorted(found)
+
+    def sort_key(self, column: str) -> Callable[[int], int] | None:
+        """Return the sort key for a column whose values are in the tables; None for any other."""
+        tasks = self._simulation.world.tasks
+        keys: dict[str, Callable[[int], int]] = {
+            "Node": tasks.node.__getitem__,
+            "Start time": tasks.started.__getitem__,
+            "End time": tasks.ended.__getitem__,
+            "State": tasks.state.__getitem__,
+        }
+        return keys.get(column)
+
+    def find(self, task_id: str) -> int | None:
+        """Return the task with this id, compared without regard to case (GEN-1); None where there is none."""
+        job = self._job
+        return None if job is None else self._simulation.world.tasks.find(job.row, task_id)
+
+    def has(self, task: int) -> bool:
+        """Return whether a task of any job has this row at this moment; a recording knows of later ones."""
+        return task < self._simulation.world.tasks.length
+
+    def job_and_id(self, task: int) -> tuple[str, str]:
+        """Return the ids of the task's job and of the task."""
+        world = self._simulation.world
+        return world.jobs[world.tasks.block_of(task).job].id, world.tasks.task_id(task)
+
+    def id_of(self, task: int) -> str:
+        """Return the task's id."""
+        return self._simulation.world.tasks.task_id(task)
+
+    def ids_of(self, tasks: Sequence[int]) -> list[str]:
+        """Return the ids of many tasks; those of one block are found together."""
+        return self._simulation.world.tasks.task_ids(tasks)
+
+    def command_lines_of(self, tasks: Sequence[int]) -> list[str]:
+        """Return the command lines of many tasks; those of one block are found together."""
+        table = self._simulation.world.tasks
+        return table.texts_of(tasks, lambda block, ordinals: block.source.command_lines(ordinals))
+
+    def state_of(self, task: int) -> TaskState | None:
+        """Return the task's state; None when it has been deleted."""
+        return self._simulation.world.tasks.state_of(task)
+
+    def times(self, task: int) -> TaskTimes:
+        """Return the times of a task."""
+        tasks = self._simulation.world.tasks
+        state, begun_ms = tasks.state[task], tasks.started[task]
+        start_ms = begun_ms if begun_ms != NEVER_MS else None
+        end_ms = tasks.ended[task] if state == COMPLETED else None
+        until_ms = self._simulation.now_ms if end_ms is None else end_ms
+        runs_ms = None if start_ms is None or state == ACTIVE else until_ms - start_ms
+        return TaskTimes(tasks.block_of(task).created_ms, start_ms, end_ms, runs_ms)
+
+    def node_names(self, task: int) -> tuple[str, str]:
+        """Return index and id of the node on which a task prepares, runs or has run; empty without one."""
+        tasks = self._simulation.world.tasks
+        node = tasks.node[task]
+        if node < 0 or (tasks.started[task] == NEVER_MS and tasks.state[task] != PREPARING):
+            return "", ""
+        record = self._simulation.world.nodes[node]
+        return f"n{record.position}", record.id
+
+    def environment(self, task: int) -> dict[str, str]:
+        """Return the variables of the task's process, its own and the service's, sorted by name (TASK-17).
+
+        Empty while the task has no node, and once its node has left the pool.
+        """
+        world = self._simulation.world
+        node, tasks = world.tasks.node[task], world.tasks
+        if node < 0 or tasks.state_of(task) is None or world.nodes.state_of(node) is None:
+            return {}
+        job = world.jobs[tasks.profile_of(task).job]
+        launch = execution.task_launch(world, task, node, 1)
+        return execution.environment_of(world, node, launch, Work(tasks.spec(task), job, tasks.task_id(task), task))
+
+    def brief(self, task: int) -> TaskBrief:
+        """Return what a list shows of one task."""
+        return self.briefs((task,))[0]
+
+    def briefs(self, tasks: Sequence[int]) -> list[TaskBrief]:
+        """Return what a list shows of each of these tasks."""
+        world = self._simulation.world
+        table, nodes = world.tasks, world.nodes
+        found = []
+        for task, task_id in zip(tasks, table.task_ids(tasks), strict=True):
+            block, state, extra, node = table.block_of(task), table.state_of(task), table.extra(task), table.node[task]
+            is_over, begun_ms = state is TaskState.COMPLETED, table.started[task]
+            result = result_of(extra.exit_code, extra.failure) if is_over else None
+            has_started = begun_ms != NEVER_MS
+            is_on_node = node >= 0 and (has_started or state is TaskState.PREPARING)
+            book = world.dependencies.get(block.job) if state is TaskState.ACTIVE else None
+            found.append(
+                TaskBrief(
+                    task_id,
+                    state,
+                    result,
+                    nodes[node].position if is_on_node else None,
+                    block.created_ms,
+                    begun_ms if has_started else None,
+                    table.ended[task] if is_over else None,
+                    0 if result is TaskResult.SUCCESS else extra.exit_code,
+                    extra.retry_count,
+                    extra.requeue_count,
+                    extra.failure,
+                    book is not None and book.is_waiting(task),
+                    extra.awaits_retry,
+                )
+            )
+        return found
+
+    def row(self, task: int) -> TaskRow:
+        """Return one task's row."""
+        world = self._simulation.world
+        tasks, brief = world.tasks, self.brief(task)
+        block, profile, extra = tasks.block_of(task), tasks.profile_of(task), tasks.extra(task)
+        node = tasks.node[task] if brief.position is not None else None
+        return TaskRow(
+            task=task,
+            brief=brief,
+            job_id=world.jobs[block.job].id,
+            node=node,
+            node_id=None if node is None else world.nodes[node].id,
+            last_retry_ms=extra.last_retry_ms,
+            last_requeue_ms=extra.last_requeue_ms,
+            attempts=extra.attempts,
+            required_slots=profile.required_slots,
+            command_line=block.source.command_line(task - block.first),
+            instances=profile.instances,
+        )
+
+    def preferences(self, task: int) -> tuple[str, str]:
+        """Return the dependencies of the task and the node that it prefers, in words; empty where it names none."""
+        spec = self._simulation.world.tasks.spec(task)
+        wanted = spec.depends_on
+        parts = (
+            [] if wanted is None else [*wanted.task_ids, *(f"{one.start}-{one.end}" for one in wanted.task_id_ranges)]
+        )
+        return ", ".join(parts), spec.affinity_info.affinity_id if spec.affinity_info else ""
+
+    def subtasks(self, task: int) -> list[SubtaskRow]:
+        """Return the subtasks of the latest attempt, by number; none for a task on one node."""
+        world = self._simulation.world
+        gang = world.gangs.find(task)
+        if gang is None:
+            return []
+        rows = []
+        for number, subtask in enumerate(gang.subtasks, start=1):
+            record = world.nodes[gang.nodes[number]]
+            ending = subtask.ending
+            rows.append(
+                SubtaskRow(
+                    number=number,
+                    state=subtask.state,
+                    result=subtask.result,
+                    node_id=record.id,
+                    position=record.position,
+                    start_ms=subtask.start_ms,
+                    end_ms=subtask.since_ms if ending is not None else None,
+                    exit_code=ending.exit_code if ending is not None else None,
+                )
+            )
+        return rows
+
+
+_FEW = 8  # tasks of a range that are named one by one
+
+
+class Parent(NamedTuple):
+    """A task that another one names; ``task`` is None where there is none of this id."""
+
+    task_id: str
+    task: int | None
+
+
+class ParentRange(NamedTuple):
+    """The numbers from ``low`` to ``high``, and how many tasks with one of them are not satisfied."""
+
+    low: int
+    high: int
+    missing: int
+    tasks: Sequence[Parent] = ()  # if they are few
+
+
+class Dependencies(NamedTuple):
+    """The dependencies of a task in both directions; ``children`` are row numbers."""
+
+    is_used: bool  # the job uses task dependencies (DEP-1)
+    parents: Sequence[Parent] = ()
+    ranges: Sequence[ParentRange] = ()
+    children: Sequence[int] = ()
+
+
+def dependencies_of(simulation: Simulation, task: int) -> Dependencies:
+    """Return the dependencies of the task in this row."""
+    world = simulation.world
+    tasks = world.tasks
+    job = world.jobs[tasks.block_of(task).job]
+    book = world.dependencies.get(job.row)
+    if not job.spec.uses_task_dependencies or book is None:
+        return Dependencies(job.spec.uses_task_dependencies)
+    wanted = tasks.spec(task).depends_on
+    ids = () if wanted is None else wanted.task_ids
+    spans = () if wanted is None else dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
+    return Dependencies(
+        is_used=True,
+        parents=[Parent(task_id, tasks.find(job.row, task_id)) for task_id in ids],
+        ranges=[
+            ParentRange(
+                low,
+                high,
+                book.missing_in(low, high),
+                [Parent(str(number), tasks.find(job.row, str(number))) for number in range(low, high + 1)]
+                if high - low < _FEW
+                else (),
+            )
+            for low, high in spans
+        ],
+        children=_present(world, book.dependents_of(tasks.task_id(task))),
+    )
+
+
+def _present(world: World, tasks: list[int]) -> list[int]:
+    """Return the tasks that have not been deleted; there may be many of them."""
+    states = bytes(values(world.tasks.state, tasks)) if len(tasks) > 1 else b""
+    return tasks if states and GONE not in states else [each for each in tasks if world.tasks.state[each] != GONE]

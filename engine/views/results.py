@@ -1,0 +1,443 @@
+"""The outcome of a run: totals, report, state as JSON, and the scenario file with the commands given by hand.
+
+Totals are tasks, preparations and releases, node hours and slot utilization. The report is the summary that the command
+line prints. The state as JSON is made of REST bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.log import Json
+from engine.base.terms import TaskResult
+from engine.base.values import HOUR_MS, SECOND_MS
+from engine.rules.job_schedules import missed, next_run_ms
+from engine.run.conditions import cost_usd, makespan_ms, pool_cost_usd
+from engine.scenario.record import GivenCommand, dump, timeline_line
+from engine.state.jobs import NO_JOB
+from engine.state.tables import NEVER_MS
+from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
+from engine.views.log.histories import recent_tasks
+from engine.views.log.latest import TaskTransitions, ready_ms
+from engine.views.resources.account import TransferredBytes, bytes_of_run
+from engine.views.rest.account import (
+    account_body,
+    job_body,
+    job_stats,
+    pool_body,
+    pool_stats,
+    schedule_body,
+    schedule_stats,
+    utc,
+)
+from engine.views.rest.nodes import node_body
+from engine.views.rest.tasks import encode, prep_release_status, task_lines, whole_bodies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from engine.run.conditions import Outcome
+    from engine.run.simulation import Simulation
+    from engine.specs.command import Command
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job, JobSchedule
+    from engine.state.pools import Pool
+    from engine.state.task_records import TaskBlock
+    from engine.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTotals:
+    """The tasks of a run or job, with deleted ones and those of deleted jobs."""
+
+    total: int  # ever added
+    succeeded: int
+    failed: int
+    active: int  # neither completed nor deleted: queued, preparing or running
+
+    @property
+    def completed(self) -> int:
+        """The number of completed tasks."""
+        return self.succeeded + self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceTotals:
+    """Preparations or releases of a run: one for each job and node on which it ran."""
+
+    count: int
+    failed: int
+
+
+def job_totals(job: Job) -> TaskTotals:
+    """Return the totals of a job's tasks; none of a deleted job is active."""
+    return TaskTotals(
+        job.total + sum(job.deleted.values()),
+        job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0),
+        job.failed + job.deleted.get(TaskResult.FAILURE, 0),
+        job.counts[ACTIVE] + job.busy,
+    )
+
+
+def task_totals(sim: Simulation) -> TaskTotals:
+    """Return the totals of all tasks so far; loops over all jobs, which is cheap enough for every frame."""
+    each = list(map(job_totals, sim.world.jobs.rows))
+    succeeded, failed = sum(job.succeeded for job in each), sum(job.failed for job in each)
+    return TaskTotals(sim.world.tasks.length, succeeded, failed, sum(job.active for job in each))
+
+
+def preparation_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
+    """Return the totals of the run's preparations, or of those in some rows of the table of instances."""
+    instances = world.instances
+    return _instance_totals(map(instances.prep, range(instances.length) if rows is None else rows))
+
+
+def release_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
+    """Return the totals of the run's releases, or of those in some rows of the table of instances."""
+    instances = world.instances
+    return _instance_totals(map(instances.release, range(instances.length) if rows is None else rows))
+
+
+def _instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
+    results = [view.result for view in views if view is not None]
+    return InstanceTotals(len(results), results.count(TaskResult.FAILURE))
+
+
+def task_waits_ms(world: World) -> list[int]:
+    """Return the times from creation to the latest start of the tasks that have started, without deleted ones."""
+    tasks, found = world.tasks, list[int]()
+    for block, rows in _present_blocks(world):
+        found += [
+            started_ms - block.created_ms
+            for state, started_ms in zip(tasks.state[rows], tasks.started[rows], strict=True)
+            if state in (RUNNING, COMPLETED) and started_ms != NEVER_MS
+        ]
+    return found
+
+
+def task_runs_ms(world: World) -> list[int]:
+    """Return the times from the latest start to the end of the tasks that have run and ended, without deleted ones."""
+    tasks, found = world.tasks, list[int]()
+    for _, rows in _present_blocks(world):
+        found += [
+            ended_ms - started_ms
+            for state, started_ms, ended_ms in zip(
+                tasks.state[rows], tasks.started[rows], tasks.ended[rows], strict=True
+            )
+            if state == COMPLETED and started_ms != NEVER_MS
+        ]
+    return found
+
+
+def _present_blocks(world: World) -> Iterator[tuple[TaskBlock, slice]]:
+    """Yield the blocks of tasks of jobs that are not deleted, with their rows."""
+    for job in world.jobs.present():
+        for number in job.blocks:
+            block = world.tasks.blocks[number]
+            yield block, slice(block.first, block.rows.stop)
+
+
+def preparation_ms(world: World) -> int:
+    """Return the time that the preparations of present jobs have taken, the last run of each on each node."""
+    return _run_ms(map(world.instances.prep, _present_instances(world)))
+
+
+def release_ms(world: World) -> int:
+    """Return the time that the releases of present jobs have taken, the last run of each on each node."""
+    return _run_ms(map(world.instances.release, _present_instances(world)))
+
+
+def _present_instances(world: World) -> Iterator[int]:
+    jobs = (job for job in world.jobs.present() if job.has_prep)
+    return (row for job in jobs for row in world.instances.rows_of_job(job.row))
+
+
+def _run_ms(views: Iterable[InstanceView | None]) -> int:
+    return sum(view.end_ms - view.start_ms for view in views if view is not None and view.end_ms is not None)
+
+
+def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:
+    """Return the hours for which VMs have been billed, of all pools or of some (ACC-10)."""
+    chosen = world.pools.rows if pools is None else pools
+    return sum(sum(world.nodes.billed_in_all_ms(pool.nodes, now_ms)) for pool in chosen) / HOUR_MS
+
+
+def slot_utilization(world: World, now_ms: int) -> float:
+    """Return the share, 0 to 1, of the slot time of idle and running nodes in which a task ran; 0 if there was none."""
+    offered_ms = sum(ms * world.pool_of(node).slots for node, ms in ready_ms(world, now_ms).items())
+    busy_ms = sum(pool.busy_slot_ms_at(now_ms) for pool in world.pools.rows)
+    return min(1.0, busy_ms / offered_ms) if offered_ms else 0.0
+
+
+# The state of a deleted resource.
+GONE = "deleted"
+
+
+class JobResult(NamedTuple):
+    """A job of the run."""
+
+    job_id: str
+    state: str  # as the service spells it, or ``deleted``
+    reason: str | None  # terminate reason, or the code of its scheduling error (JOB-20)
+    tasks: TaskTotals
+    preparations: InstanceTotals
+    releases: InstanceTotals
+    transferred: TransferredBytes
+
+
+class JobScheduleResult(NamedTuple):
+    """A job schedule of the run."""
+
+    schedule_id: str
+    state: str  # as the service spells it, or ``deleted``
+    jobs: int  # created by it
+    missed: int  # occurrences that created none (JS-3)
+    recent_job: str  # the id of the last job; empty without one
+    next_run_ms: int | None
+
+
+class PoolResult(NamedTuple):
+    """A pool of the run; ``nodes`` are those in the pool now."""
+
+    pool_id: str
+    vm_size: str
+    state: str  # with the allocation state, as the service spells them, or ``deleted``
+    nodes: int
+    node_hours: float
+    cost_usd: float
+    resize_errors: tuple[str, ...]  # codes
+
+
+class RefusedRow(NamedTuple):
+    """A command that was refused, or should have been: ``code`` is then ``accepted`` or ``never given``."""
+
+    at_ms: int
+    command: str
+    subject: str  # the ids that it names
+    code: str
+    announced: bool  # the scenario expected it
+
+
+class Summary(NamedTuple):
+    """The outcome of a run. Times are ms since ``start``."""
+
+    scenario: str
+    seed: int
+    start: datetime
+    end_ms: int
+    events: int
+    cost_usd: float
+    tasks: TaskTotals
+    transferred: TransferredBytes
+    jobs: tuple[JobResult, ...]
+    job_schedules: tuple[JobScheduleResult, ...]
+    pools: tuple[PoolResult, ...]
+    refused: tuple[RefusedRow, ...]
+    expectations: tuple[Outcome, ...]
+
+    @property
+    def as_expected(self) -> bool:
+        """True if every expectation is met and every refusal was announced."""
+        return all(row.met for row in self.expectations) and all(row.announced for row in self.refused)
+
+
+def summary(sim: Simulation) -> Summary:
+    """Return the outcome of the run up to the moment that is shown; expectations once it is finished."""
+    world, now_ms = sim.world, sim.now_ms
+    outcomes = zip(sim.refusals, sim.command_outcomes, strict=True)
+    return Summary(
+        scenario=sim.scenario.name,
+        seed=sim.seed,
+        start=sim.scenario.start,
+        end_ms=now_ms,
+        events=sim.log.count,
+        cost_usd=cost_usd(world, now_ms),
+        tasks=task_totals(sim),
+        transferred=bytes_of_run(sim),
+        jobs=tuple(_job_result(world, job) for job in world.jobs.rows),
+        job_schedules=tuple(_job_schedule_result(world, schedule, now_ms) for schedule in world.job_schedules.rows),
+        pools=tuple(_pool_result(world, pool, now_ms) for pool in world.pools.rows),
+        refused=tuple(
+            RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
+            for refusal, (_, met, seen) in outcomes
+        ),
+        expectations=tuple(sim.expectations),
+    )
+
+
+def _job_result(world: World, job: Job) -> JobResult:
+    rows = world.instances.rows_of_job(job.row)
+    return JobResult(
+        job_id=job.id,
+        state=GONE if job.state is None else job.state.wire,
+        reason=job.terminate_reason if job.scheduling_error is None else job.scheduling_error.code,
+        tasks=job_totals(job),
+        preparations=preparation_totals(world, rows),
+        releases=release_totals(world, rows),
+        transferred=TransferredBytes(job.downloaded_bytes, job.uploaded_bytes),
+    )
+
+
+def _job_schedule_result(world: World, schedule: JobSchedule, now_ms: int) -> JobScheduleResult:
+    return JobScheduleResult(
+        schedule_id=schedule.id,
+        state=GONE if schedule.state is None else schedule.state.wire,
+        jobs=schedule.jobs_made,
+        missed=missed(world, schedule, now_ms),
+        recent_job=world.jobs[schedule.recent_job].id if schedule.recent_job != NO_JOB else "",
+        next_run_ms=next_run_ms(world, schedule, now_ms),
+    )
+
+
+def _pool_result(world: World, pool: Pool, now_ms: int) -> PoolResult:
+    states = [state.wire for state in (pool.state, pool.allocation) if state is not None]
+    return PoolResult(
+        pool_id=pool.id,
+        vm_size=pool.spec.vm_size,
+        state=GONE if pool.state is None else ", ".join(states),
+        nodes=sum(world.nodes.state_of(node) is not None for node in pool.nodes),
+        node_hours=node_hours(world, now_ms, [pool]),
+        cost_usd=pool_cost_usd(world, pool, now_ms),
+        resize_errors=tuple(error.code for error in pool.resize_errors),
+    )
+
+
+def _subject(command: Command) -> str:
+    """Return the ids that a command names, from the outermost: ``shared/1``, ``risk/deal-7``."""
+    body = command.wire()
+    names = ("poolId", "nodeId", "node", "jobScheduleId", "jobId", "taskId", "id", "name")
+    return "/".join(str(body[name]) for name in names if name in body)
+
+
+# Enough digits for any currency or share.
+_DIGITS = 6
+_LEVELS = 3  # of a section that are indented: its list, its objects, and the lists in them
+
+
+def document(sim: Simulation) -> dict[str, object]:
+    """Return the whole state at the moment that is shown, without what was deleted."""
+    return {name: _held(value) for name, value in _members(sim, whole_bodies).items()}
+
+
+def json_text(sim: Simulation) -> Iterator[str]:
+    """Yield the document as JSON text in pieces, a line for each task, node and preparation.
+
+    A million tasks need no more memory. Python's encoder writes a line in C, and indented text twenty times as slowly.
+    """
+    return _pieces(_members(sim, lambda *job: map(Json, task_lines(*job))), "", 1 + _LEVELS)
+
+
+def _held(value: object, levels: int = _LEVELS) -> object:
+    """Return a value with lists in place of the iterators in it, which are so many ``levels`` deep."""
+    if levels and isinstance(value, Iterator):
+        return [_held(item, levels - 1) for item in value]
+    if levels and isinstance(value, dict):
+        return {name: _held(member, levels - 1) for name, member in value.items()}
+    return value
+
+
+def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
+    """Yield the JSON text of a value that follows a name in this margin, with so many ``levels`` indented."""
+    if not isinstance(value, dict | list | Iterator):
+        yield encode(value)
+        return
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    members = value.items() if isinstance(value, dict) else ((None, item) for item in value)
+    before, inner = opening, f"{margin}  "
+    for name, member in members:
+        head = f"{before}\n{inner}" if name is None else f"{before}\n{inner}{encode(name)}: "
+        if levels > 1:
+            yield head
+            yield from _pieces(member, inner, levels - 1)
+        else:
+            yield head + (member.text if isinstance(member, Json) else encode(member))
+        before = ","
+    yield f"\n{margin}{closing}" if before == "," else opening + closing
+
+
+def _members(sim: Simulation, tasks_of: Callable[[World, Job, TaskTransitions], Iterator[object]]) -> dict[str, object]:
+    """Return the members of the document. Lists that may be long are iterators, so that their items come one by one."""
+    world = sim.world
+    transitions = TaskTransitions(world)
+    return {
+        "scenario": sim.scenario.name,
+        "seed": sim.seed,
+        "startTime": utc(world, 0),
+        "endTime": utc(world, sim.now_ms),
+        "account": account_body(world),
+        "pools": (_pool_member(sim, pool) for pool in world.pools.present()),
+        "jobs": (
+            _job_member(sim, job, transitions) | {"tasks": tasks_of(world, job, transitions)}
+            for job in world.jobs.present()
+        ),
+        "jobSchedules": [
+            schedule_body(world, schedule, sim.now_ms)
+            | {"stats": schedule_stats(world, schedule, transitions, sim.now_ms)}
+            for schedule in world.job_schedules.present()
+        ],
+        "expectations": [
+            {"expect": outcome.written, "met": outcome.met, "seen": outcome.seen} for outcome in sim.expectations
+        ],
+        "summary": run_totals(sim),
+    }
+
+
+def _pool_member(sim: Simulation, pool: Pool) -> dict[str, object]:
+    world = sim.world
+    present = [node for node in pool.nodes if world.nodes.state_of(node) is not None]
+    former = [node for node in pool.nodes if world.nodes.state_of(node) is None]
+    recent = recent_tasks(world, pool.nodes)
+    return pool_body(world, pool) | {
+        "stats": pool_stats(world, pool, sim.now_ms),
+        "nodes": (node_body(world, node, recent[node]) for node in present),
+        "formerNodes": (node_body(world, node, recent[node]) for node in former),
+    }
+
+
+def _job_member(sim: Simulation, job: Job, transitions: TaskTransitions) -> dict[str, object]:
+    world = sim.world
+    body = job_body(world, job) | {"stats": job_stats(world, job, transitions, sim.now_ms)}
+    if job.has_prep:
+        body["jobPreparationAndReleaseTaskStatus"] = prep_release_status(world, job)
+    return body
+
+
+def run_totals(sim: Simulation) -> dict[str, object]:
+    """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log."""
+    world, now_ms = sim.world, sim.now_ms
+    transferred = bytes_of_run(sim)
+    return {
+        "makespanSeconds": makespan_ms(world) / SECOND_MS,
+        "tasks": asdict(task_totals(sim)),
+        "nodeHours": round(node_hours(world, now_ms), _DIGITS),
+        "costUsd": round(cost_usd(world, now_ms), _DIGITS),
+        "slotUtilization": round(slot_utilization(world, now_ms), _DIGITS),
+        "preparationTasks": asdict(preparation_totals(world)),
+        "releaseTasks": asdict(release_totals(world)),
+        "events": sim.log.count,
+        "downloadedBytes": transferred.downloaded,
+        "uploadedBytes": transferred.uploaded,
+    }
+
+
+# -- the scenario of a run ---------------------------------------------------------------------------------------------
+
+
+def script_line(at_ms: int, command: Command) -> str:
+    """Return the line of a scenario's timeline that gives a command at a moment, in ms since the start."""
+    return timeline_line(at_ms, command.NAME, command.masked())
+
+
+def given_by_hand(sim: Simulation) -> list[tuple[int, Command]]:
+    """List the commands given by hand, each with the moment at which it takes effect, in ms since the start."""
+    return [(one.when_ms, one.command) for one in sim.journal.by_hand()]
+
+
+def recorded(sim: Simulation) -> str:
+    """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
+    codes = {id(refusal.command): refusal.error.code for refusal in sim.refusals}
+    given = [GivenCommand(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
+    return dump(replace(sim.scenario, seed=sim.seed), given)

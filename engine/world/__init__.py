@@ -1,1 +1,0 @@
-"""The state of one run at one moment, and what is due in it."""

@@ -1,0 +1,448 @@
+"""Playback of the simulation on the main screen: play, pause, step, seek, search and branch.
+
+Without a chosen speed, an unattended run takes about a minute.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from engine.pacing import CROSSING_S, DRAWING_S, LONGEST_QUIET_S, SPEEDS, Pacer
+from tui.dialogs.sheets import Sheet
+from tui.panes.timeline import Timeline
+from tui.textual.keys import start_work
+from tui.textual.screens import OfferRestart, say
+from tui.viewmodels.frame import Transport
+from tui.viewmodels.sentences import Notices
+from tui.viewmodels.text import Role, Span, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from textual.screen import Screen
+    from textual.timer import Timer
+
+    from tui.saving.session_files import Recorder
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Line
+
+
+RUN_S = 60  # wall seconds of an unattended run
+# Crossing shortens a run. It is not made up for by a speed so low that hardly anything else is left.
+_MOST_SLOWED = 6
+_STEPS = [speed for speed in SPEEDS if speed is not None and speed >= 1]
+
+
+def speed_for(length_ms: int, quiet_ms: Iterable[int] = ()) -> float:
+    """Return the step of speed at which a run takes about a minute.
+
+    Args:
+        length_ms: The length of the run.
+        quiet_ms: The lengths of stretches without events that are crossed at once if they are long.
+    """
+    stretches, usual = list(quiet_ms), max(1.0, length_ms / 1000 / RUN_S)
+    steps = [step for step in _STEPS if usual / _MOST_SLOWED <= step]
+    return min(steps or _STEPS[-1:], key=lambda step: abs(math.log(_wall_s(step, length_ms, stretches) / RUN_S)))
+
+
+def _wall_s(speed: float, length_ms: int, stretches: Sequence[int]) -> float:
+    """Return how long a run takes at a speed, in wall seconds."""
+    crossed = [each for each in stretches if each > LONGEST_QUIET_S * speed * 1000]
+    return max(1.0, (length_ms - sum(crossed)) / 1000 / speed + CROSSING_S * len(crossed))
+
+
+# A view is updated again after nineteen times as long as that took. Textual draws about as long: a tenth of the time.
+_IDLE_SHARE = 19
+_LONGEST_REST_S = 0.5  # a clock that stands still longer looks as if nothing went on
+_QUIET_S = 10  # wall seconds without an event that are worth a notification
+BETWEEN_NOTICES_S = 1.0
+_SEARCH_SLICE_S = 0.02
+_EVENTS_BETWEEN_CLOCK_READS = 32
+AHEAD_SLICE_S = 0.004
+_AHEAD_WAIT_S = 0.1
+_AHEAD_PATIENCE_S = 3.0  # before estimates stand in for simulated ends
+
+
+class Playback:
+    """Moves simulated time and has the screen updated. It plays, seeks or searches, one at a time."""
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        session: Session,
+        recorder: Recorder,
+        *,
+        update: Callable[[], None],
+        update_header: Callable[[], None],
+        view_name: Callable[[], str],
+    ) -> None:
+        """Create the playback of a session.
+
+        Args:
+            screen: The main screen.
+            session: The session whose time moves.
+            recorder: Saves what was done by hand if the engine fails.
+            update: Brings the whole screen up to date.
+            update_header: Brings only the clock, tabs and hints up to date.
+            view_name: Returns the name of the view that is shown.
+        """
+        self._screen = screen
+        self._session = session
+        self._recorder = recorder
+        self._update = update
+        self._update_header = update_header
+        self._view_name = view_name
+        has_clients = session.simulation.awaits_commands
+        # Clients may act at any moment: no stretch of time is known to be quiet.
+        self.pacer = Pacer(session.simulation, self._on_frame, None if has_clients else session)
+        self.rejoin: Callable[[], None] = lambda: None  # brings the run to where it has come for clients
+        self.goes_on = False  # in the present, for clients, while the screen shows the past
+        self.speed_is_chosen = False  # by the user, and so kept
+        self._notices = Notices(session)
+        self._next_notice_s = 0.0
+        self._next_update_s = 0.0
+        self._seek_from_ms = 0
+        self._is_searching = False
+        self._is_looking_ahead = False
+
+    @property
+    def transport(self) -> Transport:
+        """The state of playback, as the header shows it."""
+        return Transport(self.pacer.playing, self.pacer.speed, self._session.is_over, self._seek_progress())
+
+    @property
+    def moment(self) -> object:
+        """A value that differs for every moment of every recording."""
+        simulation = self._session.simulation
+        return simulation.jumps, simulation.log.count, simulation.now_ms
+
+    def _seek_progress(self) -> str | None:
+        to_ms, simulation = self.pacer.destination_ms, self._session.simulation
+        if to_ms is None:
+            return None
+        if to_ms == simulation.end_ms and simulation.scenario.until_ms is None:
+            return "SEEKING"  # the end of the run is not known in advance
+        return f"SEEKING {(self._session.now_ms - self._seek_from_ms) / max(1, to_ms - self._seek_from_ms):.0%}"
+
+    # -- playing -------------------------------------------------------------------------------------------------
+
+    def play(self) -> None:
+        """Play, or pause whatever is going on."""
+        if self.pacer.playing or self.pacer.is_seeking or self._is_searching:
+            self.pause()
+            return
+        if self._session.is_empty:
+            say(self._screen, "There is nothing to run yet. ctrl+n creates a pool or a job.")
+            return
+        if self._session.is_over and not self._session.is_past:
+            self._screen.post_message(OfferRestart())
+            return
+        self.take_usual_speed()
+        next_ms, speed = self._session.next_ms(), self.pacer.speed
+        is_quiet = next_ms is not None and speed and next_ms - self._session.now_ms > _QUIET_S * 1000 * speed
+        if next_ms is not None and is_quiet and not self.pacer.crosses_quiet:
+            say(self._screen, f"No event before {self._session.clock(next_ms)}. . goes there.")
+        start_work(self._screen, self._play, "time")
+
+    async def _play(self) -> None:
+        self._notices.skip()
+        self._next_update_s = 0.0
+        with self.guard():
+            await self.pacer.play()
+
+    def pause(self) -> None:
+        """Stop playing, seeking or searching after the present slice."""
+        self.pacer.stop()
+        self._is_searching = False
+
+    def interrupt(self) -> Callable[[], None]:
+        """Pause, and return a function that plays again if that was going on."""
+        is_playing = self.pacer.playing
+        self.pause()
+        return self.play if is_playing else lambda: None
+
+    def step(self) -> None:
+        """Let one event happen."""
+        self.pause()
+        with self.guard():
+            self._step()
+        self._update()
+
+    def _step(self) -> None:
+        """Let one entry of the calendar happen, unless the run is over."""
+        if self._session.is_over or not self._session.simulation.step():
+            say(self._screen, "Nothing more can happen.")
+
+    def finish_instant(self) -> None:
+        """Let everything happen that is due at this moment, else at the next one."""
+        simulation = self._session.simulation
+        self.pause()
+        with self.guard():
+            self._step()
+            simulation.run_until(simulation.now_ms)
+        self._update()
+
+    def _on_frame(self) -> None:
+        """Update the screen after time has advanced, unless drawing takes too large a share of the time."""
+        if not self._screen.is_running:
+            return
+        self._session.is_playing = self.pacer.playing
+        if not self.pacer.is_seeking:
+            self._notify_of_news()
+        began_s = time.perf_counter()
+        if self.pacer.is_seeking:
+            self._session.update()
+            self._update_header()
+            return
+        if self.pacer.playing and began_s < self._next_update_s:
+            self._session.update()
+            return  # the clock waits for the panes: a frame shows one moment
+        self._update()
+        ended_s = time.perf_counter()
+        self._next_update_s = ended_s + min(_IDLE_SHARE * (ended_s - began_s), _LONGEST_REST_S)
+
+    def _notify_of_news(self) -> None:
+        """Notify of what has failed and what has ended, at most once a second."""
+        wait_s = self._next_notice_s - time.perf_counter()
+        if wait_s > 0:
+            if not self.pacer.playing:  # the last news follow when the second is over
+                self._screen.set_timer(wait_s, self._notify_of_news)
+            return
+        if not self._screen.is_current:
+            return  # they are told when the dialog is closed
+        self._next_notice_s = time.perf_counter() + BETWEEN_NOTICES_S
+        self._session.update()
+        notice = self._notices.take(self.pacer.speed, self._view_name())
+        if notice is not None:
+            say(self._screen, notice.text, "warning" if notice.is_failure else "information")
+
+    # -- seeking -------------------------------------------------------------------------------------------------
+
+    def seek(self, when_ms: int, then: Callable[[], None] | None = None) -> None:
+        """Go to a moment, in ms after the start, and call ``then`` there. A long seek can be stopped."""
+        if not self._session.is_past:
+            self.goes_on = self.pacer.playing
+        self.pause()
+        self._session.update()
+        self._screen.query_one(Timeline).follow()
+        self._session.marks.clear()  # the marked rows may not exist at that moment
+        with self.guard():
+            end_ms = self._session.end_ms
+            when_ms = self._session.simulation.approach(when_ms if end_ms is None else min(when_ms, end_ms))
+            self._seek_from_ms = self._session.now_ms
+            if self.pacer.begin_seek(when_ms):
+                self._arrive(then)
+            else:
+                self._update()  # after a step back the rows shown so far do not exist any more
+                start_work(self._screen, partial(self._finish_seek, then), "time")
+
+    async def _finish_seek(self, then: Callable[[], None] | None) -> None:
+        with self.guard():
+            if await self.pacer.finish_seek():
+                self._arrive(then)
+            else:
+                say(self._screen, "Stopped before the moment was reached.")
+                self._update()
+
+    def _arrive(self, then: Callable[[], None] | None) -> None:
+        self.rejoin()
+        if self._session.is_over:
+            self._session.simulation.finish()
+        if then is not None:
+            then()
+        self._update()
+
+    def stop_seeking(self) -> bool:
+        """Stay at the present moment of a seek; return whether there was one."""
+        was_seeking = self.pacer.is_seeking
+        if was_seeking:
+            self.pause()
+        return was_seeking
+
+    def back(self) -> None:
+        """Go to the moment of the previous event."""
+        when_ms = self._session.events.previous_ms()
+        self.seek(0 if when_ms is None else when_ms)
+
+    def seek_end(self) -> None:
+        """Go to the end of the run, or in the past to the newest moment."""
+        simulation = self._session.simulation
+        newest_ms = max(self._session.newest_ms, simulation.log.last_ms, simulation.present_ms)
+        if not simulation.awaits_commands:
+            self.seek(newest_ms if self._session.is_past else simulation.end_ms)
+        elif self._session.is_past:
+            self.seek(newest_ms, self.play if self.goes_on else None)
+        else:
+            say(self._screen, "This is the present, and clients may act at any moment: there is no end to go to.")
+
+    # -- searching -----------------------------------------------------------------------------------------------
+
+    def seek_failure(self, by: int) -> None:
+        """Go to the next failure, or with ``by`` -1 to the previous one."""
+        events, now_ms = self._session.events, self._session.now_ms
+        if by > 0:
+            self.search(events.is_failure, "No later failures.")
+            return
+        earlier = (events.when_ms(index) for index in reversed(events.failures()))
+        when_ms = next((when_ms for when_ms in earlier if when_ms < now_ms), None)
+        if when_ms is None:
+            say(self._screen, "No earlier failures.")
+        else:
+            self.seek(when_ms)
+
+    def search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
+        """Let events happen until one matches, by its index in the log; if none does, say ``otherwise`` and stay."""
+        self.pause()
+        if self._session.is_over and not self._session.is_past:
+            say(self._screen, otherwise)
+            return
+        self._is_searching = True
+        start_work(self._screen, partial(self._search, is_match, otherwise), "time")
+
+    async def _search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
+        from_ms, was_past = self._session.now_ms, self._session.is_past
+        with self.guard():
+            while self._is_searching:
+                has_more, is_found = self._search_slice(is_match)
+                if is_found:
+                    break
+                if not has_more:
+                    self._return_to(from_ms, was_past=was_past)
+                    say(self._screen, otherwise)
+                    break
+                self._session.update()
+                self._update_header()
+                await self.pacer.yielder.pause()
+        self._is_searching = False
+        self._update()
+
+    def _return_to(self, from_ms: int, *, was_past: bool) -> None:
+        """Go back to where a search began. What it played is forgotten if that was the present, and so takes commands.
+
+        With clients time has passed for them, and so cannot be taken back.
+        """
+        simulation = self._session.simulation
+        if simulation.awaits_commands:
+            return
+        simulation.seek(from_ms)
+        if not was_past:
+            simulation.branch()
+
+    def _search_slice(self, is_match: Callable[[int], bool]) -> tuple[bool, bool]:
+        """Step for one slice of wall time; return whether more is due, and whether an event matched."""
+        simulation = self._session.simulation
+        stop_s = time.perf_counter() + _SEARCH_SLICE_S
+        while time.perf_counter() < stop_s:
+            for _ in range(_EVENTS_BETWEEN_CLOCK_READS):
+                before = len(simulation.log)
+                if not simulation.step():
+                    return False, False
+                if any(is_match(index) for index in range(before, len(simulation.log))):
+                    return True, True
+        return True, False
+
+    # -- playing ahead -------------------------------------------------------------------------------------------
+
+    def look_ahead(self) -> None:
+        """Play the rest of the run ahead in spare time, if its end is not known yet."""
+        ahead = self._session.ahead
+        if ahead.is_complete or ahead.is_given_up or self._is_looking_ahead:
+            return
+        self._is_looking_ahead = self._session.awaits_end = True
+        patience = self._screen.set_timer(_AHEAD_PATIENCE_S, self._stop_awaiting_end)
+        start_work(self._screen, partial(self._look_ahead, patience), "ahead")
+
+    def _stop_awaiting_end(self) -> None:
+        """Show estimates if the end is not known yet."""
+        if self._session.awaits_end:
+            self._session.awaits_end = False
+            self._update()
+
+    async def _look_ahead(self, patience: Timer) -> None:
+        try:
+            while self._look_ahead_for(AHEAD_SLICE_S):
+                await self.pacer.yielder.pause(DRAWING_S)
+                while self.pacer.is_seeking or self._is_searching or (self.pacer.playing and self.pacer.speed is None):
+                    await self.pacer.yielder.pause(_AHEAD_WAIT_S)
+        finally:
+            patience.stop()  # it is not that of the next time
+            self._is_looking_ahead = self._session.awaits_end = False
+        end_ms = self._session.end_ms
+        if end_ms is not None and self._session.now_ms > end_ms and not self._session.is_past:
+            self._session.simulation.finish()  # time went on beyond the last event before that was known to be the last
+        self.take_usual_speed()
+        if self._screen.is_running:
+            self._update()
+
+    def take_usual_speed(self) -> None:
+        """Take the speed at which the run takes about a minute, unless the user has chosen one."""
+        if self.speed_is_chosen or self._session.simulation.awaits_commands:
+            return
+        session, ahead = self._session, self._session.ahead
+        length_ms = session.end_ms or session.simulation.scenario.until_ms or session.forecast().end_ms
+        if length_ms:
+            speed = speed_for(length_ms, ahead.quiet_ms() if self.pacer.crosses_quiet else ())
+            if speed != self.pacer.speed:
+                self.pacer.speed = speed
+
+    def choose_speed(self, speed: float | None) -> None:
+        """Take a speed from the user and keep it; None is as fast as possible."""
+        if speed is None and self._session.simulation.awaits_commands:
+            say(self._screen, "Clients need time to act: choose a speed.")
+            return
+        self.speed_is_chosen = True
+        self.pacer.speed = speed
+
+    def _look_ahead_for(self, seconds: float) -> bool:
+        """Play ahead for so long; return whether there is more to play."""
+        stop_s = time.perf_counter() + seconds
+        while self._session.ahead.advance(_EVENTS_BETWEEN_CLOCK_READS):
+            if time.perf_counter() >= stop_s:
+                return True
+        return False
+
+    # -- errors of the engine ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Catch an error of the engine: save the session, go back to just before the error and report it."""
+        try:
+            yield
+        except Exception as error:
+            self._recover(error)
+
+    def _recover(self, error: Exception) -> None:
+        session, simulation = self._session, self._session.simulation
+        failed_ms = simulation.entry_ms
+        rescued = self._recorder.rescue() or "Everything done by hand has been saved already."
+        self.pause()
+        if not failed_ms:
+            raise error  # there is no moment before it
+        simulation.seek(failed_ms - 1)
+        simulation.branch()
+        self._update()
+        chosen = simulation.scenario.variant
+        variant = "" if chosen is None else f", variant {chosen.number},"
+        sentences = (
+            (f"{type(error).__name__}: {error}", Role.FAILED),
+            (f"It happened at {session.clock(failed_ms)}. The run is now just before that moment.", Role.PLAIN),
+            ("Earlier moments can still be inspected: , and t go back.", Role.PLAIN),
+            (rescued, Role.STRONG),
+            (
+                f"This is a defect of batchdeck. Scenario {simulation.scenario.name}{variant} with seed "
+                f"{simulation.seed} reproduces it.",
+                Role.DIM,
+            ),
+        )
+
+        def lines(cells: int) -> list[Line]:
+            found: list[Line] = []
+            for text, role in sentences:
+                found += [*((Span(f" {each}", role),) for each in wrapped(session.text(text), cells - 1)), ()]
+            return found
+
+        self._screen.app.push_screen(Sheet("The engine cannot continue", lines))

@@ -1,0 +1,456 @@
+"""Dialogs in which something is chosen: a place to go to, an item by its name, a command, columns, settings.
+
+Jump has a letter on each pane and a digit for each bookmark. Search looks for a name everywhere while it is typed.
+The command palette finds everything that the dashboard can do by the words that a person would type. The settings
+show each value, its source, and the keys that change it at once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Input
+
+from engine.pacing import SPEEDS
+from tui.textual.keys import start_work, yielder_of
+from tui.textual.screens import Frame, Modal, say
+from tui.textual.views import LinesView, TextField
+from tui.viewmodels import format as fmt
+from tui.viewmodels.go_line import PaletteEntry, about_cut_off, entry_line, fitting, letters_for
+from tui.viewmodels.search import Search, Target, search_heading, search_lines
+from tui.viewmodels.sheets import SettingEntry, entries, entry_lines, next_value
+from tui.viewmodels.text import Line, Role, Span, line, wrapped
+from tui.widgets.rows import Choices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from tui.saving.settings import Settings, Value
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.session import Session
+
+
+class JumpTarget(NamedTuple):
+    """A pane, or a bookmark by its number from 0."""
+
+    pane: Widget | None
+    bookmark: int = -1
+
+
+class Jump(Modal[JumpTarget | None]):
+    """Returns the target that was chosen; any other key, and a click, closes the dialog."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
+
+    def __init__(self, panes: Sequence[Widget], moments: Sequence[str]) -> None:
+        """``panes`` are those of the screen below, ``moments`` the bookmarks as text."""
+        super().__init__()
+        titles = [
+            Content.from_markup(pane.border_title).plain if pane.border_title else pane.id or "" for pane in panes
+        ]
+        self._panes = dict(zip(letters_for(titles), panes, strict=False))
+        self._moments = moments
+
+    def compose(self) -> ComposeResult:
+        for letter, pane in self._panes.items():
+            label = LinesView(classes="jump")
+            label.styles.offset = (pane.region.x, pane.region.y)
+            label.show([(Span(f" {letter} ", Role.CURSOR, is_fill=True),)])
+            yield label
+        bookmarks = LinesView(id="bookmarks")
+        bookmarks.show([self._bookmarks()])
+        yield bookmarks
+
+    def _bookmarks(self) -> tuple[Span, ...]:
+        if not self._moments:
+            return (Span(" a letter goes to its pane; there is no bookmark yet: B sets one", Role.DIM),)
+        spans = [Span(" a letter goes to its pane, a digit to its bookmark:", Role.DIM)]
+        for number, moment in enumerate(self._moments, 1):
+            spans += [Span(f"  {number}", Role.KEY), Span(f" {moment}")]
+        return tuple(spans)
+
+    def on_key(self, event: events.Key) -> None:
+        """Return the pane with this letter, or the bookmark with this digit."""
+        event.stop()
+        event.prevent_default()
+        pressed = event.character or ""
+        if pressed in self._panes:
+            self.dismiss(JumpTarget(self._panes[pressed]))
+        elif pressed.isdecimal() and 1 <= int(pressed) <= len(self._moments):
+            self.dismiss(JumpTarget(None, int(pressed) - 1))
+        else:
+            self.dismiss(None)
+
+    def on_click(self) -> None:
+        """Close the dialog."""
+        self.dismiss(None)
+
+
+class ColumnChooser(Modal[None]):
+    """A checkbox for each column; the list changes at once."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,C", "dismiss", "close", id="columns.close"),
+        Binding("space", "switch", "show or hide", id="columns.switch"),
+        Binding("d", "default", "restore the default columns", id="columns.default"),
+    ]
+
+    def __init__(self, model: RowsModel, on_change: Callable[[], None]) -> None:
+        """``on_change`` is called after each change."""
+        super().__init__()
+        self._model = model
+        self._on_change = on_change
+
+    def compose(self) -> ComposeResult:
+        with Frame(f"Columns of {self._model.title}", "space show or hide  d default  esc close"):
+            yield Choices(self._model.session.glyphs.cursor, id="choices")
+
+    def on_mount(self) -> None:
+        choices = self.query_one(Choices)
+        choices.styles.height = len(self._model.named_columns)
+        choices.focus()
+        self._show()
+
+    def _show(self) -> None:
+        shown = self._model.shown_names()
+        lines: list[tuple[int, Line]] = []
+        for number, column in enumerate(self._model.named_columns):
+            box = "[x] " if column.name in shown else "[ ] "
+            role = Role.DERIVED if column.is_derived else Role.PLAIN
+            lines.append((number, line(Span(box, Role.KEY), Span(column.name, role))))
+        self.query_one(Choices).show(lines)
+
+    def action_switch(self) -> None:
+        """Show the column under the cursor, or hide it."""
+        self._model.toggle_column(self._model.named_columns[self.query_one(Choices).number].name)
+        self._changed()
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Show or hide the column, as with Space."""
+        message.stop()
+        self.action_switch()
+
+    def action_default(self) -> None:
+        """Let the list choose the columns that fit."""
+        self._model.chosen_columns = None
+        self._changed()
+
+    def _changed(self) -> None:
+        self._show()
+        self._on_change()
+
+
+_SPEEDS = tuple(speed or 0.0 for speed in SPEEDS)
+_SAID_LINES = 2
+
+
+class ConfigurableApp(Protocol):
+    """The application as far as this dialog needs it."""
+
+    settings: Settings
+    session: Session
+
+    @property
+    def speed_now(self) -> float | None:
+        """The speed of playback; None is as fast as possible."""
+
+    def remember(self) -> None:
+        """Store what was changed elsewhere in the settings."""
+
+    def choose(self, name: str, value: Value | None) -> None:
+        """Take another value of an option, None for its default."""
+
+    def reset_view(self, name: str) -> None:
+        """Forget the user's choices in a view."""
+
+    def listed_keys(self) -> list[tuple[str, str, str]]:
+        """Return the id of each binding, its keys, and what it does."""
+
+    def rebind(self, identity: str, key: str | None) -> str:
+        """Give a binding another key, None for its own; return what is wrong with it."""
+
+
+class _Entries(Choices):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right,space", "screen.change(1)", "the next value", id="settings.next"),
+        Binding("left", "screen.change(-1)", "the value before", id="settings.previous"),
+    ]
+
+
+class SettingsScreen(Modal[None]):
+    """Options, views as they were left, and keys. Changes are visible behind the dialog."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,s", "dismiss", "close", id="settings.close"),
+        Binding("d", "default", "restore the default", id="settings.default"),
+    ]
+
+    def __init__(self, configurable: ConfigurableApp) -> None:
+        super().__init__()
+        self._configurable = configurable
+        self._entries: list[SettingEntry] = []
+
+    def compose(self) -> ComposeResult:
+        keys = "enter or left right change  d default  esc close"
+        with Frame("Settings", keys, id="settings", classes="sheet"):
+            yield _Entries(self._configurable.session.glyphs.cursor, id="choices")
+            yield LinesView(id="said")
+
+    def on_mount(self) -> None:
+        self.query_one(Choices).focus()
+        self.call_after_refresh(self._show)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show)
+
+    def _show(self) -> None:
+        self._configurable.remember()
+        app = self._configurable
+        self._entries = entries(app.settings, app.listed_keys(), app.speed_now)
+        choices = self.query_one(Choices)
+        choices.pointer = self._configurable.session.glyphs.cursor
+        cells = choices.size.width - Choices.POINTER_CELLS - 1  # beside the scrollbar
+        choices.show(entry_lines(self._entries, cells))
+        self._explain()
+
+    def _explain(self) -> None:
+        said = self.query_one("#said", LinesView)
+        lines = wrapped(self._entry.said, max(20, said.size.width))[:_SAID_LINES]
+        said.show([line(Span(each, Role.DIM)) for each in lines])
+
+    @property
+    def _entry(self) -> SettingEntry:
+        return self._entries[self.query_one(Choices).number]
+
+    def on_choices_moved(self) -> None:
+        """Explain the setting under the cursor."""
+        self._explain()
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Take the next value, or ask for a key."""
+        message.stop()
+        self.action_change(1)
+
+    def action_change(self, by: int) -> None:
+        """Take the next or previous value; of a binding ask for a key."""
+        entry = self._entry
+        if entry.kind == "option":
+            value = self._configurable.settings.value(entry.name)
+            self._configurable.choose(entry.name, next_value(entry.name, value, by, _SPEEDS))
+        elif entry.kind == "key":
+            self.app.push_screen(KeyCatcher(entry.said), self._rebind)
+        self._show()
+
+    def action_default(self) -> None:
+        """Take the default of the option or binding; forget the user's choices in the view."""
+        entry = self._entry
+        match entry.kind:
+            case "option":
+                self._configurable.choose(entry.name, None)
+            case "view":
+                self._configurable.reset_view(entry.name)
+            case "key":
+                self._configurable.rebind(entry.name, None)
+        self._show()
+
+    def _rebind(self, key: str | None) -> None:
+        if key is not None and (wrong := self._configurable.rebind(self._entry.name, key)):
+            say(self, wrong, "error")
+        self._show()
+
+
+class KeyCatcher(Modal[str | None]):
+    """Returns the next key that is pressed; None for Escape."""
+
+    def __init__(self, does: str) -> None:
+        """``does`` is what the key is to do."""
+        super().__init__()
+        self._does = does
+
+    def compose(self) -> ComposeResult:
+        with Frame("Press a key", ""):
+            yield LinesView(id="said")
+
+    def on_mount(self) -> None:
+        self.query_one(LinesView).show(
+            [line("for: ", Span(self._does, Role.STRONG)), line(Span("esc: none", Role.DIM))]
+        )
+
+    def on_key(self, event: events.Key) -> None:
+        """Return the key."""
+        event.stop()
+        event.prevent_default()
+        self.dismiss(None if event.key == "escape" else event.key)
+
+
+ResultT = TypeVar("ResultT")
+_FRAME_LINES = 6  # the border, the input, the line below it, and a line of the main screen above and below
+
+
+class Finder(Modal[ResultT]):
+    """An input with a list below it. Up and Down move the cursor of the list while the input has the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "close", id="finder.close"),
+        Binding("down,ctrl+n", "cursor(1)", "next line", show=False, priority=True, id="finder.down"),
+        Binding("up", "cursor(-1)", "previous line", show=False, priority=True, id="finder.up"),
+        Binding("pagedown", "cursor(10)", "ten lines down", show=False, priority=True, id="finder.page-down"),
+        Binding("pageup", "cursor(-10)", "ten lines up", show=False, priority=True, id="finder.page-up"),
+    ]
+
+    def __init__(self, title: str, hint: str, *, pointer: str, typed: str = "") -> None:
+        """``hint`` is shown in the empty input, ``pointer`` beside the line under the cursor."""
+        super().__init__()
+        self._title = title
+        self._hint = hint
+        self._pointer = pointer
+        self._initial = typed
+
+    def compose(self) -> ComposeResult:
+        with Frame(self._title, "enter go  esc close", id="finder"):
+            yield TextField(self._initial, id="typed", placeholder=self._hint)
+            yield LinesView(id="found")
+            choices = Choices(self._pointer, id="choices")
+            choices.can_focus = False
+            choices.is_driven = True
+            yield choices
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+        self.call_after_refresh(self.find, self._initial)
+
+    def on_resize(self) -> None:
+        """Use the new size."""
+        self.call_after_refresh(self.find, self.typed)
+
+    @property
+    def typed(self) -> str:
+        """The text in the input."""
+        return self.query_one(Input).value
+
+    @property
+    def cells(self) -> int:
+        """The width of a line of the list."""
+        return max(20, self.query_one(Choices).size.width - Choices.POINTER_CELLS - 1)
+
+    @abstractmethod
+    def find(self, text: str) -> None:
+        """Find what fits the text, and show it."""
+
+    @abstractmethod
+    def choose(self, number: int) -> None:
+        """Close the dialog with the line of this number."""
+
+    def show(self, heading: Line, lines: Sequence[tuple[int, Line]]) -> None:
+        """Show what is found, each line with its number, and above it a heading."""
+        self.query_one("#found", LinesView).show([heading])
+        choices = self.query_one(Choices)
+        choices.styles.height = max(1, min(len(lines), self.size.height - _FRAME_LINES))
+        choices.show(lines)
+
+    def first_line(self) -> None:
+        """Move the cursor to the first line."""
+        self.query_one(Choices).to_first()
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor of the list."""
+        self.query_one(Choices).action_cursor(by)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Find what fits the text so far."""
+        event.stop()
+        self.find(event.value)
+        self.first_line()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Choose the line under the cursor."""
+        event.stop()
+        self.query_one(Choices).action_choose()
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Choose a line."""
+        message.stop()
+        self.choose(message.number)
+
+
+class Palette(Finder[Callable[[], object] | None]):
+    """Returns the work of the chosen command, which is done once the palette is closed."""
+
+    def __init__(self, entries: Sequence[PaletteEntry], *, pointer: str) -> None:
+        """``entries`` are listed in this order until something is typed."""
+        super().__init__("Commands", "type what you want to do: cost, log, slow, kill ...", pointer=pointer)
+        self._entries = entries
+        self._found: list[PaletteEntry] = []
+
+    def find(self, text: str) -> None:
+        """List the commands that fit the text, the best first."""
+        self._found = fitting(self._entries, text)
+        lines = [(number, entry_line(entry, self.cells)) for number, entry in enumerate(self._found)]
+        self.show(self._heading(self.query_one(Choices).number), lines)
+
+    def _heading(self, number: int) -> Line:
+        """Return how many commands fit, and what the one under the cursor is good for where its line is cut."""
+        if not self._found:
+            return line(Span("Nothing fits. ctrl+f finds names.", Role.DIM))
+        about = about_cut_off(self._found[number if number < len(self._found) else 0], self.cells)
+        return line(Span(f"{fmt.counted(len(self._found), 'command')}   ", Role.DIM), Span(about, Role.DERIVED))
+
+    def on_choices_moved(self, message: Choices.Moved) -> None:
+        """Explain the command under the cursor."""
+        message.stop()
+        self.query_one("#found", LinesView).show([self._heading(message.number)])
+
+    def choose(self, number: int) -> None:
+        """Close, and do it."""
+        self.dismiss(self._found[number].run)
+
+
+_SLICE_S = 0.02
+
+
+class SearchDialog(Finder[Target | None]):
+    """Returns what was chosen: an item, a file, an event, or a whole list."""
+
+    def __init__(self, session: Session, typed: str = "") -> None:
+        super().__init__(
+            "Find", "a part of a name, an exit code, an error code ...", pointer=session.glyphs.cursor, typed=typed
+        )
+        self._session = session
+        self._search = Search(session, "")
+        self._targets: list[Target] = []
+
+    @property
+    def is_done(self) -> bool:
+        """True if everything has been looked at for what is typed."""
+        return self._search.is_done
+
+    def find(self, text: str) -> None:
+        """Begin to search for another text; the search goes on between key presses."""
+        if text.strip() != self._search.text or not self._search.groups:
+            self._search = Search(self._session, text)
+            start_work(self, self._go_on, "search")
+        self._show()
+
+    async def _go_on(self) -> None:
+        search, yielder = self._search, yielder_of(self)
+        while search.advance(_SLICE_S):
+            self._show()
+            await yielder.pause()
+        self._show()
+
+    def _show(self) -> None:
+        lines, self._targets = search_lines(self._search, self.cells)
+        self.show(search_heading(self._search), lines)
+
+    def choose(self, number: int) -> None:
+        """Close, and open what is under the cursor."""
+        if number < len(self._targets):
+            self.dismiss(self._targets[number])

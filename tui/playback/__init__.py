@@ -1,1 +1,0 @@
-"""Playing a simulation on the event loop that also reads the keyboard."""

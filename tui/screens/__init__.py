@@ -1,1 +1,0 @@
-"""The main screen and the controllers behind its keys."""

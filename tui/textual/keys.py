@@ -1,0 +1,443 @@
+"""Keys: the keymap with the user's changes, when to use each key, the keyboard, and work that yields to key presses.
+
+Hints, help and the command palette read the keys and their words here. The keyboard passes on a key only when the
+one before it has been handled: keys act through messages, and a fast typist is ahead of these, and of a screen that
+is about to open. Long work is done in slices, between which the yielder of the application gives key presses
+precedence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import string
+from collections import deque
+from contextlib import suppress
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.keys import Keys
+
+from engine.scenario.text import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+
+    from textual.app import App
+    from textual.events import Event
+    from textual.worker import Worker, WorkType
+
+    from engine.pacing import Yielder
+
+
+class Group(Enum):
+    """A group of keys in the help, in its order."""
+
+    TIME = "Time"
+    GO = "Go"
+    LOOK = "Look"
+    ACT = "Act"
+
+
+class KeyHelp(NamedTuple):
+    """A sentence that says when to use a key, and further words by which the palette finds it."""
+
+    when: str
+    words: str = ""
+
+
+# By the part of a binding's id before the full stop; anything else looks at something.
+_GROUPS = {
+    "time": Group.TIME,
+    "view": Group.GO,
+    "go": Group.GO,
+    "focus": Group.GO,
+    "pane": Group.GO,
+    "quit": Group.GO,
+    "interrupt": Group.GO,
+    "suspend": Group.GO,
+    "palette": Group.GO,
+    "find": Group.GO,
+    "scenario": Group.GO,
+    "session": Group.ACT,
+}
+_GROUP_OF = {
+    "row.links": Group.GO,
+    "row.act": Group.ACT,
+    "job.act": Group.ACT,
+    "row.mark": Group.ACT,
+    "row.mark-all": Group.ACT,
+    "row.unmark": Group.ACT,
+    "row.new": Group.ACT,
+    "pool.scale": Group.ACT,
+    "settings": Group.ACT,
+    "events.by-hand": Group.ACT,
+}
+
+KEYS: dict[str, KeyHelp] = {
+    # -- time
+    "time.play": KeyHelp("Start here: watch the run unfold.", "start stop resume continue halt play pause"),
+    "time.step": KeyHelp("Use it to see events one by one.", "next forward single"),
+    "time.back": KeyHelp("Use it to see the state before an event.", "previous undo rewind backward"),
+    "time.instant": KeyHelp("Skips the many events of one moment.", "skip moment"),
+    "time.row": KeyHelp("Follows one node, job or task.", "next follow skip"),
+    "time.faster": KeyHelp("When little happens.", "speed quick slow"),
+    "time.slower": KeyHelp("When too much happens at once.", "speed slow fast"),
+    "time.real": KeyHelp("A simulated second then takes a second.", "speed slow real normal"),
+    "time.max": KeyHelp("To get to the end soon.", "speed fast quick maximum skip slow"),
+    "time.cross": KeyHelp("When long waits are not worth watching.", "skip quiet empty gap wait speed slow"),
+    "time.end": KeyHelp("To see how it ends; in the past, to the newest moment.", "finish last jump skip now"),
+    "time.go": KeyHelp("For a known moment: +5m, 10:42, start, end, failure.", "seek jump when date clock end failure"),
+    "time.branch": KeyHelp("In the past: go on from there in another way.", "fork what-if alternative"),
+    "time.bookmark": KeyHelp("To come back to it with ', or to compare with c.", "remember mark moment"),
+    "time.compare": KeyHelp("Shows what a change has brought, side by side.", "diff difference versus branch"),
+    # -- go
+    "view.watch": KeyHelp("Everything that matters now.", "home overview dashboard start main summary"),
+    "view.pools": KeyHelp("Sizes, targets and cost of all pools.", "cost money price usd dollars spend pool size"),
+    "view.nodes": KeyHelp("States of the nodes of a pool.", "machines vm vms compute servers"),
+    "view.jobs": KeyHelp("Phases, failures and ends of all jobs.", "job list"),
+    "view.tasks": KeyHelp("Tasks of the job in focus.", "task list result"),
+    "view.preparation": KeyHelp("Preparation of the job on each node.", "prep prepare"),
+    "view.release": KeyHelp("Release of the job on each node.", "cleanup"),
+    "view.timeline": KeyHelp("When each node, task or job did what.", "gantt chart history lanes"),
+    "view.events": KeyHelp("Everything that has happened.", "log logs history audit"),
+    "view.schedules": KeyHelp("Job schedules and their occurrences.", "recurring cron schedule"),
+    "go.out": KeyHelp("Closes a pane, filter or marks first.", "back cancel escape"),
+    "quit.ask": KeyHelp("What was done by hand is saved.", "exit close leave stop bye"),
+    "quit": KeyHelp("Without a question; what was done by hand is saved.", "exit close leave stop bye"),
+    "interrupt": KeyHelp("Stops a long search first.", "exit abort"),
+    "suspend": KeyHelp("For the shell; fg comes back, with time paused.", "background job control shell terminal stop"),
+    "go.previous": KeyHelp("Switches between two views.", "last toggle"),
+    "go.back": KeyHelp("After enter or g, to where you were.", "previous history"),
+    "go.forward": KeyHelp("After going back.", "next history"),
+    "go.jump": KeyHelp("Faster than tab with many panes.", "bookmark pane"),
+    "go.line": KeyHelp("For a known id or word: risk, n117, events, 10:42.", "command type id time speed columns"),
+    "row.links": KeyHelp("For what belongs to the row.", "related link pool node"),
+    "focus.job": KeyHelp("The views from 5 to 8 show this job.", "select switch another"),
+    "focus.pool": KeyHelp("The nodes of this pool are shown.", "select switch another"),
+    "scenario.open": KeyHelp("To see what a bundled scenario shows, or a file.", "load file example switch scenario"),
+    "scenario.reload": KeyHelp("While you write the scenario in an editor.", "refresh again yaml edit"),
+    "pane.zoom": KeyHelp("To see more of one pane.", "full screen enlarge bigger"),
+    "pane.next": KeyHelp("Other keys then work on that pane."),
+    "pane.before": KeyHelp("Other keys then work on that pane."),
+    "palette": KeyHelp("When you do not know the key.", "commands search menu"),
+    "find.all": KeyHelp("For a name of which you do not know the place.", "search grep locate everywhere"),
+    # -- look
+    "help": KeyHelp("What the view shows, and all keys.", "manual documentation keys shortcuts"),
+    "study.show": KeyHelp(
+        "Says which variant to take; comes back to a study.",
+        "variants what-if vary seeds sweep monte carlo compare pareto factors optimize",
+    ),
+    "study.stop": KeyHelp("What is played is kept."),
+    "study.ask": KeyHelp("Also for a file that keeps the results."),
+    "study.details": KeyHelp("For whole formulas, and all measures."),
+    "rules": KeyHelp("For a sign such as PREP-16: its text, source and option.", "documentation reference source"),
+    "row.why": KeyHelp(
+        "When something waits, fails or never starts.", "why reason because stuck blocked diagnose explain"
+    ),
+    "row.files": KeyHelp("For stdout, stderr and everything on the node.", "log logs stdout stderr output text"),
+    "curves.window": KeyHelp("To see the latest changes better.", "chart graph curve cost usd hour zoom"),
+    "row.pin": KeyHelp("To keep an eye on it.", "favourite watch"),
+    "row.copy": KeyHelp("For use in another program.", "clipboard id"),
+    "row.copy-json": KeyHelp("As the REST API returns it.", "clipboard rest body"),
+    "list.filter": KeyHelp("To see some rows only: a text, or field:value.", "search find only"),
+    "list.all": KeyHelp("In Preparation and Release tasks.", "hidden record"),
+    "list.columns": KeyHelp("When a column is missing or not needed.", "fields hide show"),
+    "list.details": KeyHelp("For more room, or for all properties.", "properties panel"),
+    "list.export": KeyHelp("For a spreadsheet, a document or a colleague.", "save download csv svg picture"),
+    "events.follow": KeyHelp("In Events, while time passes.", "tail newest scroll"),
+    "events.fold": KeyHelp("In Events, when many events are alike.", "group collapse"),
+    "events.by-hand": KeyHelp("To see or copy what you have done.", "actions audit commands yaml"),
+    # -- act
+    "row.act": KeyHelp(
+        "Shows what would happen before you confirm. Letters filter the list.",
+        "do action menu",
+    ),
+    "job.act": KeyHelp("As a, whatever is under the cursor.", "do action menu"),
+    "row.mark": KeyHelp("To act on several rows at once with a.", "select check"),
+    "row.mark-all": KeyHelp("After a filter: act on all that it leaves.", "select every"),
+    "row.unmark": KeyHelp("To act on one row again.", "deselect clear none"),
+    "row.new": KeyHelp("For a pool, job, task or schedule of your own.", "create add make pool job task"),
+    "pool.scale": KeyHelp("For its evaluations, and to try another formula.", "formula auto resize grow shrink"),
+    "session.save": KeyHelp("Replays what you have done by hand.", "record yaml write keep"),
+    "settings": KeyHelp(
+        "For theme, symbols, speed and keys.", "preferences options configuration colours keys glyphs ascii"
+    ),
+    # -- panes
+    "table.open": KeyHelp("For everything about the row.", "details page"),
+    "table.sort": KeyHelp("Again for the next column.", "order"),
+    "table.turn": KeyHelp("For the largest first.", "order descending"),
+    "table.failed": KeyHelp("When something is wrong.", "errors problems"),
+    "table.next-failure": KeyHelp("When something is wrong.", "errors"),
+    "table.failure-before": KeyHelp("When something is wrong.", "errors"),
+}
+
+
+def group_of(identity: str) -> Group:
+    """Return the group of a binding."""
+    found = _GROUP_OF.get(identity) or _GROUPS.get(identity.partition(".")[0])
+    return found or Group.LOOK
+
+
+def when_of(identity: str) -> str:
+    """Return the sentence that says when to use a binding; empty if its description says all."""
+    return KEYS[identity].when if identity in KEYS else ""
+
+
+def words_of(identity: str) -> str:
+    """Return further words by which a binding is found."""
+    return KEYS[identity].words if identity in KEYS else ""
+
+
+_MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
+_NAMED_KEYS = frozenset(key.value for key in Keys)
+
+
+def _long_name(key: str) -> str:
+    """Return Textual's name of a key: ``full_stop`` for ``.``."""
+    return next(iter(Binding.make_bindings([Binding(key, "")]))).key if key else key
+
+
+_NAMES = {"comma": ",", **{_long_name(sign): sign for sign in string.punctuation if sign != ","}}
+_NAMES |= {"escape": "esc", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End"}
+
+
+def key_name(key: str) -> str:
+    """Return a key as hints show it: ``.`` for ``full_stop``, ``esc`` for ``escape``."""
+    return _NAMES.get(key, key)
+
+
+def keys_of(binding: Binding) -> list[str]:
+    """Return the keys that a binding declares, by Textual's names."""
+    return [_long_name(key.strip()) for key in binding.key.split(",")]
+
+
+def contexts() -> dict[type[DOMNode], list[Binding]]:
+    """Return the bindings of each of our widgets, screens and applications."""
+    return {each: bound for each in _ours(DOMNode) if (bound := list(_bound(each)))}
+
+
+def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
+    for each in base.__subclasses__():
+        if each.__module__.startswith("tui."):
+            yield each
+        yield from _ours(each)
+
+
+def _bound(context: type[DOMNode]) -> Iterator[Binding]:
+    return (each for each in context.__dict__.get("BINDINGS", ()) if isinstance(each, Binding))
+
+
+def meets(one: type[DOMNode], other: type[DOMNode]) -> bool:
+    """Return True if both may receive a key: they inherit from each other, or one is around the other."""
+    if issubclass(one, other) or issubclass(other, one):
+        return True
+    return (_is_outer(one) and _is_within(other)) or (_is_outer(other) and _is_within(one))
+
+
+def _is_outer(context: type[DOMNode]) -> bool:
+    """Return True for the application and the main screen."""
+    return context.__module__.startswith("tui.app.")
+
+
+def _is_within(context: type[DOMNode]) -> bool:
+    """Return True for the application, the main screen, and what the main screen contains."""
+    return _is_outer(context) or context.__module__.startswith(("tui.panes.", "tui.widgets."))
+
+
+class Keymap:
+    """The declared keys, with the user's changes.
+
+    ``changed`` has the changed keys by binding id, ``problems`` a message for each change that is not possible.
+    """
+
+    def __init__(self, wanted: Mapping[str, str] | None = None) -> None:
+        """``wanted`` has the user's keys, separated by commas, by binding id."""
+        self.wanted = dict(wanted or {})
+        self.changed: dict[str, str] = {}
+        self.problems: list[str] = []
+        self._contexts = contexts()
+        self._keys: dict[str, list[str]] = {}
+        for bound in self._contexts.values():
+            for binding in bound:
+                if binding.id:
+                    self._keys.setdefault(binding.id, keys_of(binding))
+        self._take(self.wanted.items())
+        self._shown: dict[str, str] = {}  # what ``shown`` has been asked for: hints ask for the same in each frame
+
+    def _take(self, wanted: Iterable[tuple[str, str]]) -> None:
+        declared = dict(self._keys)
+        for identity, text in wanted:
+            keys = ["comma"] if text == "," else [_long_name(key.strip()) for key in text.split(",")]
+            if identity not in declared:
+                self.problems.append(f"{identity} is not a binding{did_you_mean(identity, declared)}")
+            elif wrong := [key for key in keys if not _is_key(key)]:
+                self.problems.append(f"{identity}: {wrong[0]!r} is not a key")
+            elif keys != declared[identity]:
+                self._keys[identity] = keys
+                self.changed[identity] = ",".join(keys)
+        while clash := self._clash():
+            identity, taken = clash
+            self.problems.append(f"{identity}: {self._names(identity)} is the key of {taken} already")
+            self._keys[identity] = declared[identity]
+            del self.changed[identity]
+
+    def _clash(self) -> tuple[str, str] | None:
+        """Return the last changed binding whose key another binding has, and that binding."""
+        found = ((identity, self.taken(identity, self._keys[identity])) for identity in reversed(self.changed))
+        return next(((identity, taken) for identity, taken in found if taken), None)
+
+    def taken(self, identity: str, keys: Sequence[str]) -> str:
+        """Return the id of a binding that has one of these keys in the same place, empty if none has."""
+        here = [context for context, bound in self._contexts.items() if any(each.id == identity for each in bound)]
+        for context, bound in self._contexts.items():
+            if not any(meets(context, each) for each in here):
+                continue
+            for binding in bound:
+                if binding.id != identity and set(keys) & set(self.keys(binding)):
+                    return binding.id or binding.description
+        return ""
+
+    def keys(self, binding: Binding) -> list[str]:
+        """Return the present keys of a binding."""
+        return self._keys[binding.id] if binding.id else keys_of(binding)
+
+    def rebound(self, identity: str, key: str | None) -> tuple[Keymap, str]:
+        """Return a keymap with another key for a binding (None: the declared key), and what is wrong with it."""
+        wanted = {each: keys for each, keys in self.wanted.items() if each != identity}
+        if key is not None:
+            wanted[identity] = key
+        keymap = Keymap(wanted)
+        problems = [each for each in keymap.problems if each.startswith(f"{identity}:")]
+        return (self, problems[0]) if problems else (keymap, "")
+
+    def listed(self) -> list[tuple[str, str, str]]:
+        """Return the id of each binding, its keys, and what it does; those of the main screen first."""
+        in_order = sorted(self._contexts.items(), key=lambda each: not _is_outer(each[0]))
+        bound = (binding for _, bindings in in_order for binding in bindings)
+        return [(binding.id, self.all_shown(binding), binding.description) for binding in bound if binding.id]
+
+    def shown(self, identities: str) -> str:
+        """Return the first key of each binding id in a text; words that are not ids stay."""
+        if identities not in self._shown:
+            self._shown[identities] = self._names(identities)
+        return self._shown[identities]
+
+    def _names(self, identities: str) -> str:
+        keys = (self._keys.get(identity) for identity in identities.split())
+        names = (key_name(each[0]) if each else word for each, word in zip(keys, identities.split(), strict=True))
+        return " ".join(names)
+
+    def bindings_of(self, context: type[DOMNode]) -> list[Binding]:
+        """Return the bindings of our classes, without those that Textual declares."""
+        ours = (each for each in reversed(context.__mro__) if each.__module__.startswith("tui."))
+        bound = (binding for each in ours if issubclass(each, DOMNode) for binding in _bound(each))
+        return [binding for binding in bound if binding.description]
+
+    def all_shown(self, binding: Binding) -> str:
+        """Return all keys of a binding, as hints show them."""
+        return " ".join(map(key_name, self.keys(binding)))
+
+
+def _is_key(key: str) -> bool:
+    *modifiers, base = key.split("+")
+    return set(modifiers) <= _MODIFIERS and (len(base) == 1 or base in _NAMED_KEYS or base in _NAMES)
+
+
+_ROUNDS = 3  # a handler may post a message whose handler posts another one
+_POLL_S = 0.05
+
+
+class Keyboard:
+    """Holds back keys while an earlier key is being handled."""
+
+    def __init__(self, app: App[None]) -> None:
+        self._app = app
+        self._held: deque[Event] = deque()
+        self._released: Event | None = None
+        self._handling: asyncio.Task[None] | None = None
+
+    def holds(self, event: Event) -> bool:
+        """Return True if the event is held back; it is posted again later."""
+        if self._handling is None or event is self._released:
+            return False
+        self._held.append(event)
+        return True
+
+    def follow(self) -> None:
+        """Wait until the key just dispatched has been handled, then release the next one."""
+        self._handling = asyncio.create_task(self._handle())
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a key is being handled or held back."""
+        return self._handling is not None
+
+    @property
+    def holds_any(self) -> bool:
+        """True while keys are held back."""
+        return bool(self._held)
+
+    async def _handle(self) -> None:
+        rounds, before = 0, self._receivers()
+        while rounds < _ROUNDS:
+            for each in before:
+                await _done(each, each.call_later)
+            receivers = self._receivers()
+            if receivers != before and receivers:
+                await _done(
+                    receivers[0], receivers[0].call_after_refresh
+                )  # a new screen is filled after its first refresh
+            rounds = rounds + 1 if receivers == before else 0
+            before = receivers
+        self._handling = None
+        if self._held:
+            self._released = self._held.popleft()
+            self._handling = asyncio.current_task()
+            self._app.post_message(self._released)
+
+    def _receivers(self) -> list[DOMNode]:
+        """Return the nodes that receive a key, in order; none once the application has ended."""
+        if not self._app.is_running or not self._app.screen_stack:
+            return []
+        return (self._app.focused or self._app.screen).ancestors_with_self
+
+
+async def _done(node: DOMNode, call: Callable[[Callable[[], None]], bool]) -> None:
+    """Wait until a node has processed its messages, or is removed."""
+    done = asyncio.Event()
+    called = call(done.set)
+    while called and (node.is_attached if node.parent else node.is_running) and not done.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), _POLL_S)
+
+
+@runtime_checkable
+class _HasYielder(Protocol):
+    @property
+    def yielder(self) -> Yielder: ...
+
+    @property
+    def has_keys_waiting(self) -> bool: ...
+
+
+def yielder_of(node: DOMNode) -> Yielder:
+    """Return the yielder of the application that shows this widget or screen."""
+    assert isinstance(node.app, _HasYielder)
+    return node.app.yielder
+
+
+def has_keys_waiting(node: DOMNode) -> bool:
+    """Return True while the application that shows this widget or screen has keys to handle after the present one."""
+    assert isinstance(node.app, _HasYielder)
+    return node.app.has_keys_waiting
+
+
+def start_work(node: DOMNode, work: Callable[[], Coroutine[None, None, None]], group: str) -> Worker[None]:
+    """Start work of this widget or screen in a worker, in place of what it does in the same group until now.
+
+    The work is a function, not a coroutine: Python would complain of a coroutine that is cancelled before it has begun.
+    """
+    given: WorkType[None] = work  # Textual's type would also allow functions whose result is a coroutine
+    return node.run_worker(given, group=group, exclusive=True)

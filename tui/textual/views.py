@@ -1,0 +1,456 @@
+"""Base classes of all widgets: framed lines, lines with a cursor, a text field, a container with given regions.
+
+They keep Textual from drawing or laying out more than has changed.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding
+from textual.containers import Container
+from textual.content import Content
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Offset, Region, Size
+from textual.layout import Layout, WidgetPlacement
+from textual.reactive import Reactive, var
+from textual.scroll_view import ScrollView
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tui.textual import drawing
+from tui.textual.drawing import CellScrollBar, KeptStrip, LineCache, ask_screen, look_of, post_around
+from tui.viewmodels.glyphs import to_ascii
+from tui.viewmodels.text import Role, cut, dim_citations, plain, width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Self
+
+    from textual.dom import DOMNode
+    from textual.layout import ArrangeResult
+    from textual.scrollbar import ScrollBar
+    from textual.strip import Strip
+
+    from tui.textual.drawing import Look
+    from tui.viewmodels.text import Line, Span
+
+
+_TITLE_STYLES = {Role.STRONG: "bold", Role.DIM: "$frame"}
+
+
+def title_of(spans: Line) -> Content:
+    """Return the title of a frame with the looks of these spans; only bold, dim and underlined text differs."""
+    return Content.assemble(
+        *((span.text, _TITLE_STYLES.get(span.role, "") + " underline" * span.is_underlined) for span in spans)
+    )
+
+
+def is_displayed(node: DOMNode) -> bool:
+    """Return whether neither the node nor anything around it is hidden."""
+    return all(each.display for each in node.ancestors_with_self)
+
+
+class FramedView(ScrollView):
+    """Lines in a frame. A line or title that has changed is drawn alone; Textual itself would look at all lines."""
+
+    line_of_title: Region | None = None  # while a title is assigned
+    has_focus_style = True  # in the style sheet
+    look: Look | None = None  # while lines are drawn
+    _looks_focused = False
+    layouts: ClassVar[int] = 0  # of all screens, so far
+    _laid_out: object = None  # what the scrollbar was arranged for last
+    _size_then: tuple[int, Size] = (-1, Size(0, 0))  # with the number of layouts before
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._styles_cache = LineCache()
+
+    @property
+    def size(self) -> Size:
+        """The size of the content, which only a layout changes. Textual asks the screen for it each time."""
+        if self._size_then[0] != FramedView.layouts:
+            self._size_then = FramedView.layouts, super().size
+        return self._size_then[1]
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scrollbar, which is made when it is first asked for."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = CellScrollBar(thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        """Arrange the scrollbar, which Textual draws again at each layout, if sizes or what it scrolls over differ."""
+        now = size, container_size, self.styles.gutter, self.virtual_size, self.show_vertical_scrollbar
+        if now == self._laid_out:
+            return False
+        self._laid_out = now
+        return super()._size_updated(size, virtual_size, container_size, layout)
+
+    def _scroll_update(self, virtual_size: Size) -> None:
+        """Bring the scrollbar up to date. Textual's own draws it again even if nothing has changed."""
+        self._refresh_scrollbars()
+        if self.show_vertical_scrollbar and self.styles.scrollbar_size_vertical:
+            _fit_scrollbar(self.vertical_scrollbar, virtual_size.height, self.container_size.height)
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
+
+    # -- the focus -----------------------------------------------------------------------------------------------
+
+    def on_focus(self, event: events.Focus) -> None:
+        """Take the focus. Textual's own draws the widget again, even if it looks the same."""
+        self._change_focus(event, events.DescendantFocus(self), has_focus=True)
+
+    def on_blur(self, event: events.Blur) -> None:
+        """Leave the focus to another widget."""
+        self._change_focus(event, events.DescendantBlur(self), has_focus=False)
+
+    def _change_focus(self, event: events.Event, news: events.Event, *, has_focus: bool) -> None:
+        event.prevent_default()
+        self.has_focus = has_focus
+        post_around(self, news)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Draw the focus. A hidden widget keeps its look: most often it has the focus when it is shown again."""
+        if has_focus == self._looks_focused or not is_displayed(self):
+            return
+        self._looks_focused = has_focus
+        if self.has_focus_style:
+            super().watch_has_focus(has_focus)
+        self.redraw_cursor()
+
+    @property
+    def looks_right(self) -> bool:
+        """True if it looks as it should with the focus, or without it."""
+        return self.has_focus == self._looks_focused
+
+    def on_show(self) -> None:
+        """Draw the focus, which may have gone while the widget was hidden."""
+        self.watch_has_focus(self.has_focus)
+
+    def redraw_cursor(self) -> None:
+        """Draw whatever depends on the focus."""
+        self.refresh()
+
+    # -- drawing -------------------------------------------------------------------------------------------------
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draw the widget, these regions of its content, or the line of the title that is assigned."""
+        if self.line_of_title is not None:
+            regions = (self.line_of_title,)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines, all in the look of this moment."""
+        self.look = look_of(self)
+        try:
+            return super().render_lines(crop)
+        finally:
+            self.look = None
+
+    @property
+    def content_offset(self) -> Offset:
+        """The offset of the first line. Textual's own adds the scrollbars, which are below and on the right."""
+        return Offset(*self.styles.gutter.top_left)
+
+    def check_idle(self) -> None:
+        """Bring about what was asked for."""
+        if not ask_screen(self):
+            super().check_idle()
+
+
+@contextmanager
+def _drawing_line(widget: Widget, y: int) -> Iterator[None]:
+    """Draw only this line of the widget, counted with its frame, if it is asked to draw itself."""
+    if not isinstance(widget, FramedView):
+        yield
+        return
+    left, top = widget.content_offset
+    widget.line_of_title = Region(-left, y - top, widget.outer_size.width, 1)
+    try:
+        yield
+    finally:
+        widget.line_of_title = None
+
+
+def set_title(widget: Widget, title: str | Content, subtitle: str | None = None) -> None:
+    """Set the title in a widget's border, without markup, and the subtitle if one is given.
+
+    Assigning a title redraws it, so an unchanged one is not assigned again.
+    """
+    if not _says(widget._border_title, title):
+        with _drawing_line(widget, 0):
+            widget.border_title = Content(title) if isinstance(title, str) else title
+    if subtitle is not None:
+        set_subtitle(widget, subtitle)
+
+
+def set_subtitle(widget: Widget, subtitle: str) -> None:
+    """Set the subtitle in a widget's border, without markup, unless it stands there already."""
+    if not _says(widget._border_subtitle, subtitle):
+        with _drawing_line(widget, widget.outer_size.height - 1):
+            widget.border_subtitle = Content(subtitle)
+
+
+def _says(shown: Content | None, title: str | Content) -> bool:
+    """Return whether a border shows this title already. Comparing contents would leave out their looks."""
+    if shown is None:
+        return not title
+    text, spans = (title, []) if isinstance(title, str) else (title.plain, title.spans)
+    return shown.plain == text and shown.spans == spans
+
+
+def _fit_scrollbar(scrollbar: ScrollBar, lines: int, visible: int) -> None:
+    scrollbar.window_virtual_size, scrollbar.window_size = lines, visible
+
+
+def set_line_count(widget: ScrollView, lines: int) -> None:
+    """Set the number of lines that a widget scrolls over.
+
+    The screen is laid out again only if the scrollbar appears or disappears, and then once. Textual itself would
+    notice that while it lays out the screen, and lay it out again; and again for a horizontal scrollbar, if what is
+    scrolled over were as wide as the widget with its vertical one. With ``overflow-y: scroll`` the scrollbar stays, and
+    is not drawn while all lines are visible.
+    """
+    styles, (width, height) = widget.styles, widget.size  # which Textual looks up at each access
+    if styles.auto_dimensions or not height:  # as high as its lines, or hidden
+        widget.virtual_size = Size(width, lines)
+        return
+    has_scrollbar, needs_scrollbar = widget.show_vertical_scrollbar, lines > height or styles.overflow_y == "scroll"
+    cells = width - styles.scrollbar_size_vertical if needs_scrollbar else width
+    size = Size(max(0, cells), lines)
+    if has_scrollbar != needs_scrollbar:
+        widget.show_vertical_scrollbar = widget.vertical_scrollbar.display = needs_scrollbar
+        widget.virtual_size = size
+        if needs_scrollbar:  # before it is drawn: it would be drawn again
+            _fit_scrollbar(widget.vertical_scrollbar, lines, height)
+    elif widget.virtual_size != size:
+        widget.set_reactive(Widget.virtual_size, size)
+        if has_scrollbar:
+            _fit_scrollbar(widget.vertical_scrollbar, lines, height)
+            widget.scroll_y = widget.validate_scroll_y(widget.scroll_y)
+
+
+def refresh_changes(widget: ScrollView, before: Sequence[object], now: Sequence[object], top: int = 0) -> None:
+    """Draw again the visible lines that have changed; all of them if there are more or fewer lines than before.
+
+    Args:
+        widget: The widget that shows the lines.
+        before: What each line was drawn from.
+        now: What each line is to be drawn from.
+        top: The number of the first visible line.
+    """
+    if before == now:
+        return
+    width, height = widget.size
+    if len(before) != len(now) or not height:  # while hidden: its old drawing must not come back
+        widget.refresh()
+        return
+    visible = range(top, min(top + height, len(now)))
+    regions = [Region(0, at - top, width, 1) for at in visible if before[at] != now[at]]
+    if regions:
+        widget.refresh(*regions)
+
+
+class ResizeFilter:
+    """A mixin that tells a new size from the resize event that Textual also sends when a widget is shown again."""
+
+    _last_size: Size | None = None
+
+    def has_new_size(self, event: events.Resize) -> bool:
+        """Return whether the size differs from that of the last resize event."""
+        is_new, self._last_size = event.size != self._last_size, event.size
+        return is_new
+
+
+# Control characters would move the terminal's cursor: a script of several lines is shown in one.
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "?") | dict.fromkeys(map(ord, "\n\r\t"), " ")
+
+
+def strip_of(widget: Widget, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
+    """Draw a line exactly as wide as the widget, with a background throughout and in ASCII if that is chosen.
+
+    A longer line ends with an ellipsis, unless only blanks are lost.
+    """
+    known = widget.look if isinstance(widget, FramedView) else None
+    return drawn(known or drawing.look_of(widget), spans, is_cursor=is_cursor)
+
+
+def drawn(look: drawing.Look, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
+    """Draw a line in this look."""
+    theme, is_ascii, cells = look
+    text = plain(spans)
+    if not text.isprintable():
+        spans = tuple(span._replace(text=span.text.translate(_CONTROLS)) for span in spans)
+        text = plain(spans)
+    wide = len(text) if text.isascii() else width(spans)
+    if wide > cells and text[cells:].strip():
+        spans = cut(spans, cells)
+        wide = width(spans)
+    if "-" in text:
+        spans = dim_citations(spans)
+    segments = [_segment(theme, is_ascii, span, is_cursor) for span in spans]
+    rest = cells - wide
+    if rest > 0:
+        segments.append(Segment(" " * rest, drawing.style(theme, Role.PLAIN, is_cursor=is_cursor)))
+    strip = KeptStrip(segments, max(wide, cells))
+    return strip if rest >= 0 else KeptStrip(strip.crop(0, cells), cells)
+
+
+@lru_cache(maxsize=4096)
+def _segment(theme: str, is_ascii: bool, span: Span, is_cursor: bool) -> Segment:
+    text = to_ascii(span.text) if is_ascii else span.text
+    return Segment(text, drawing.span_style(theme, span, is_cursor=is_cursor))
+
+
+class LinesView(FramedView):
+    """Shows lines, and draws again only those that have changed."""
+
+    can_focus = False
+    lines: var[tuple[Line, ...]] = var((), init=False)
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Show these lines."""
+        old, new = self.lines, tuple(lines)
+        if old == new:
+            return
+        self.set_reactive(LinesView.lines, new)
+        if len(old) != len(new):
+            set_line_count(self, len(new))
+        refresh_changes(self, old, new, int(self.scroll_offset.y))
+
+    def render_line(self, y: int) -> Strip:
+        at = y + self.scroll_offset.y
+        spans = self.lines[at] if at < len(self.lines) else ()
+        return strip_of(self, spans)
+
+
+class CursorView(FramedView):
+    """Lines with a cursor, which is drawn differently while the widget has the focus."""
+
+    can_focus = True
+
+    @property
+    def top_line(self) -> int:
+        """The first line that is visible."""
+        return int(self.scroll_offset.y)
+
+    @property
+    def visible_lines(self) -> int:
+        """The number of lines that are visible."""
+        return self.size.height
+
+    def scroll_into_view(self, first: int, last: int | None = None) -> None:
+        """Scroll as little as possible so that the lines from ``first`` to ``last`` are visible."""
+        bottom = first if last is None else last
+        if first < self.top_line:
+            self.scroll_to(y=first, animate=False, immediate=True)
+        elif bottom >= self.top_line + self.visible_lines:
+            self.scroll_to(y=bottom - self.visible_lines + 1, animate=False, immediate=True)
+
+    def place_of(self, event: events.MouseEvent) -> Offset | None:
+        """Return the column and the line of the content under the mouse, None beside the content."""
+        offset = event.get_content_offset(self)
+        return None if offset is None else offset + Offset(0, self.top_line)
+
+
+class RowsView(CursorView):
+    """Rows of which one is under the cursor."""
+
+    @property
+    @abstractmethod
+    def row_count(self) -> int:
+        """The number of rows."""
+
+    @property
+    @abstractmethod
+    def cursor_row(self) -> int:
+        """The row under the cursor."""
+
+    @abstractmethod
+    def move_to(self, row: int) -> None:
+        """Move the cursor to a row, or to the nearest one that exists."""
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor up or down."""
+        self.move_to(self.cursor_row + by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor up or down by pages."""
+        self.move_to(self.cursor_row + by * max(1, self.visible_lines - 1))
+
+    def action_edge(self, last: int) -> None:
+        """Move the cursor to the first or the last row."""
+        self.move_to(self.row_count - 1 if last else 0)
+
+
+def row_bindings(name: str) -> list[Binding]:
+    """Return the bindings that move the cursor of a ``RowsView``, with ids that begin with ``name``."""
+    return [
+        Binding("up,k", "cursor(-1)", "up", show=False, id=f"{name}.up"),
+        Binding("down,j", "cursor(1)", "down", show=False, id=f"{name}.down"),
+        Binding("pageup", "page(-1)", "page up", show=False, id=f"{name}.page-up"),
+        Binding("pagedown", "page(1)", "page down", show=False, id=f"{name}.page-down"),
+        Binding("home", "edge(0)", "first row", show=False, id=f"{name}.first"),
+        Binding("end", "edge(1)", "last row", show=False, id=f"{name}.last"),
+    ]
+
+
+class _AtRegions(Layout):
+    name = "regions"
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:  # noqa: ARG002  # Textual's signature
+        assert isinstance(parent, Regions)
+        return [
+            WidgetPlacement(parent.regions[child.id or ""], NULL_OFFSET, NULL_SPACING, child)
+            for child in children
+            if child.id in parent.regions
+        ]
+
+
+class Regions(Container):
+    """Children with ids, each in the region of its id; hidden without one."""
+
+    BLANK = True  # its children cover it
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        """All children are hidden until ``place``."""
+        super().__init__(id=id)
+        self.regions: dict[str, Region] = {}
+        self._at_regions = _AtRegions()
+
+    @property
+    def layout(self) -> Layout:
+        """The layout that reads ``regions``; style sheets know no layouts but Textual's own."""
+        return self._at_regions
+
+    def place(self, regions: Mapping[str, tuple[int, int, int, int]]) -> bool:
+        """Move the children to these regions: column, row, width, height. Return whether anything has moved."""
+        new = {name: Region(*region) for name, region in regions.items()}
+        if new == self.regions:
+            return False
+        self.regions = new
+        for child in self.children:
+            child.display = child.id in new
+        for child in self.children[:1]:
+            # Not the container: Textual keeps its last arrangement for a size until a child asks for another one.
+            child.refresh(layout=True)
+        return True
+
+
+class TextField(Input):
+    """An input without a blinking cursor."""
+
+    cursor_blink = False
+    # The text scrolls within one line: another length is no reason to lay out the whole screen at each key.
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+
+    def __init__(self, *args: Any, select_on_focus: bool = False, **how: Any) -> None:  # noqa: ANN401  # as Textual declares them
+        """Take the arguments of ``Input``; by default the text is not selected when the field gets the focus."""
+        super().__init__(*args, compact=True, select_on_focus=select_on_focus, **how)

@@ -1,0 +1,340 @@
+"""The fields for the usual properties of pools, jobs, tasks and job schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from engine.base.terms import OsFamily
+from engine.specs.catalogue import vm_size
+from engine.views.resources.jobs import pool_ids
+from tui.viewmodels import format as fmt
+from tui.viewmodels.actions.action import (
+    COUNT,
+    DISPLAY_NAME,
+    DURATION,
+    EACH,
+    FIRST_ID,
+    ID,
+    AnyField,
+    Body,
+    Field,
+    duration,
+    duration_or_value,
+    one_of,
+    packages,
+    thumbprints,
+    whole,
+    whole_or_value,
+    words,
+    yes_no_options,
+    yes_or_no,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session import Session
+
+
+def about_size(name: str) -> str:
+    """Return what a VM size has and costs; empty for a name that is no size."""
+    size = vm_size(name.strip())
+    if size is None:
+        return ""
+    usd = size.price_usd(OsFamily.LINUX, dedicated=True)
+    price = f", {fmt.dollars(usd)} an hour with Linux" if usd else ""
+    return f"{size.cores} core{'s' if size.cores != 1 else ''}, {size.memory_gib:g} GiB{price}"
+
+
+_UBUNTU_22 = "Ubuntu 22.04"
+_IMAGES: dict[str, dict[str, Any]] = {
+    "Ubuntu 24.04": {
+        "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server"},
+        "nodeAgentSKUId": "batch.node.ubuntu 24.04",
+    },
+    "Windows Server 2022": {
+        "imageReference": {
+            "publisher": "MicrosoftWindowsServer",
+            "offer": "WindowsServer",
+            "sku": "2022-datacenter",
+        },
+        "nodeAgentSKUId": "batch.node.windows amd64",
+    },
+}
+_CLOUD_SERVICES = {f"cloud service, family {family}": family for family in ("6", "5")}
+_OTHER = "as in the body"
+
+
+@dataclass(frozen=True)
+class ImageField(Field[Any]):
+    """The operating system of a pool's nodes: a few common ones; any other is written in the body."""
+
+    def text_in(self, body: Body) -> str:
+        """Return the name of the image, or that the body has another one."""
+        machine, cloud = body.get("virtualMachineConfiguration"), body.get("cloudServiceConfiguration")
+        if machine is None and cloud is None:
+            return _UBUNTU_22
+        if isinstance(cloud, Mapping):
+            family = cloud.get("osFamily")
+            return next((text for text, each in _CLOUD_SERVICES.items() if each == family and len(cloud) == 1), _OTHER)
+        return next((text for text, each in _IMAGES.items() if each == machine), _OTHER)
+
+    def put_into(self, body: Body, text: str) -> dict[str, Any]:
+        """Return the body with the configuration of this image."""
+        if text == _OTHER:
+            return dict(body)
+        changed = {name: value for name, value in body.items() if name != "virtualMachineConfiguration"}
+        changed.pop("cloudServiceConfiguration", None)
+        if text in _CLOUD_SERVICES:
+            return changed | {"cloudServiceConfiguration": {"osFamily": _CLOUD_SERVICES[text]}}
+        return changed | ({"virtualMachineConfiguration": _IMAGES[text]} if text in _IMAGES else {})
+
+
+@dataclass(frozen=True)
+class FormulaField(Field[Any]):
+    """The autoscale formula of a pool, which takes the place of the targets."""
+
+    def put_into(self, body: Body, text: str) -> dict[str, Any]:
+        """Return the body with the formula and without targets, or without autoscale."""
+        if not text.strip():
+            names = ("enableAutoScale", "autoScaleFormula", "autoScaleEvaluationInterval")
+            return {name: value for name, value in body.items() if name not in names}
+        targets = ("targetDedicatedNodes", "targetLowPriorityNodes")
+        kept = {name: value for name, value in body.items() if name not in targets}
+        return kept | {"enableAutoScale": True, "autoScaleFormula": text}
+
+
+_SLOTS = Field[Any]("taskSlotsPerNode", "Task slots per node", "1 if empty; so many tasks run at once", read=whole)
+_FILL = Field[Any](
+    "taskSchedulingPolicy.nodeFillType",
+    "Node fill type",
+    "spread: the emptiest node gets the next task; pack: the fullest one",
+    options=one_of("", "spread", "pack"),
+)
+_START = (
+    Field[Any]("startTask.commandLine", "Command line", "runs at each start of a node", section="Start task"),
+    Field[Any]("startTask.simulate.duration", "Runs for", f"{DURATION}; in the simulation", read=duration_or_value),
+    Field[Any](
+        "startTask.waitForSuccess",
+        "Wait for success",
+        "yes if empty: no task starts on a node before it has succeeded",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+)
+_PACKAGES = Field[Any](
+    "applicationPackageReferences", "Packages", "such as: pricer 1.2, tools; installed on each node", read=packages
+)
+_CERTIFICATES = Field[Any](
+    "certificateReferences", "Certificates", "their thumbprints; of certificates of the account", read=thumbprints
+)
+
+POOL_FIELDS: tuple[AnyField, ...] = (
+    ID,
+    Field("vmSize", "VM size", "such as standard_d2s_v3", is_required=True, about=about_size),
+    ImageField(
+        "virtualMachineConfiguration",
+        "Image",
+        "the operating system of the nodes; others in the body",
+        options=one_of(_UBUNTU_22, *_IMAGES, *_CLOUD_SERVICES),
+    ),
+    Field("targetDedicatedNodes", "Dedicated nodes", "how many to have", read=whole, section="Scale"),
+    Field("targetLowPriorityNodes", "Spot nodes", "how many to have; cheaper, may be preempted", read=whole),
+    FormulaField("autoScaleFormula", "Autoscale formula", "instead of numbers; such as $TargetDedicatedNodes = 4;"),
+    Field("resizeTimeout", "Resize timeout", f"PT15M if empty; at least PT5M; {DURATION}", read=duration),
+    replace(_SLOTS, section="Tasks on its nodes"),
+    _FILL,
+    Field(
+        "enableInterNodeCommunication",
+        "Nodes communicate",
+        "yes: for multi-instance tasks",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+    *_START,
+    replace(_PACKAGES, section="More"),
+    _CERTIFICATES,
+    DISPLAY_NAME,
+)
+
+_WITHOUT_NODES = "only while it has no nodes"
+POOL_CHANGES: tuple[AnyField, ...] = (
+    *_START,
+    replace(_PACKAGES, section="Installed"),
+    _CERTIFICATES,
+    replace(DISPLAY_NAME, hint=_WITHOUT_NODES, section="While it has no nodes"),
+    replace(_SLOTS, hint=f"{_WITHOUT_NODES}; so many tasks run at once"),
+    replace(_FILL, hint=f"{_WITHOUT_NODES}; {_FILL.hint}"),
+    Field(
+        "targetNodeCommunicationMode",
+        "Communication mode",
+        f"{_WITHOUT_NODES}; how nodes and the service talk",
+        options=one_of("", "default", "classic", "simplified"),
+    ),
+)
+
+POOL_PROPERTIES: tuple[AnyField, ...] = (
+    *_START,
+    replace(_PACKAGES, section="More"),
+    _CERTIFICATES,
+)
+
+
+def _pools(session: Session) -> Sequence[str]:
+    return pool_ids(session.simulation)
+
+
+PRIORITY = Field[Any]("priority", "Priority", "-1000 to 1000; 0 if empty", read=whole)
+_PARALLEL = Field[Any]("maxParallelTasks", "Parallel tasks", "at most so many at once; no limit if empty", read=whole)
+ALL_COMPLETE = Field[Any](
+    "onAllTasksComplete",
+    "When all are complete",
+    "terminatejob ends the job, and then its release tasks run",
+    options=one_of("", "noaction", "terminatejob"),
+)
+_JOB_RETRIES = Field[Any]("constraints.maxTaskRetryCount", "Retries of tasks", "0 if empty; -1 is no limit", read=whole)
+_JOB_LIMIT = Field[Any](
+    "constraints.maxWallClockTime", "Time limit", f"the job is terminated after it; {DURATION}", read=duration
+)
+
+
+def _hook_fields(body: str, section: str, when: str) -> tuple[AnyField, ...]:
+    """Return the fields of a preparation or release task."""
+    return (
+        Field(f"{body}.commandLine", "Command line", when, section=section),
+        Field(f"{body}.simulate.duration", "Runs for", f"{DURATION}; in the simulation", read=duration_or_value),
+        Field(f"{body}.simulate.exitCode", "Exit code", "0 if empty; {0: 0.9, 1: 0.1} draws one", read=whole_or_value),
+    )
+
+
+PREPARATION = (
+    *_hook_fields(
+        "jobPreparationTask", "Preparation task", "runs ahead of tasks; before the job's first task on a node"
+    ),
+    Field[Any]("jobPreparationTask.constraints.maxTaskRetryCount", "Retries", "0 if empty; -1 is no limit", read=whole),
+    Field[Any](
+        "jobPreparationTask.waitForSuccess",
+        "Wait for success",
+        "yes if empty: no task starts on a node before it has succeeded",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+    Field[Any](
+        "jobPreparationTask.rerunOnNodeRebootAfterSuccess",
+        "Again after a reboot",
+        "yes if empty",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+)
+RELEASE = _hook_fields("jobReleaseTask", "Release task", "runs at the end of the job; on each node where its tasks ran")
+
+
+def _count(text: str) -> int:
+    number = whole(text)
+    if not 1 <= number <= MOST_NEW_TASKS:
+        raise ValueError(f"{number:,} must be between 1 and {MOST_NEW_TASKS:,}")
+    return number
+
+
+MOST_NEW_TASKS = 1_000_000
+
+_TASK = (
+    Field[Any](f"{EACH}.id", "Id", "its name in the job; several tasks get a number as well", is_required=True),
+    Field[Any](COUNT, "How many", f"1 to {MOST_NEW_TASKS:,}; several are a task factory", read=_count),
+    Field[Any](
+        f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number", is_required=True
+    ),
+    Field[Any](f"{EACH}.simulate.duration", "Runs for", f"{DURATION}; in the simulation", read=duration_or_value),
+    Field[Any](f"{EACH}.simulate.exitCode", "Exit code", "0 if empty; {0: 0.9, 1: 0.1} draws one", read=whole_or_value),
+    Field[Any](f"{EACH}.requiredSlots", "Required slots", "1 if empty; task slots on the node", read=whole),
+    Field[Any](f"{EACH}.dependsOn.taskIds", "Depends on", "ids of tasks; separated by blanks", read=words),
+    Field[Any](f"{EACH}.constraints.maxTaskRetryCount", "Retries", "the job's if empty; -1 is no limit", read=whole),
+    Field[Any](f"{EACH}.constraints.maxWallClockTime", "Time limit", f"no limit if empty; {DURATION}", read=duration),
+)
+TASK_FIELDS: tuple[AnyField, ...] = _TASK
+
+JOB_FIELDS: tuple[AnyField, ...] = (
+    ID,
+    Field("poolInfo.poolId", "Pool", "where its tasks run; an auto pool in the body", options=_pools, is_required=True),
+    PRIORITY,
+    ALL_COMPLETE,
+    *PREPARATION,
+    *RELEASE,
+    Field(f"{EACH}.id", "Id", f"{FIRST_ID} if empty; several tasks get a number as well", section="Tasks"),
+    _TASK[1],
+    Field(f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number"),
+    *_TASK[3:7],
+    replace(_PARALLEL, section="Limits"),
+    _JOB_RETRIES,
+    _JOB_LIMIT,
+    Field(
+        "usesTaskDependencies",
+        "Dependencies",
+        "yes: tasks may depend on others",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+    DISPLAY_NAME,
+)
+JOB_CHANGES: tuple[AnyField, ...] = (
+    PRIORITY,
+    Field("poolInfo.poolId", "Pool", "another one only while the job is disabled", options=_pools),
+    _PARALLEL,
+    ALL_COMPLETE,
+    _JOB_RETRIES,
+    _JOB_LIMIT,
+    Field(
+        "allowTaskPreemption",
+        "May be preempted",
+        "by jobs of a higher priority",
+        read=yes_or_no,
+        options=yes_no_options,
+    ),
+)
+TASK_CHANGES: tuple[AnyField, ...] = (
+    Field("constraints.maxTaskRetryCount", "Retries", "the job's if empty; -1 is no limit", read=whole),
+    Field("constraints.maxWallClockTime", "Time limit", f"no limit if empty; {DURATION}", read=duration),
+    Field("constraints.retentionTime", "Files are kept", f"P7D if empty; {DURATION}", read=duration),
+)
+
+
+_SCHEDULE = (
+    Field[Any]("schedule.recurrenceInterval", "Every", f"a job each time; once if empty; {DURATION}", read=duration),
+    Field[Any]("schedule.doNotRunUntil", "Not before", "2026-01-06T08:00:00Z; at once if empty"),
+    Field[Any]("schedule.doNotRunAfter", "Not after", "2026-01-07T08:00:00Z; for ever if empty"),
+    Field[Any]("schedule.startWindow", "Start window", f"how late a job may begin; {DURATION}", read=duration),
+)
+_OF_JOB = "jobSpecification"
+
+
+def _in_job(field: AnyField, section: str = "") -> AnyField:
+    return replace(field, name=f"{_OF_JOB}.{field.name}", section=section or field.section)
+
+
+_MANAGER = (
+    Field[Any](
+        f"{_OF_JOB}.jobManagerTask.commandLine",
+        "Command line",
+        "the first task of each job; it may add others",
+        section="Job manager task",
+    ),
+    Field[Any](f"{_OF_JOB}.jobManagerTask.id", "Id", "needed with a command line"),
+    Field[Any](
+        f"{_OF_JOB}.jobManagerTask.simulate.duration",
+        "Runs for",
+        f"{DURATION}; in the simulation",
+        read=duration_or_value,
+    ),
+)
+_JOBS_OF_SCHEDULE = (
+    _in_job(JOB_FIELDS[1], "Its jobs"),
+    _in_job(PRIORITY),
+    _in_job(ALL_COMPLETE),
+    *_MANAGER,
+    *map(_in_job, (*PREPARATION[:3], *RELEASE)),
+)
+SCHEDULE_FIELDS: tuple[AnyField, ...] = (ID, *_SCHEDULE, *_JOBS_OF_SCHEDULE)
+SCHEDULE_CHANGES: tuple[AnyField, ...] = (*_SCHEDULE, *_JOBS_OF_SCHEDULE)

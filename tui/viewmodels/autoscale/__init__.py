@@ -1,1 +1,0 @@
-"""Autoscale: formulas, evaluations and their history."""

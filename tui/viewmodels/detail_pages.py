@@ -1,0 +1,437 @@
+"""The detail pages of jobs and tasks, and the table of all detail pages.
+
+The output of a task is shown as the last lines of both files of its last attempt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.paths import task_directory
+from engine.base.terms import TaskState
+from engine.views.diagnosis.questions import job_waits_for
+from engine.views.log.histories import JobHistory, TaskHistory
+from engine.views.resources.files import output_ends
+from engine.views.resources.jobs import row_of_job
+from engine.views.resources.processes import task_needs
+from engine.views.resources.statistics import critical_path, deciding_task
+from engine.views.resources.tasks import dependencies_of
+from engine.views.rest.account import counts_of
+from engine.views.rest.lookup import job_wire, task_settings
+from tui.viewmodels import format as fmt
+from tui.viewmodels import properties as blocks
+from tui.viewmodels.detail_model import DetailModel, Page, columns, curves, listing, state_bars, state_history, tabular
+from tui.viewmodels.glyphs import JOB, TASK, glyph_of_job, glyph_of_task, task_glyph
+from tui.viewmodels.items import job_transfers, rest_blocks, task_resources, task_transfers
+from tui.viewmodels.job_graphs import MOST_BOXES, graph_lines, path_lines, statistics_lines
+from tui.viewmodels.lists import tasks as task_list
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.pool_pages import AccountDetailModel, NodeDetailModel, PoolDetailModel
+from tui.viewmodels.text import ItemRef, Line, Role, Span, block_lines, fit, line, link, wrapped
+from tui.viewmodels.watch.curves import CurvesModel
+from tui.viewmodels.watch.job_strip import rail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.log.histories import Attempt
+    from engine.views.resources.files import OutputEnd
+    from engine.views.resources.jobs import JobRow
+    from engine.views.resources.tasks import TaskPage, TaskRow
+    from tui.viewmodels.session import Session
+
+
+_RAIL_LINES = 4
+_LEAST_CURVES = 8  # lines; lower ones say little
+_ASKED = "  w explains what the one at the cursor waited for"
+_JOB_PARTS = (
+    "constraints",
+    "jobManagerTask",
+    "jobPreparationTask",
+    "jobReleaseTask",
+    "commonEnvironmentSettings",
+    "executionInfo",
+    "metadata",
+    "poolInfo",
+)
+
+
+STATISTICS_TAB = "Statistics"
+CRITICAL_PATH_TAB = "Critical path"
+
+
+class JobDetailModel(DetailModel):
+    """A job, in focus while its page is open."""
+
+    kind = "job"
+    view = "jobs"
+    EXPLAINED = (STATISTICS_TAB, CRITICAL_PATH_TAB)
+    help_text = (
+        "A job, in tabs. Curves shows how it went up to now.\n"
+        "Approximate task count is the service's count. Preparing tasks count as running there. "
+        "Beside it are the exact numbers and the difference.\n"
+        "Statistics shows run times, waiting times, failures by exit code, and the cost. "
+        "There and on Critical path w explains what the task at the cursor waited for.\n"
+        "Tasks, Preparation tasks and Release tasks show the first rows. Enter on the first line opens the list."
+    )
+
+    def __init__(self, session: Session, subject: ItemRef) -> None:
+        super().__init__(session, subject)
+        self._curves = CurvesModel(session)
+        self._tasks = TasksModel(session)
+        self._preparation = PreparationModel(session)
+        self._release = ReleaseModel(session)
+
+    @property
+    def exists(self) -> bool:
+        return self.session.job(self.name) is not None
+
+    @property
+    def name(self) -> str:
+        return str(self.subject.key)
+
+    @property
+    def _row(self) -> JobRow:
+        found = self.session.job(self.name)
+        assert found is not None
+        return found
+
+    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every page
+        """Return state, priority, pool, and the reason to wait."""
+        job = self._row
+        glyph = glyph_of_job(job)
+        words = f"   priority {job.priority}   on pool {job.pool_id or 'none'}"
+        spans = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(words)]
+        waits = job_waits_for(job, self.session.pool(job.pool_id))
+        return [line(*spans, Span(f"   waits for {waits}" if waits else "", Role.DERIVED))]
+
+    def _pages(self) -> Sequence[Page]:
+        return (
+            ("Curves", lambda cells: curves(self._curves, self, cells, self.rows)),
+            ("Overview", self._overview),
+            ("Tasks", lambda cells: listing(self._tasks, "tasks", cells)),
+            ("Preparation tasks", lambda cells: listing(self._preparation, "preparation", cells)),
+            ("Release tasks", lambda cells: listing(self._release, "release", cells)),
+            (STATISTICS_TAB, self._statistics),
+            (CRITICAL_PATH_TAB, self._critical_path),
+            ("Properties", self._properties),
+            ("Timeline", self._timeline),
+        )
+
+    def _statistics(self, cells: int) -> Sequence[Line]:
+        return self._with_curves(statistics_lines(self.session, self.name, cells, self.rows), cells)
+
+    def _with_curves(self, lines: Sequence[Line], cells: int) -> Sequence[Line]:
+        """Return the lines and, where there is room below them, the curves."""
+        rest = self.rows - len(lines) - 1
+        return [*lines, (), *curves(self._curves, self, cells, rest)] if rest >= _LEAST_CURVES else lines
+
+    def _critical_path(self, cells: int) -> Sequence[Line]:
+        task = deciding_task(self.session.simulation, self.name)
+        if task is None:
+            return [line(Span("The job has no tasks yet.", Role.DIM))]
+        links = critical_path(self.session.simulation, task)
+        one = "It depends on no other task. w says which tasks had the slots." if len(links) == 1 else ""
+        heading = line(Span("The chain of tasks that decides the end", Role.STRONG), Span(_ASKED, Role.DIM))
+        lines = [heading, *path_lines(self.session, links, cells), *([line(Span(one, Role.DIM))] if one else [])]
+        return self._with_curves(lines, cells)
+
+    def _overview(self, cells: int) -> Sequence[Line]:
+        job, session = self._row, self.session
+        shown = [blocks.job_general(session, job), blocks.job_execution(session, job), blocks.job_constraints(job)]
+        shown += job_transfers(session, job.job_id)
+        shown += blocks.job_options(session.options)
+        return [*rail(session, cells, _RAIL_LINES), (), *self._counts(cells), (), *columns(shown, cells)]
+
+    def _counts(self, cells: int) -> list[Line]:
+        tasks = self._row.phases.tasks
+        approximate = counts_of(*tasks[:-1])
+        exact = {
+            "active": tasks.active,
+            "preparing": tasks.preparing,
+            "running": tasks.running,
+            "completed": tasks.succeeded + tasks.failed,
+            "succeeded": tasks.succeeded,
+            "failed": tasks.failed,
+        }
+        rows = []
+        for state, number in exact.items():
+            told = approximate.get(state)
+            differs = 0 if told is None else told - number
+            why = Span("preparing tasks count as running (PREP-21)" if differs else "", Role.DERIVED)
+            said = Span(f"{'–':>11}", Role.DIM) if told is None else Span(f"{told:>11,}")
+            difference = Span(f"{differs:>+10,}", Role.WARNING) if differs else Span(f"{'0':>10}", Role.DIM)
+            rows.append((Span(state), said, Span(f"{number:>9,}"), difference, why))
+        heading = line(Span("Approximate task count", Role.STRONG))
+        return [heading, *tabular(("State", "Approximate", "    Exact", "Difference", ""), rows, cells)]
+
+    def _properties(self, cells: int) -> Sequence[Line]:
+        return columns(rest_blocks(self.session, job_wire(self.session.simulation, self.name) or {}, _JOB_PARTS), cells)
+
+    def _timeline(self, cells: int) -> Sequence[Line]:
+        job = row_of_job(self.session.simulation, self.name)
+        assert job is not None
+        opens = link("Open the timeline", "show_view('timeline')", Role.KEY)
+        states = self.session.history(JobHistory, job).states()
+        return [line(opens, Span(" of its nodes.", Role.DIM)), (), *state_history(self.session, states, JOB, cells)]
+
+
+_MOST_LINES = 200  # of each file
+_FILES = link("Open all its files", "files", Role.KEY)
+
+
+def output_lines(session: Session, task: int, row: TaskRow, cells: int) -> list[Line]:
+    """Return the last lines of both output files of the last attempt, as they are at this moment."""
+    started = _last_started(session, task)
+    if started is None:
+        return [line(Span("It has not started on a node yet: no output. w explains why.", Role.DIM))]
+    node = session.nodes().row(started.node)
+    lines = [
+        line(
+            Span(f"Attempt {started.number:,} on "),
+            link(fmt.node_name(node.position, node.node_id), ItemRef("node", started.node)),
+            Span("   "),
+            _FILES,
+        )
+    ]
+    ends = _ends(session, row, started, _MOST_LINES)
+    for each in ends:
+        above = f"  {fmt.counted(each.above, 'line')} above" if each.above else ""
+        empty = "  empty so far" if started.end_ms is None else "  empty"
+        lines += [(), line(_heading(each), Span(above if each.lines else empty, Role.DIM)), *_text(each, cells)]
+    return lines if ends else [*lines, (), line(Span("Its files have been deleted.", Role.DIM))]
+
+
+def output_tail(session: Session, task: int, row: TaskRow, cells: int, rows: int) -> list[Line]:
+    """Return the end of the output in at most so many rows; nothing where the task has written nothing."""
+    started = _last_started(session, task)
+    ends = [] if started is None else [each for each in _ends(session, row, started, rows) if each.lines]
+    lines: list[Line] = []
+    texts = sorted(((each, _text(each, cells)) for each in ends), key=lambda each: len(each[1]))
+    for number, (each, text) in enumerate(texts):  # short files leave their room to long ones
+        share = (rows - len(lines)) // (len(texts) - number) - 1
+        if share > 0:
+            lines += [line(_heading(each), Span("   "), _FILES), *text[-share:]]
+    return lines
+
+
+def _last_started(session: Session, task: int) -> Attempt | None:
+    attempts = session.history(TaskHistory, task).attempts()
+    return next((each for each in reversed(attempts) if each.start_ms is not None), None)
+
+
+def _ends(session: Session, row: TaskRow, attempt: Attempt, most_lines: int) -> Sequence[OutputEnd]:
+    return output_ends(session.simulation, attempt.node, task_directory(row.job_id, row.brief.task_id), most_lines)
+
+
+def _heading(end: OutputEnd) -> Span:
+    return Span(end.path.rpartition("/")[2], Role.STRONG)
+
+
+def _text(end: OutputEnd, cells: int) -> list[Line]:
+    return [line(Span(part)) for text in end.lines for part in wrapped(text.expandtabs(), cells)]
+
+
+_MOST_TASKS = 200  # for each kind of dependency
+_ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
+_ABOVE = 2  # lines above each part below the facts
+_LEAST_VARIABLES = 4  # lines with their title; fewer say nothing
+_TASK_PARTS = (
+    "constraints",
+    "resourceFiles",
+    "outputFiles",
+    "environmentSettings",
+    "exitConditions",
+    "multiInstanceSettings",
+)
+
+
+class TaskDetailModel(DetailModel):
+    """A task of any job."""
+
+    kind = "task"
+    view = "tasks"
+    help_text = (
+        "A task, in tabs. The lines above show when the task first entered each state, and how long it was in it in "
+        "all; ×2 says that it was there twice.\n"
+        "Attempts has a line for each assignment to a node; one that ended before the task started has no number. "
+        "Dependencies draws what the task depends on, and its "
+        "dependents. The chain that decides when it can begin is marked.\n"
+        "Output shows the last lines of stdout.txt and stderr.txt, also while it runs."
+    )
+
+    @property
+    def _task(self) -> int:
+        return int(self.subject.key)
+
+    @property
+    def exists(self) -> bool:
+        return self._page.has(self._task)
+
+    @property
+    def name(self) -> str:
+        return self._page.id_of(self._task) if self.exists else "not created yet"
+
+    @property
+    def _page(self) -> TaskPage:
+        return self.session.tasks(self.session.job_id)
+
+    @property
+    def _row(self) -> TaskRow:
+        return self._page.row(self._task)
+
+    # -- the strip -----------------------------------------------------------------------------------------------
+
+    def _head(self, cells: int) -> Sequence[Line]:
+        """Return the four states: when the task first entered each, how long it was there in all, and how often."""
+        glyphs, clock = self.session.glyphs, self.session.clock
+        row, stays = self._row, self.session.history(TaskHistory, self._task).times()
+        stage_cells = max(12, (cells - 2) // len(TaskState))
+        names: list[Span] = [Span(" ")]
+        times: list[Span] = [Span(" ")]
+        for state in TaskState:
+            stay, is_present = stays.get(state), row.brief.state is state
+            glyph = glyph_of_task(row.brief) if is_present else task_glyph(state)
+            role = glyph.role if stay is not None else Role.OFF
+            arrow = "" if state is TaskState.COMPLETED else glyphs.arrow
+            text = f"{glyphs.of(glyph)} {state.wire}"
+            names.append(Span(text, role, is_underlined=is_present))
+            names.append(Span(f" {arrow} ".ljust(stage_cells - len(text)), Role.DIM))
+            spent = "" if stay is None or state is TaskState.COMPLETED else fmt.span(stay.spent_ms)
+            entered = clock(stay.entered_ms) if stay is not None else ""
+            often = f" {glyphs.times}{stay.times:,}" if stay is not None and stay.times > 1 else ""
+            text = f" {entered} {spent}"
+            text += often if len(text + often) < stage_cells else ""
+            times.append(Span(fit(text, stage_cells), Role.DERIVED))
+        return [tuple(names), tuple(times)]
+
+    # -- pages ---------------------------------------------------------------------------------------------------
+
+    def _pages(self) -> Sequence[Page]:
+        return (
+            ("Overview", self._overview),
+            ("Properties", self._properties),
+            ("Execution", self._execution),
+            ("Attempts", self._attempts),
+            ("Dependencies", self._dependencies),
+            ("Output", self._output),
+        )
+
+    def _overview(self, cells: int) -> Sequence[Line]:
+        session, row = self.session, self._row
+        return columns(
+            [
+                task_list.task_general(session, row),
+                task_list.task_execution(session, row),
+                *task_resources(session, self._task, task_needs(session.simulation, self._task)),
+                *task_transfers(session, self._task),
+                *task_list.task_failure(row),
+                *task_list.task_subtasks(session, self._page.subtasks(self._task)),
+            ],
+            cells,
+        )
+
+    def _below(self, cells: int, rows: int) -> list[Line]:
+        """Return what has room below the facts: states over time, attempts, dependencies, output, environment."""
+        history, lines = self.session.history(TaskHistory, self._task), list[Line]()
+        found = dependencies_of(self.session.simulation, self._task)
+        parts = (
+            ("Timeline", state_bars(self.session, history.states(), TASK, cells)),
+            ("Attempts", self._attempts(cells) if len(history.attempts()) > 1 else ()),
+            ("Dependencies", graph_lines(self.session, self._task, cells) if found.parents or found.children else ()),
+        )
+        for title, drawn in parts:
+            if drawn and len(lines) + len(drawn) + _ABOVE <= rows:
+                lines += [(), line(Span(title, Role.STRONG)), *drawn]
+        output = output_tail(self.session, self._task, self._row, cells, rows - len(lines) - 1)
+        lines += [(), *output] if output else []
+        return [*lines, *self._environment(cells, rows - len(lines) - 1)]
+
+    def _environment(self, cells: int, rows: int) -> list[Line]:
+        """Return the variables of the process after an empty line, as far as there are rows for them."""
+        drawn = block_lines(task_list.task_environment(self._page.environment(self._task)), cells)
+        if not drawn or rows < _LEAST_VARIABLES:
+            return []
+        more = len(drawn) - rows
+        title = line(
+            *drawn[0], Span(f"  and {fmt.counted(more, 'more line')} in Execution" if more > 0 else "", Role.DIM)
+        )
+        return [(), title, *drawn[1:rows]]
+
+    def _properties(self, cells: int) -> Sequence[Line]:
+        return columns(
+            rest_blocks(self.session, task_settings(self.session.simulation, self._task), _TASK_PARTS), cells
+        )
+
+    def _execution(self, cells: int) -> Sequence[Line]:
+        session, row, page = self.session, self._row, self._page
+        shown = [task_list.task_execution(session, row), *task_list.task_failure(row)]
+        more = [
+            *task_list.task_subtasks(session, page.subtasks(self._task)),
+            *task_list.task_environment(page.environment(self._task)),
+        ]
+        return [*columns(shown, cells), *([(), *block_lines(more, cells)] if more else [])]
+
+    def _attempts(self, cells: int) -> Sequence[Line]:
+        attempts = self.session.history(TaskHistory, self._task).attempts()
+        if not attempts:
+            return [line(Span("It has not been assigned to a node yet. w explains why.", Role.DIM))]
+        names = ["Attempt", "Node", "Started", "Ended", "Exit code", "Then", "On node since", "Took", "Rule"]
+        shown = len(names) if cells >= _ALL_FROM else _FEW
+        return tabular(names[:shown], [self._attempt(each)[:shown] for each in attempts], cells)
+
+    def _attempt(self, attempt: Attempt) -> Sequence[Span]:
+        clock, node = self.session.clock, self.session.nodes().row(attempt.node)
+        took_ms = None if attempt.start_ms is None else (attempt.end_ms or self.session.now_ms) - attempt.start_ms
+        again = "active again" if attempt.exit_code is None else "retried"
+        then = {None: "", TaskState.ACTIVE: again, TaskState.COMPLETED: "completed"}.get(attempt.ended_as, "")
+        code = attempt.failure.code if attempt.failure else ""
+        return (
+            Span("" if attempt.start_ms is None and attempt.end_ms is not None else str(attempt.number)),
+            link(f"n{node.position} {fmt.short_node(node.node_id)}", ItemRef("node", attempt.node)),
+            Span(clock(attempt.start_ms)),
+            Span(clock(attempt.end_ms)),
+            Span(fmt.optional(attempt.exit_code), Role.FAILED if attempt.exit_code else Role.PLAIN),
+            Span(code or then or "on the node", Role.FAILED if code else Role.PLAIN),
+            Span(clock(attempt.placed_ms)),
+            Span(fmt.span(took_ms), Role.DERIVED),
+            Span(attempt.rule, Role.DIM),
+        )
+
+    def _dependencies(self, cells: int) -> Sequence[Line]:
+        """Return the graph with the critical path, and below it what the graph leaves out."""
+        lines = list(graph_lines(self.session, self._task, cells))
+        found = dependencies_of(self.session.simulation, self._task)
+        named = [parent.task for parent in found.parents if parent.task is not None]
+        for title, tasks in (("Depends on", named), ("Dependents", found.children)):
+            if len(tasks) > MOST_BOXES:
+                shown = [self._task_row(task) for task in tasks[:_MOST_TASKS]]
+                lines += [(), line(Span(title, Role.STRONG)), *tabular((" ", "Task", "State"), shown, cells)]
+                left_out = len(tasks) - _MOST_TASKS
+                lines += [line(Span(f"and {left_out:,} more", Role.DIM))] if left_out > 0 else []
+        return lines
+
+    def _task_row(self, task: int) -> tuple[Span, Span, Span]:
+        row = self._page.brief(task)
+        glyph = glyph_of_task(row)
+        return self.session.glyphs.span(glyph), link(row.task_id, ItemRef("task", task)), Span(glyph.name, glyph.role)
+
+    def _output(self, cells: int) -> Sequence[Line]:
+        return output_lines(self.session, self._task, self._row, cells)
+
+
+DETAIL_MODELS: tuple[type[DetailModel], ...] = (
+    AccountDetailModel,
+    NodeDetailModel,
+    PoolDetailModel,
+    JobDetailModel,
+    TaskDetailModel,
+)
+_BY_KIND = {thing.kind: thing for thing in DETAIL_MODELS}
+
+
+def detail_model_of(session: Session, subject: ItemRef) -> DetailModel | None:
+    """Return the detail page of an item, or None if its kind has none."""
+    found = _BY_KIND.get(subject.kind)
+    return None if found is None else found(session, subject)

@@ -1,1 +1,0 @@
-"""The files on a node: their tree, their text, and how long they are kept."""

@@ -1,1 +1,0 @@
-"""The lines around every view: header, tabs, go line and notices."""

@@ -1,0 +1,433 @@
+"""Items of the run: their focus, REST body, links to other items, files, and visited views.
+
+Blocks of properties that several kinds of items share: REST bodies with field names in words; packages, images, files,
+certificates and users; and what jobs and tasks have downloaded from storage and uploaded to it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.base.paths import STARTUP, job_directory, task_directory
+from engine.base.terms import NodeState, TaskResult
+from engine.base.values import lazy_regex, parse_utc
+from engine.views.hook_status import HookStatus
+from engine.views.log.histories import last_directory, trigger_of
+from engine.views.resources.account import bytes_of_job, bytes_of_task, uploads_of_task
+from engine.views.resources.nodes import pool_of_node
+from engine.views.resources.processes import node_contents, task_acts
+from engine.views.resources.tasks import job_of_task
+from engine.views.rest import lookup
+from tui.viewmodels import format as fmt
+from tui.viewmodels.text import Block, ItemRef, Role, Span, block_of, row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from engine.specs.bodies import PoolSpec
+    from engine.views.resources.account import TransferredBytes
+    from engine.views.resources.events import EventRow
+    from engine.views.resources.processes import InstalledItem, Needs, NodeContents
+    from tui.viewmodels.session import Session
+
+
+_MOST_TASKS = 6
+
+
+def focus_on(session: Session, subject: ItemRef) -> None:
+    """Put a job or pool itself in focus, or a node's pool, or a task's job. Ignore an item that does not exist yet."""
+    key = subject.key
+    match subject.kind:
+        case "job":
+            session.focus_job(str(key))
+        case "pool":
+            session.focus_pool(str(key))
+        case "node":
+            pool_id = pool_of_node(session.simulation, int(key))
+            if pool_id and pool_id != session.pool_id:
+                session.focus_pool(pool_id)
+        case "task":
+            job_id = job_of_task(session.simulation, int(key))
+            if job_id and job_id != session.job_id:
+                session.focus_job(job_id)
+        case "job schedule":
+            schedule = session.schedule(str(key))
+            if schedule is not None and schedule.recent_job:
+                session.focus_job(schedule.recent_job)
+
+
+def rest_body(session: Session, subject: ItemRef) -> dict[str, Any] | None:
+    """Return the REST body of an item, or None if it does not exist now."""
+    simulation, key = session.simulation, subject.key
+    match subject.kind:
+        case "account":
+            return lookup.account_wire(simulation)
+        case "pool":
+            return lookup.pool_wire(simulation, str(key))
+        case "job":
+            return lookup.job_wire(simulation, str(key))
+        case "job schedule":
+            return lookup.schedule_wire(simulation, str(key))
+        case "node":
+            return lookup.node_wire(simulation, int(key))
+        case "task":
+            return lookup.task_wire(simulation, int(key))
+
+
+def as_json(body: dict[str, Any]) -> str:
+    """Return the body as indented JSON."""
+    return json.dumps(body, indent=2, ensure_ascii=False)
+
+
+class Link(NamedTuple):
+    """A link: the letter that follows it, its text, and the item that it opens."""
+
+    letter: str
+    text: str
+    subject: ItemRef
+
+
+def links_of(session: Session, subject: ItemRef) -> Sequence[Link]:
+    """Return the links of an item; those of a pool are its jobs."""
+    match subject.kind:
+        case "node":
+            return _of_node(session, int(subject.key))
+        case "task":
+            return _of_task(session, int(subject.key))
+        case "job":
+            job = session.job(str(subject.key))
+            return [_pool(job.pool_id)] if job is not None and job.pool_id else []
+        case "pool":
+            pool = session.pool(str(subject.key))
+            return [] if pool is None else [_job(job_id) for job_id in pool.jobs]
+        case _:
+            return []
+
+
+def links_of_instance(session: Session, node: int) -> Sequence[Link]:
+    """Return the links of a preparation or release of the job in focus, among them the task that triggered it."""
+    links = [Link("n", f"node n{session.nodes().row(node).position}", ItemRef("node", node))]
+    task = trigger_of(session.simulation, session.job_id, node)
+    if task is not None:
+        task_id = session.tasks(session.job_id).id_of(task)
+        links.append(Link("t", f"task {task_id}, which triggered it", ItemRef("task", task)))
+    return [*links, *_of_node(session, node)]
+
+
+def _pool(pool_id: str) -> Link:
+    return Link("p", f"pool {pool_id}", ItemRef("pool", pool_id))
+
+
+def _job(job_id: str) -> Link:
+    return Link("j", f"job {job_id}", ItemRef("job", job_id))
+
+
+def _of_node(session: Session, node: int) -> list[Link]:
+    page = session.nodes()
+    jobs = [job.job_id for job in page.jobs_on(node) if job.prep is not HookStatus.NOT_NEEDED]
+    tasks = [
+        Link("t", f"task {task_id} of {job_id}", ItemRef("task", task)) for task, job_id, task_id in page.tasks_on(node)
+    ]
+    return [_pool(page.row(node).pool_id), *map(_job, jobs), *tasks[:_MOST_TASKS]]
+
+
+def _of_task(session: Session, task: int) -> list[Link]:
+    row = session.tasks(session.job_id).row(task)
+    found = [_job(row.job_id)]
+    if row.node is not None:
+        found.append(Link("n", f"node n{session.nodes().row(row.node).position}", ItemRef("node", row.node)))
+    job = session.job(row.job_id)
+    return [*found, _pool(job.pool_id)] if job is not None and job.pool_id else found
+
+
+_MOST_PLACES = 200
+
+
+class VisitedView(NamedTuple):
+    """A visited view with its focus; for a detail page also the item and the tab."""
+
+    view: str
+    focus: tuple[str, str] = ("", "")
+    subject: ItemRef | None = None
+    page: int = 0
+
+
+class ViewHistory:
+    """The visited views. Every move passes the present view, which may have changed since it was opened."""
+
+    def __init__(self) -> None:
+        self._places: list[VisitedView] = []
+        self._at = 0
+        self._left = 0
+
+    def visit(self, here: VisitedView, there: VisitedView) -> None:
+        """Move on from ``here`` to ``there``; drop what lay ahead."""
+        self._places[self._at :] = [here, there]
+        self._left, self._at = self._at, self._at + 1
+        if self._at >= _MOST_PLACES:
+            del self._places[0]
+            self._left, self._at = self._left - 1, self._at - 1
+
+    def step(self, here: VisitedView, by: int) -> VisitedView | None:
+        """Return the view one step back (-1) or forward (1), or None if there is none."""
+        return self._go(here, self._at + by) if by else None
+
+    def previous(self, here: VisitedView) -> VisitedView | None:
+        """Return the view that was left last, or None. A second call leads back."""
+        return self._go(here, self._left) if self._left != self._at else None
+
+    def _go(self, here: VisitedView, at: int) -> VisitedView | None:
+        if not 0 <= at < len(self._places):
+            return None
+        self._places[self._at] = here
+        self._left, self._at = self._at, at
+        return self._places[at]
+
+
+OUTPUTS = "stdout.txt", "stderr.txt"
+_FAILED = HookStatus.FAILED, HookStatus.RETRYING
+_HOOKS = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
+
+
+class FileLocation(NamedTuple):
+    """A node by its row number, and a path on it; an empty path is the root."""
+
+    node: int
+    path: str = ""
+
+
+def output_at(node: int, directory: str, *, has_failed: bool) -> FileLocation:
+    """Return the output file in a process's directory: stderr.txt after a failure, else stdout.txt."""
+    return FileLocation(node, f"{directory}/{OUTPUTS[has_failed]}")
+
+
+def files_of(session: Session, subject: ItemRef | None) -> FileLocation | str:
+    """Return where the files of a node or task are, or a sentence that says why there are none.
+
+    On a node it is the output of what has failed there last: the start task, or preparation or release of the job in
+    focus. Without a failure it is the directory of that job.
+    """
+    if subject is not None and subject.kind == "node":
+        node = int(subject.key)
+        if session.nodes().state_of(node) is NodeState.START_TASK_FAILED:
+            return output_at(node, STARTUP, has_failed=True)
+        for page in reversed(session.pages(session.job_id)):
+            if page.status_of(node) in _FAILED:
+                return output_at(node, page.row(node).root_directory, has_failed=True)
+        return FileLocation(node, job_directory(session.job_id) if session.job_id else "")
+    if subject is None or subject.kind != "task":
+        return "Put the cursor on a node or task to see its files."
+    task = session.tasks(session.job_id).row(int(subject.key))
+    found = last_directory(session.simulation, task.task)
+    if found is None:
+        return f"{task.brief.task_id} has not started yet and has no files."
+    return output_at(*found, has_failed=task.brief.result is TaskResult.FAILURE)
+
+
+def files_of_event(session: Session, event: EventRow) -> FileLocation | str:
+    """Return where the files of an event's task, instance, start task or node are."""
+    if event.task is not None and event.tasks == 1:
+        if event.node is None or event.job_id is None or event.task_id is None:
+            return files_of(session, ItemRef("task", event.task))
+        return output_at(event.node, task_directory(event.job_id, event.task_id), has_failed=event.is_failure)
+    if event.node is None:
+        return files_of(session, None)
+    if event.event in _HOOKS and event.job_id is not None:
+        page = session.pages(event.job_id)[_HOOKS.index(event.event)]
+        return output_at(event.node, page.row(event.node).root_directory, has_failed=event.is_failure)
+    if event.event == "StartTaskStateChanged":
+        return output_at(event.node, STARTUP, has_failed=event.is_failure)
+    return files_of(session, ItemRef("node", event.node))
+
+
+# Fields whose words are not derived from their names.
+_WORDS = {
+    "id": "ID",
+    "url": "URL",
+    "httpUrl": "HTTP URL",
+    "eTag": "ETag",
+    "vmSize": "Node size",
+    "ipAddress": "IP address",
+    "isDedicated": "Dedicated",
+    "maxWallClockTime": "Max wall-clock time",
+    "nodeAgentSKUId": "Node agent SKU ID",
+    "sku": "SKU",
+    "nodeFillType": "Scheduling policy",
+    "targetLowPriorityNodes": "Target Spot/low-priority nodes",
+    "currentLowPriorityNodes": "Current Spot/low-priority nodes",
+    "schedulingState": "Scheduling state",
+    "rerunOnNodeRebootAfterSuccess": "Rerun on node reboot",
+    "executionInfo": "Execution information",
+    "poolInfo": "Pool information",
+    "nodeInfo": "Node information",
+    "failureInfo": "Failure information",
+    "applicationPackageReferences": "Application packages",
+    "taskRootDirectoryUrl": "Task root directory URL",
+}
+_NO_LIMIT = "P10675199DT2H48M5.4775807S"
+_UNLIMITED_AT_MINUS_ONE = ("maxTaskRetryCount", "maxParallelTasks")
+_UTC = lazy_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_CAPITAL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def field_words(name: str) -> str:
+    """Return a field's name in words: ``maxParallelTasks`` is Max parallel tasks."""
+    return _WORDS.get(name) or _CAPITAL.sub(" ", name).lower().capitalize()
+
+
+def rest_block(session: Session, title: str, body: Mapping[str, Any], leave_out: Iterable[str] = ()) -> Block:
+    """Return the properties of a body under a heading."""
+    kept = {name: value for name, value in body.items() if name not in leave_out}
+    return Block(title, tuple(_rows(session, kept, "")))
+
+
+def rest_blocks(session: Session, body: Mapping[str, Any], titles: Iterable[str] = ()) -> list[Block]:
+    """Return a whole body: simple values under General, and each part under its own heading.
+
+    The parts named in ``titles`` come first, in this order.
+    """
+    named = [name for name in titles if name in body]
+    others = [name for name in body if name not in named and isinstance(body[name], dict | list)]
+    blocks = [rest_block(session, "General", body, (*named, *others))]
+    for name in (*named, *others):
+        value = body[name]
+        blocks.append(rest_block(session, field_words(name), value if isinstance(value, dict) else _numbered(value)))
+    return blocks
+
+
+def _numbered(values: list[Any]) -> dict[str, Any]:
+    """Return a list as properties: settings by their names, other values by their numbers."""
+    if all(isinstance(value, dict) and set(value) == {"name", "value"} for value in values):
+        return {f"={value['name']}": value["value"] for value in values}
+    return {f"={number}": value for number, value in enumerate(values, start=1)}
+
+
+def _rows(session: Session, body: Mapping[str, Any], margin: str) -> Iterator[tuple[str, Span]]:
+    for name, value in body.items():
+        label = margin + (name[1:] if name.startswith("=") else field_words(name))
+        if isinstance(value, list) and not any(isinstance(each, dict) for each in value):
+            yield label, Span(", ".join(map(str, value)))
+        elif isinstance(value, dict | list):
+            yield label, Span("")
+            yield from _rows(session, value if isinstance(value, dict) else _numbered(value), f"{margin}  ")
+        else:
+            yield label, Span(_said(session, name, value))
+
+
+def _said(session: Session, name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value == _NO_LIMIT or (value == -1 and name in _UNLIMITED_AT_MINUS_ONE):
+        return "no limit"
+    if isinstance(value, str) and _UTC.fullmatch(value):
+        start = session.simulation.scenario.start
+        return session.clock(round((parse_utc(value) - start).total_seconds() * 1000))
+    return str(value)
+
+
+_GIB = 1024**3
+_LINE_END = "\r\n"  # of an RDP file
+
+
+def pool_resources(spec: PoolSpec) -> list[Block]:
+    """Return what the pool installs on each of its nodes; nothing if that is nothing."""
+    rows = [
+        row("Application package", f"{reference.application_id} {reference.version or '(default version)'}")
+        for reference in spec.application_package_references
+    ]
+    machine = spec.virtual_machine_configuration
+    configuration = machine.container_configuration if machine is not None else None
+    if configuration is not None:
+        rows += [row("Container image", name) for name in configuration.container_image_names or ("none prefetched",)]
+    rows += [row("Certificate", reference.thumbprint) for reference in spec.certificate_references]
+    rows += [row("User account", f"{user.name}, {user.elevation_level.value}") for user in spec.user_accounts]
+    rows += [row("Mount", mount.given.relative_mount_path) for mount in spec.mount_configuration if mount.given]
+    return block_of("On each node", rows)
+
+
+def node_resources(session: Session, found: NodeContents) -> list[Block]:
+    """Return the disk of a node with these contents, what has been installed on it, and who can log in."""
+    used, capacity = found.used_bytes / _GIB, found.capacity_bytes / _GIB
+    disk = Block("Disk", (row("Used", f"{used:,.1f} of {capacity:,.0f} GiB"),))
+    rows = [_supply(session, supply) for supply in found.supplies]
+    rows += [row("Certificate", thumbprint) for thumbprint in found.certificates]
+    if found.is_behind:
+        rows.append(row("Outdated", "the pool has changed; applied at the next boot (POOL-15)", Role.WARNING))
+    users = [row("Remote login", found.login_address)]
+    if found.rdp_file is not None:
+        users += [row("RDP file", found.rdp_file.partition(_LINE_END)[0]), row("", "e writes it")]
+        if not found.logins:
+            users.append(row("", "nobody can log in yet: a adds a user (NOP-9)", Role.WARNING))
+    users += [row("User account", f"{name}, for tasks") for name in found.accounts]
+    for login in found.logins:
+        kind = "administrator" if login.is_admin else "user"
+        users.append(row(login.name, f"{kind} until {session.clock(login.expiry_ms)}"))
+    return [disk, *block_of("Installed on the node", rows), *block_of("Users", users)]
+
+
+class RdpFile(NamedTuple):
+    """A file that opens a Remote Desktop session; without text ``refusal`` says why there is none."""
+
+    name: str
+    text: str | None
+    refusal: str
+
+
+def rdp_file(session: Session, node: int) -> RdpFile:
+    """Return the RDP file of a Windows node; somebody can log in with it once there is a user (NOP-9, NOP-10)."""
+    here = session.nodes().row(node)
+    if here.state is None:
+        return RdpFile("", None, f"n{here.position} has left the pool.")
+    found = node_contents(session.simulation, node)
+    if found.rdp_file is None:
+        return RdpFile("", None, f"No RDP file for n{here.position}. Remote login: {found.login_address}.")
+    return RdpFile(f"{here.node_id}.rdp", found.rdp_file, "")
+
+
+def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
+    label = "Container image" if supply.is_image else "Application package"
+    whose = "of the pool" if supply.is_pools else "of tasks"
+    clock = session.clock(supply.ready_ms)
+    if supply.ready_ms > session.now_ms:
+        return row(label, f"{supply.name}, {whose}, ready at {clock}", Role.TRANSITION)
+    return row(label, f"{supply.name}, {whose}, since {clock}")
+
+
+def task_resources(session: Session, task: int, needs: Needs) -> list[Block]:
+    """Return what the task needs, and what its process does and waits for; nothing of either if there is none."""
+    rows = [row("Application package", package) for package in needs.packages]
+    rows += [row("Container image", needs.image)] if needs.image is not None else []
+    rows += [row("Resource file", file) for file in needs.files]
+    rows += [row("User", needs.user)] if needs.user is not None else []
+    if needs.ready_ms is not None:
+        rows.append(row("All ready", f"at {session.clock(needs.ready_ms)}: then the command starts", Role.TRANSITION))
+    acts = (("", Span(sentence)) for sentence in task_acts(session.simulation, task))
+    return [*block_of("Needs", rows), *block_of("While it runs", acts)]
+
+
+_MOST_BLOBS = 20
+
+
+def job_transfers(session: Session, job_id: str) -> list[Block]:
+    """Return the bytes that a job has downloaded and uploaded; nothing if there were none (TASK-21)."""
+    found = bytes_of_job(session.simulation, job_id)
+    return block_of("Storage", _sizes(found) if found is not None else ())
+
+
+def task_transfers(session: Session, task: int) -> list[Block]:
+    """Return the bytes that a task has downloaded and uploaded, and its blobs; nothing if there were none (TASK-21)."""
+    uploads = uploads_of_task(session.simulation, task)
+    rows = _sizes(bytes_of_task(session.simulation, task))
+    rows += [row("Blob", f"{blob.url}, {fmt.size(blob.size)}") for blob in uploads[:_MOST_BLOBS]]
+    if len(uploads) > _MOST_BLOBS:
+        rows.append(
+            row("And", f"{fmt.counted(len(uploads) - _MOST_BLOBS, 'blob')} more; :storage lists them", Role.DIM)
+        )
+    return block_of("Storage", rows)
+
+
+def _sizes(found: TransferredBytes) -> list[tuple[str, Span]]:
+    if not any(found):
+        return []
+    return [row("Downloaded", fmt.size(found.downloaded)), row("Uploaded", fmt.size(found.uploaded))]

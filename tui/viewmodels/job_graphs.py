@@ -1,0 +1,368 @@
+"""The graphs on the detail pages of jobs and tasks: dependencies, critical path, and statistics.
+
+The dependencies of a task are a small graph, with the critical path that led to it. The statistics of a job are the
+durations and waits of its tasks, failures by exit code, and its cost beside that of other jobs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.views.resources.jobs import row_of_job
+from engine.views.resources.statistics import JobStatistics, critical_path, deciding_parent
+from engine.views.resources.tasks import dependencies_of
+from tui.viewmodels import format as fmt
+from tui.viewmodels.glyphs import glyph_of_task
+from tui.viewmodels.text import ItemRef, Line, Role, Span, beside, cut, line, link, squeeze, width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.resources.statistics import Distribution, Link, Statistics
+    from engine.views.resources.tasks import Dependencies, TaskPage
+    from tui.viewmodels.glyphs import GlyphSet
+    from tui.viewmodels.session import Session
+
+
+MOST_BOXES = 9  # on each side; the last one counts the others
+_WIRE_CELLS = 5
+_MOST_NAME = 28
+_LONGEST_PATH = 24  # lines
+_BAR_GAP, _LEAST_BAR = 2, 16  # cells before a bar, and of it
+
+
+class _Box(NamedTuple):
+    """An end of a line of the graph: a task, or words about several."""
+
+    spans: Line
+    is_critical: bool = False
+
+
+class _Wires(NamedTuple):
+    """The characters of the lines."""
+
+    level: str
+    critical: str
+    head: str
+    left: str  # where a line from the left meets the trunk: at its top, at its bottom, between, alone
+    right: str  # the same for lines to the right
+    through: str  # where the line of the task itself meets the trunk, as above
+
+
+_UNICODE = _Wires("─", "━", "▶", "╮╯┤─", "╭╰├─", "┬┴┼─")
+_ASCII = _Wires("-", "=", ">", "+++-", "+++-", "+++-")
+
+
+def graph_lines(session: Session, task: int, cells: int) -> list[Line]:
+    """Return the parents of a task, the task, and its dependents, with lines between them."""
+    found = dependencies_of(session.simulation, task)
+    if not found.is_used:
+        return [line(Span("The job does not use task dependencies.", Role.DIM))]
+    wires = _ASCII if session.glyphs.ascii_only else _UNICODE
+    name_cells = max(8, min(_MOST_NAME, (cells - 2 * _WIRE_CELLS) // 3 - 2))
+    decides = deciding_parent(session.simulation, task)
+    parents = _parents(session, found, decides, name_cells)
+    children = _children(session, found, name_cells)
+    own = _task_box(session, task, name_cells)
+    lines = _drawn(parents, own, children, wires)
+    if not parents and not children:
+        lines.append(line(Span("It depends on no task, and none depends on it.", Role.DIM)))
+    return [cut(each, cells) for each in [*lines, *_path_lines(session, task, decides, wires, cells)]]
+
+
+def path_lines(session: Session, links: Sequence[Link], cells: int) -> list[Line]:
+    """Return the tasks of a critical path below one another: state, id, wait, start and end, and these as a bar."""
+    names = [_task_box(session, each.task, _MOST_NAME).spans for each in links]
+    times = [_when(session, each) for each in links]
+    name_cells, time_cells = max(map(width, names), default=0), max(map(width, times), default=0)
+    bar_cells = cells - name_cells - time_cells - 2 * _BAR_GAP
+    skipped = len(links) - _LONGEST_PATH
+    lines = []
+    for number, (each, name, when) in enumerate(zip(links, names, times, strict=True)):
+        if skipped > 0 and 1 <= number <= skipped:
+            if number == 1:
+                lines.append(line(Span(f"{session.glyphs.down} {skipped:,} more", Role.DIM)))
+            continue
+        told = (*name, Span(" " * (name_cells - width(name) + _BAR_GAP)), *when)
+        if bar_cells >= _LEAST_BAR:
+            told = (
+                *told,
+                Span(" " * (time_cells - width(when) + _BAR_GAP)),
+                *_path_bar(session, links, each, bar_cells),
+            )
+        lines.append(cut(told, cells))
+    return lines
+
+
+def _path_bar(session: Session, links: Sequence[Link], each: Link, cells: int) -> Line:
+    """Return the time of the whole path in ``cells``, with the wait of one task and its run as bars."""
+    glyphs, now_ms = session.glyphs, session.now_ms
+    begin_ms = links[0].ready_ms or 0
+    span_ms = max(1, (links[-1].end_ms or now_ms) - begin_ms)
+    if each.ready_ms is None:
+        return ()
+    moments = each.ready_ms, each.start_ms or now_ms, each.end_ms or now_ms
+    ready, start, end = (min(cells, max(0, ms - begin_ms) * cells // span_ms) for ms in moments)
+    has_run = each.start_ms is not None
+    start = min(start, cells - 1) if has_run else cells
+    role = Role.OK if each.end_ms is not None else Role.RUNNING
+    ran = Span(glyphs.meter * max(1, end - start) if has_run else "", role)
+    return (Span(" " * ready), Span(glyphs.meter_rest * (start - ready), Role.QUIET), ran)
+
+
+def _when(session: Session, each: Link) -> Line:
+    clock = session.clock
+    if each.start_ms is None:
+        return line(Span("has not begun", Role.DIM))
+    ran_ms = (session.now_ms if each.end_ms is None else each.end_ms) - each.start_ms
+    end = "until now" if each.end_ms is None else f"to {clock(each.end_ms)}"
+    spans = [Span(f"{clock(each.start_ms)} {end}  "), Span(f"ran {fmt.span(ran_ms)}", Role.DERIVED)]
+    waited_ms = 0 if each.ready_ms is None else each.start_ms - each.ready_ms
+    return (*spans, Span(f"  after a wait of {fmt.span(waited_ms)}" if waited_ms >= 1000 else "", Role.DERIVED))
+
+
+def _path_lines(session: Session, task: int, decides: int | None, wires: _Wires, cells: int) -> list[Line]:
+    if decides is None:
+        return []
+    links = critical_path(session.simulation, task)
+    heading = line(
+        Span("Critical path", Role.STRONG),
+        Span(f"  {wires.critical * 2} decides when the task can begin", Role.DIM),
+    )
+    return [(), heading, *path_lines(session, links, cells)]
+
+
+def _task_box(session: Session, task: int, name_cells: int, *, is_critical: bool = False) -> _Box:
+    page: TaskPage = session.tasks(session.job_id)
+    row = page.brief(task)
+    glyph = glyph_of_task(row)
+    name = squeeze(row.task_id, name_cells)
+    return _Box((session.glyphs.span(glyph), Span(" "), link(name, ItemRef("task", task))), is_critical)
+
+
+def _parents(session: Session, found: Dependencies, decides: int | None, name_cells: int) -> list[_Box]:
+    """Return the parents: first the one that decides, then those that are named one by one, then large ranges."""
+    glyphs = session.glyphs
+    named = [*found.parents, *(each for part in found.ranges for each in part.tasks)]
+    large = [part for part in found.ranges if not part.tasks]
+    boxes = [] if decides is None else [_task_box(session, decides, name_cells, is_critical=True)]
+    others = [each for each in dict.fromkeys(named) if each.task is None or each.task != decides]
+    count = len(boxes) + len(others) + len(large)
+    for each in others[: MOST_BOXES - len(boxes)]:
+        if each.task is None:
+            boxes.append(_Box((Span(f"{glyphs.bad} {squeeze(each.task_id, name_cells)} does not exist", Role.FAILED),)))
+        else:
+            boxes.append(_task_box(session, each.task, name_cells))
+    for part in large[: MOST_BOXES - len(boxes)]:
+        state = f", {part.missing:,} to go" if part.missing else ", all satisfied"
+        role = Role.QUIET if part.missing else Role.OK
+        boxes.append(_Box((Span(f"{part.low:,} to {part.high:,}", role), Span(state, Role.DIM))))
+    return _with_rest(boxes, count)
+
+
+def _children(session: Session, found: Dependencies, name_cells: int) -> list[_Box]:
+    boxes = [_task_box(session, child, name_cells) for child in found.children[:MOST_BOXES]]
+    return _with_rest(boxes, len(found.children))
+
+
+def _with_rest(boxes: list[_Box], count: int) -> list[_Box]:
+    """Return the boxes, of which the last one says how many are left out."""
+    if count <= MOST_BOXES:
+        return boxes
+    return [*boxes[: MOST_BOXES - 1], _Box((Span(f"+ {count - MOST_BOXES + 1:,} more", Role.DIM),))]
+
+
+def _drawn(parents: Sequence[_Box], own: _Box, children: Sequence[_Box], wires: _Wires) -> list[Line]:
+    """Return the rows of the graph; the task stands in the middle one."""
+    rows = max(len(parents), len(children), 1)
+    middle = (rows - 1) // 2
+    parent_top, child_top = middle - (len(parents) - 1) // 2, middle - (len(children) - 1) // 2
+    left_cells = max((width(box.spans) for box in parents), default=0)
+    lines = []
+    for row in range(rows):
+        spans: list[Span] = []
+        if parents:
+            box = parents[row - parent_top] if 0 <= row - parent_top < len(parents) else None
+            meets = _meets(row - parent_top, len(parents))
+            spans += _left(box, left_cells, (wires.through if row == middle else wires.left)[meets], wires)
+            spans += _to_task(parents, row == middle, wires)
+        spans += [Span(" "), *own.spans, Span(" ")] if row == middle else [Span(" " * (width(own.spans) + 2))]
+        if children:
+            box = children[row - child_top] if 0 <= row - child_top < len(children) else None
+            meets = _meets(row - child_top, len(children))
+            spans += _right(box, (wires.through if row == middle else wires.right)[meets], row == middle, wires)
+        lines.append(tuple(spans))
+    return lines
+
+
+def _meets(at: int, count: int) -> int:
+    """Return where a line meets a trunk of so many lines: 0 at its top, 1 at its bottom, 2 between, 3 alone."""
+    return 3 if count == 1 else 0 if at == 0 else 1 if at == count - 1 else 2
+
+
+def _left(box: _Box | None, cells: int, corner: str, wires: _Wires) -> list[Span]:
+    if box is None:
+        return [Span(" " * (cells + 4))]
+    level = wires.critical if box.is_critical else wires.level
+    role = Role.KEY if box.is_critical else Role.DIM
+    gap = cells - width(box.spans)
+    return [*box.spans, Span(" "), Span(level * (gap + 2), role), Span(corner, Role.DIM)]
+
+
+def _to_task(parents: Sequence[_Box], is_middle: bool, wires: _Wires) -> list[Span]:
+    if not is_middle:
+        return [Span("  ")]
+    is_critical = any(box.is_critical for box in parents)
+    return [Span((wires.critical if is_critical else wires.level) + wires.head, Role.KEY if is_critical else Role.DIM)]
+
+
+def _right(box: _Box | None, corner: str, is_middle: bool, wires: _Wires) -> list[Span]:
+    start = wires.level * 2 if is_middle else "  "
+    if box is None:
+        return [Span(start, Role.DIM)]
+    return [Span(f"{start}{corner}{wires.level}{wires.head} ", Role.DIM), *box.spans]
+
+
+_TWO_COLUMNS_FROM, _THREE_COLUMNS_FROM = 96, 150
+_GAP = 3
+_FEWEST_BINS = 6
+_MOST_ROWS = 8  # of failures and of jobs
+_LEAST_TASKS = 3  # of the slowest ones; fewer are left out
+_NUMBER_CELLS = 10
+_EIGHTHS = "▏▎▍▌▋▊▉█"
+_Row = tuple[Span, int | float, str, Role]  # a label, a value, the value as text, the role of the bar
+
+
+def statistics_lines(session: Session, job_id: str, cells: int, rows: int) -> list[Line]:
+    """Return all statistics of a job in the columns there is room for, which fill so many rows."""
+    job = row_of_job(session.simulation, job_id)
+    if job is None:
+        return []
+    columns = 1 + (cells >= _TWO_COLUMNS_FROM) + (cells >= _THREE_COLUMNS_FROM)
+    room = (cells - _GAP * (columns - 1)) // columns
+    bins = max(_FEWEST_BINS, rows - 1 if columns > 2 else (rows - 3) // 2)  # below the titles
+    found = session.history(JobStatistics, job).with_bins(bins)
+    glyphs = session.glyphs
+    durations = _histogram("Run times", found.durations, Role.OK, glyphs, room)
+    waits = _histogram("Waiting times", found.waits, Role.QUIET, glyphs, room)
+    failures: list[_Row] = [
+        (
+            Span(each.name),
+            each.attempts,
+            f"{each.attempts:,}" + (f" ({each.final:,} final)" if each.final != each.attempts else ""),
+            Role.FAILED,
+        )
+        for each in found.failures[:_MOST_ROWS]
+    ]
+    more = len(found.failures) - _MOST_ROWS
+    others = [
+        *_bars("Failed attempts by exit code", "", failures, "None has failed.", glyphs, room),
+        *_left_out(more),
+        (),
+        *_costs(session, job_id, room),
+    ]
+    # Where all stands below one another it is scrolled anyway.
+    rest = rows - len(others) if columns > 1 else 2 * (_MOST_ROWS + 2)
+    others += _longest(session, job_id, found, room, rest)
+    if columns == 1:
+        return [*durations, (), *waits, (), *others]
+    if columns == 2:
+        return beside([*durations, (), *waits], others, room, _GAP)
+    return beside(durations, beside(waits, others, room, _GAP), room, _GAP)
+
+
+def _longest(session: Session, job_id: str, found: Statistics, cells: int, rows: int) -> list[Line]:
+    """Return the tasks that took longest and those that waited longest, in so many rows."""
+    lines: list[Line] = []
+    page = session.tasks(job_id)
+    most = (rows - 4) // 2  # below two titles, each after an empty line
+    for title, tasks, role in (
+        ("Slowest tasks", found.slowest, Role.OK),
+        ("Longest waits", found.longest_waits, Role.QUIET),
+    ):
+        shown = tasks[:most] if most >= _LEAST_TASKS else ()
+        bars: list[_Row] = [
+            (
+                link(squeeze(page.id_of(each.task), max(8, cells // 3)), ItemRef("task", each.task)),
+                each.time_ms,
+                _time(each.time_ms),
+                role,
+            )
+            for each in shown
+        ]
+        if bars:
+            note = "w explains the one at the cursor" if not lines else ""
+            lines += [(), *_bars(title, note, bars, "", session.glyphs, cells)]
+    return lines
+
+
+def _left_out(count: int) -> list[Line]:
+    return [line(Span(f"and {count:,} more", Role.DIM))] if count > 0 else []
+
+
+def _histogram(title: str, found: Distribution | None, role: Role, glyphs: GlyphSet, cells: int) -> list[Line]:
+    """Return the bins below one another, with the quantiles above them."""
+    if found is None:
+        return _bars(title, "", [], "No task has been completed yet.", glyphs, cells)
+    named = (("p50", found.median_ms), ("p95", found.p95_ms), ("max", found.max_ms))
+    spread = "  ".join(f"{name} {_time(ms)}" for name, ms in named)
+    rows: list[_Row] = []
+    for each in found.bins:
+        from_ = fmt.span(each.low_ms)
+        label = f"{from_} and more" if each.high_ms is None else f"{from_} to {fmt.span(each.high_ms)}"
+        rows.append((Span(label, Role.DIM), each.tasks, f"{each.tasks:,}", role))
+    return _bars(title, spread, rows, "", glyphs, cells)
+
+
+def _time(ms: int) -> str:
+    """Return a duration; short ones with a tenth of a second."""
+    return f"{ms / 1000:.1f} s" if ms < 60_000 else fmt.span(ms)
+
+
+def _costs(session: Session, job_id: str, cells: int) -> list[Line]:
+    """Return what the slots used by each job have cost, the highest first, and what nodes without tasks have cost."""
+    session.series.read_all()
+    costs = session.series.costs_by_job()
+    in_order = sorted(costs, key=lambda each: (-costs[each], each))
+    shown = in_order[:_MOST_ROWS]
+    if job_id in costs and job_id not in shown:
+        shown[-1] = job_id
+    room = max(8, cells // 3)
+    rows: list[_Row] = []
+    for each in shown:
+        role = Role.KEY if each == job_id else Role.OFF
+        rows.append((link(squeeze(each, room), ItemRef("job", each)), costs[each], fmt.dollars(costs[each]), role))
+    others = [each for each in in_order if each not in shown]
+    if others:
+        usd = sum(costs[each] for each in others)
+        rows.append((Span(f"{len(others):,} more jobs", Role.DIM), usd, fmt.dollars(usd), Role.OFF))
+    in_all = session.series.usd()
+    rest = max(0.0, in_all - sum(costs.values()))
+    rows.append((Span("no task on the slot", Role.DIM), rest, fmt.dollars(rest), Role.QUIET))
+    note = f"{fmt.dollars(in_all)} in all, by slots in use"
+    return _bars("Cost by job", note, rows if in_all else [], "No cost yet.", session.glyphs, cells)
+
+
+def _bars(title: str, note: str, rows: Sequence[_Row], otherwise: str, glyphs: GlyphSet, cells: int) -> list[Line]:
+    """Return a bar for each row, all on one scale, below a title."""
+    lines = [line(Span(title, Role.STRONG), Span(f"  {note}" if note else "", Role.DERIVED))]
+    if not rows:
+        return [*lines, line(Span(otherwise, Role.DIM))]
+    label_cells = max(len(label.text) for label, *_ in rows)
+    number_cells = max(_NUMBER_CELLS, *(len(text) for _, _, text, _ in rows)) + 1
+    room = max(4, cells - label_cells - number_cells - 2)
+    most = max(value for _, value, _, _ in rows) or 1
+    for label, value, text, role in rows:
+        drawn = bar_of(value / most, room, glyphs)
+        gap = Span(" " * (label_cells - len(label.text) + 1))
+        lines.append(line(label, gap, Span(drawn, role), Span(f" {text}")))
+    return [cut(each, cells) for each in lines]
+
+
+def bar_of(share: float, cells: int, glyphs: GlyphSet) -> str:
+    """Return a bar for a share from 0 to 1, in eighths of a cell where possible; what is not zero is visible."""
+    if glyphs.ascii_only:
+        return glyphs.full * max(round(share * cells), share > 0)
+    eighths = max(round(share * cells * 8), 1 if share > 0 else 0)
+    rest = eighths % 8
+    return glyphs.full * (eighths // 8) + (_EIGHTHS[rest - 1] if rest else "")

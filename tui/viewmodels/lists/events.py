@@ -1,0 +1,418 @@
+"""The list of events, newest last; the views and rows that events lead to; the newest events as lines of Watch."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.cells import cell_len
+
+from engine.base.values import shortened
+from engine.views.resources.events import EventFolds, EventPage, EventRow
+from engine.views.resources.jobs import has_had_several_pools
+from engine.views.rest.lookup import event_wire
+from tui.viewmodels import format as fmt
+from tui.viewmodels.events import described, refusal_values
+from tui.viewmodels.items import FileLocation, field_words, files_of_event
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.filters import EventFilter, SearchFromEnds, parse_filter
+from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
+from tui.viewmodels.text import Block, ItemRef, Kind, Line, Role, Span, block_of, fit, line, row, squeeze
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Sequence
+
+    from tui.viewmodels.session import Session
+
+
+_HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateChanged": "release"}
+_MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
+
+
+class EventDestination(NamedTuple):
+    """A view, its focus, and a row: a task or node by number, or the id of a job, pool or schedule."""
+
+    view: str
+    job_id: str | None
+    pool_id: str | None
+    row: int | str | None
+
+
+def destination_of(event: EventRow) -> EventDestination | None:
+    """Return the destination of an event, or None. That of a command is what its body names."""
+    if event.task is not None:
+        return EventDestination("tasks", event.job_id, None, event.task)
+    if event.node is not None:
+        if event.event in _HOOKS:
+            return EventDestination(_HOOKS[event.event], event.job_id, None, event.node)
+        return EventDestination("nodes", None, event.pool_id, event.node)
+    if event.job_id is not None:
+        return EventDestination("jobs", event.job_id, None, event.job_id)
+    if event.schedule_id is not None:
+        return EventDestination("schedules", None, None, event.schedule_id)
+    if event.pool_id is not None:
+        return EventDestination("pools", None, event.pool_id, event.pool_id)
+    body = event.fields.get("body")
+    return _named_in(str(event.fields.get("command")), body) if isinstance(body, dict) else None
+
+
+def _named_in(command: str, body: dict[str, object]) -> EventDestination | None:
+    """Return the job, schedule or pool that a command names or adds."""
+    if command in _MADE:
+        body = {_MADE[command]: body["id"]}
+    if "jobId" in body:
+        job_id = str(body["jobId"])
+        return EventDestination("jobs", job_id, None, job_id)
+    if "jobScheduleId" in body:
+        return EventDestination("schedules", None, None, str(body["jobScheduleId"]))
+    if "poolId" in body:
+        pool_id = str(body["poolId"])
+        return EventDestination(
+            "nodes" if "node" in body else "pools", None, pool_id, None if "node" in body else pool_id
+        )
+    return None
+
+
+MOST_NEW = 10_000  # entries that a filter judges at once
+
+_KINDS = {
+    "PoolStateChanged": "pool",
+    "PoolAllocationStateChanged": "allocation",
+    "NodeStateChanged": "node",
+    "NodeSchedulingStateChanged": "scheduling",
+    "JobStateChanged": "job",
+    "JobScheduleStateChanged": "schedule",
+    "JobScheduleOccurrenceMissed": "schedule",
+    "TaskStateChanged": "task",
+    "SubtaskStateChanged": "subtask",
+    "StartTaskStateChanged": "start task",
+    "JobPreparationTaskStateChanged": "preparation",
+    "JobReleaseTaskStateChanged": "release",
+    "PoolResizeStart": "resize",
+    "PoolResizeComplete": "resize",
+    "AutoScaleEvaluated": "autoscale",
+    "TaskScheduleFail": "task",
+    "CommandAccepted": "command",
+    "CommandRefused": "refused",
+    "FaultInjected": "fault",
+    "BlobUploaded": "upload",
+}
+_SUBJECTS: dict[str, Kind] = {"jobs": "job", "pools": "pool", "schedules": "job schedule"}
+_ROLES = {
+    "preparation": Role.PREPARING,
+    "release": Role.RELEASING,
+    "command": Role.KEY,
+    "refused": Role.FAILED,
+    "fault": Role.FAILED,
+}
+
+
+class EventsModel(RowsModel):
+    """The entries of the event log. Tasks that were added together are one row."""
+
+    title = "Events"
+    identity = 2
+    at_once = AT_ONCE
+    only_order = "Events stand in the order of time."
+    columns = (
+        Column("Time", 10, "when it happened"),
+        Column("Kind", 11, "the kind of event"),
+        Column("Event", 30, "what happened; a filter also finds its name in the log", stretch=True, least=28),
+        Column("Entity", 24, "the pool, node, job or task of the event", least=10, is_id=True),
+        Column("Job", 12, "the job of a task or a node, once there are several", from_width=70, least=9, is_id=True),
+        Column("Rule", 8, "the rule behind the event; K shows its text", from_width=96),
+        Column("Exit code", 9, "exit code of the process that ended", is_extra=True, is_right=True),
+    )
+    help_text = (
+        "All events, in order. ! shows failures only. A filter searches a long log from both ends.\n"
+        "It also finds events by their names in the log, such as TaskScheduleFail, and exit:137.\n"
+        "F follows the newest event; moving up stops that. Enter opens the item of an event at its moment.\n"
+        "x folds equal events. X shows your commands as script lines. R saves them as a scenario."
+    )
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._page: EventPage = session.events
+        self._folds = EventFolds(session.simulation)
+        self.is_folded = False
+        self.is_by_hand = False
+        # The filter, after what it is for.
+        self._filters: tuple[object, EventFilter] = None, EventFilter(session, (), (), self._texts)
+        self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
+
+    def order(self) -> Sequence[int]:
+        """Return the entries up to now: all, those of the user's own commands, failures, or folded ones."""
+        if self.is_by_hand:
+            return self._page.by_hand()
+        if self.only_failed:
+            return self._page.failures()
+        return self._folds.starts() if self._folds_now else range(self._page.count)
+
+    def _about_words(self) -> Iterator[str]:
+        yield from ()  # a word is looked for in all columns
+
+    @property
+    def _folds_now(self) -> bool:
+        """True if entries are folded. A filter needs single entries."""
+        return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
+
+    def update(self) -> None:
+        """Read the log again. A filter judges each entry once."""
+        rows = self.order()
+        if self.is_by_hand or not self.filter_text:
+            self._searched = None, 0
+            if self.filter_text:
+                super().update()  # the user's commands are few, and are judged as they are shown: as script lines
+            else:
+                self._shown.show(rows)
+            return
+        session, simulation = self.session, self.session.simulation
+        words = session.time_format, session.glyphs.ascii_only, has_had_several_pools(simulation)  # they name nodes
+        wanted = (self.filter_text, self.only_failed, simulation.jumps, *words)
+        if self._filters[0] != wanted:
+            terms = parse_filter(self.filter_text)
+            self._filters = wanted, EventFilter(session, terms, self.column_names, self._texts)
+        judge = self._filters[1]
+        has_moved_on = judge.looks_at_time and session.time_format == "relative"
+
+        def start() -> SearchFromEnds:
+            is_known = self._searched[0] == wanted and not has_moved_on
+            known, searched = (self._shown.rows, self._searched[1]) if is_known else ((), 0)
+            self._searched = wanted, len(rows)
+            return SearchFromEnds(rows, judge.keep, known, searched)
+
+        def amend(shown: Sequence[int]) -> Sequence[int] | None:
+            new = rows[self._searched[1] :]
+            if len(new) > MOST_NEW or has_moved_on:
+                return None
+            self._searched = wanted, len(rows)
+            found = judge.keep(new)
+            if isinstance(shown, array):
+                shown.extend(found)
+                return shown
+            return array("q", found)
+
+        may_rest = has_moved_on and session.is_playing
+        self._shown.sort_rows(
+            wanted, None, self.moment(), start, self.at_once, may_rest=may_rest, amend=amend, total=len(rows)
+        )
+
+    def index_of(self, key: int) -> int | None:
+        rows = self._shown.rows
+        if isinstance(rows, range):
+            return key if key in rows else None
+        at = bisect_right(rows, key) - 1  # rows are in order; a fold represents all its entries
+        return at if at >= 0 and (rows[at] == key or self._folds_now) else None
+
+    def failed_rows(self) -> Container[int]:
+        return frozenset(self._page.failures())
+
+    def _keep_failed(self, rows: Sequence[int]) -> Sequence[int]:
+        return rows  # ``order`` returns failures only
+
+    def is_failed(self, key: int) -> bool:
+        return self._page.row(key).is_failure
+
+    def identity_of(self, key: int) -> str:
+        """Return the texts of an event's cells but the time."""
+        return " ".join(span.text for span in self.cells(key)[1:])
+
+    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:  # noqa: ARG002  # in all texts of an event
+        return [f"{self._page.row(key).event} {self.identity_of(key)}" for key in keys]
+
+    def text_of(self, key: int, column: int) -> str:
+        """Return the text by which a column is filtered: that of what happened has the event's name as well."""
+        text = super().text_of(key, column)
+        return f"{self._page.row(key).event} {text}" if column == self.identity else text
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        event = self._page.row(key)
+        kind, said, entity, job, rule, exit_code = self._texts(event)
+        time, is_failure = Span(self.session.clock(event.t_ms), Role.DIM), event.is_failure
+        if self._folds_now and (size := self._folds.stop(key) - key) > 1:
+            times = self.session.glyphs.times
+            said = ", ".join(f"{state} {times} {number:,}" for state, number in self._folds.states(key))
+            word = Span(kind, _ROLES.get(kind, Role.PLAIN))
+            return time, word, Span(said), Span(f"{times} {size:,}"), Span(""), Span(""), Span("")
+        script = self._page.script_line(key) if self.is_by_hand else None
+        return (
+            time,
+            Span(kind, Role.FAILED if is_failure else _ROLES.get(kind, Role.PLAIN)),
+            Span(said if script is None else self.session.text(script), Role.FAILED if is_failure else Role.PLAIN),
+            Span(entity, Role.PLAIN),
+            Span(job, Role.DIM),
+            Span(rule, Role.DIM),
+            Span(exit_code),
+        )
+
+    def _texts(self, event: EventRow) -> tuple[str, ...]:
+        """Return the texts of an event in all columns but the time."""
+        return (
+            _KINDS.get(event.event, event.event),
+            self.session.text(described(event)),
+            self.session.text(self._entity(event)),
+            self._job_of(event),
+            fmt.optional(event.fields.get("rule")),
+            fmt.optional(event.fields.get("exitCode")),
+        )
+
+    def wire(self, key: int) -> dict[str, Any] | None:
+        """Return an entry as a line of the event log."""
+        return event_wire(self.session.simulation, key)
+
+    def sentence(self, key: int) -> Line:
+        """Return an entry in words, for screens without room for its details."""
+        return line(*self.cells(key)[2:3])
+
+    def _entity(self, event: EventRow) -> str:
+        if event.tasks > 1:
+            return f"{event.tasks:,} tasks"
+        if event.task_id is not None:
+            subtask = event.fields.get("subtaskId")
+            return event.task_id if subtask is None else f"{event.task_id}, subtask {subtask}"
+        if event.node_id is not None:
+            in_pool = f"{event.pool_id}/" if has_had_several_pools(self.session.simulation) else ""
+            return f"{in_pool}n{event.position}"
+        named = event.job_id or event.schedule_id or event.pool_id
+        return named or _named(event)
+
+    @staticmethod
+    def _job_of(event: EventRow) -> str:
+        """Return the job of a task or of a preparation or release; empty where the entity is the job itself."""
+        is_part = event.task_id is not None or event.node_id is not None
+        return event.job_id or "" if is_part else ""
+
+    def shown_names(self) -> frozenset[str]:
+        """Return the columns that are shown; that of the job only once there are several."""
+        names = super().shown_names()
+        return names if self.chosen_columns is not None or self.session.has_several_jobs else names - {"Job"}
+
+    def destination(self, key: int) -> EventDestination | None:
+        """Return the destination of an entry, or None."""
+        return destination_of(self._page.row(key))
+
+    def files_of(self, key: int) -> FileLocation | str:
+        return files_of_event(self.session, self._page.row(key))
+
+    def subject_of(self, key: int) -> ItemRef | None:
+        """Return the item of an entry if it belongs to the job and pool in focus."""
+        event = self._page.row(key)
+        if event.task is not None:
+            return ItemRef("task", event.task) if event.job_id == self.session.job_id else None
+        if event.node is not None:
+            return ItemRef("node", event.node) if event.pool_id == self.session.pool_id else None
+        place = destination_of(event)
+        kind = None if place is None else _SUBJECTS.get(place.view)
+        return None if place is None or kind is None or place.row is None else ItemRef(kind, place.row)
+
+    def details(self, key: int) -> Sequence[Block]:
+        """Return the fields of an entry, or the parts of a fold."""
+        event = self._page.row(key)
+        if self._folds_now and (stop := self._folds.stop(key)) - key > 1:
+            last_ms = self._page.when_ms(stop - 1)
+            times = (row("From", self.session.clock(event.t_ms)), row("To", self.session.clock(last_ms)))
+            states = tuple(row(state, f"{number:,}") for state, number in self._folds.states(key))
+            return [Block(f"{stop - key:,} × {event.event}", times), Block("Results", states)]
+        subject = (
+            ("Pool", event.pool_id),
+            ("Node", event.node_id),
+            ("Job", event.job_id),
+            ("Task", event.task_id),
+        )
+        happened = [row(name, value) for name, value in subject if value is not None]
+        general = Block(event.event, (row("Number", event.seq), row("Time", self.session.clock(event.t_ms)), *happened))
+        values = refusal_values(event.fields)
+        shown = {name: value for name, value in event.fields.items() if not (values and name == "values")}
+        fields = Block("Fields", tuple(row(name, _json(value)) for name, value in shown.items()))
+        why = block_of("Refused", (row(field_words(name), value) for name, value in values.items()))
+        script = self._page.script_line(key)
+        return [general, *why, fields, *([] if script is None else [Block("Script line", (row("", script),))])]
+
+    def arrangement(self) -> Line:
+        if self.is_by_hand:
+            return line(Span("your commands as script lines   R saves them as a scenario", Role.DIM))
+        failed = "   only failures" if self.only_failed else ""
+        failed += "   folded" if self._folds_now else ""
+        hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
+        hidden += f"   {self._shown.progress:.0%} searched, from both ends" if self.is_sorting else ""
+        more = self._page.lines - self._page.count
+        hidden += f"   {more:,} more in the log, of tasks added together" if more else ""
+        return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))
+
+    def empty(self) -> Sequence[str]:
+        if self.is_by_hand:
+            return ("You have not given any commands.", "a in another view acts on the item under the cursor.")
+        if self.only_failed and self.session.simulation.log:
+            return ("No event tells of a failure.", "! shows all.")
+        return self.session.none_yet("event")
+
+
+def _named(event: EventRow) -> str:
+    """Return the item that a command names, as short as possible."""
+    body = event.fields.get("body")
+    if not isinstance(body, dict):
+        return ""
+    if "node" in body:
+        return f"n{body['node']}"
+    return next(
+        (shortened(str(body[name])) for name in ("taskId", "jobId", "jobScheduleId", "poolId", "id") if name in body),
+        "",
+    )
+
+
+def _json(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | bool) else value
+
+
+_EVENT_CELLS, _ENTITY_CELLS = 22, 8  # wished for what happened, and at least for an id
+_MOST_CHANGE = 26  # wished for the longest change of a state
+
+
+def brief_lines(model: EventsModel, keys: Iterable[int], cells: int) -> list[Line]:
+    """Return a line of at most ``cells`` for each event: time, kind, what happened, and the ids, which stay readable.
+
+    The job is named once there are several. Where not all of this has room, what happened follows its kind at once,
+    and only the new one of two states is named.
+    """
+    rows = [model.cells(key)[:5] for key in keys]
+    times, kinds, _, entities, jobs = (max(map(cell_len, texts), default=0) for texts in _columns(rows))
+    room = cells - times - 1
+    of_job = min(jobs, _ENTITY_CELLS) if model.session.has_several_jobs else 0
+    is_brief = of_job > 0 and room < kinds + _MOST_CHANGE + entities + jobs + 3
+    if is_brief:
+        event_cells = _EVENT_CELLS
+        rows = [(time, kind, _new_state(said), *ids) for time, kind, said, *ids in rows]
+    else:
+        changes = (cell_len(said.text) for _, _, said, *_ in rows if " → " in said.text)
+        event_cells = kinds + 1 + max(_EVENT_CELLS, min(_MOST_CHANGE, max(changes, default=0)))
+    ids = min(entities, max(_ENTITY_CELLS, room - event_cells - 1 - (of_job + 1 if of_job else 0)))
+    job_cells = min(jobs, room - event_cells - ids - 2) if of_job else 0
+    if job_cells < of_job:
+        job_cells = 0
+    event_cells = room - ids - 1 - (job_cells + 1 if job_cells else 0)
+    found = []
+    for time, kind, said, entity, job in rows:
+        word = kind.text if is_brief else fit(kind.text, kinds)
+        parts = [
+            time._replace(text=fit(time.text, times, right=True)),
+            kind._replace(text=word),
+            said._replace(text=fit(said.text, max(1, event_cells - cell_len(word) - 1))),
+            entity._replace(text=fit(squeeze(entity.text, ids), ids)),
+        ]
+        if job_cells:
+            parts.append(Span(squeeze(job.text, job_cells), Role.DIM))
+        found.append(tuple(span for part in parts for span in (part, Span(" ")))[:-1])
+    return found
+
+
+def _new_state(said: Span) -> Span:
+    """Return what happened without the state before it."""
+    old, arrow, new = said.text.partition(" → ")
+    return said._replace(text=f"→ {new}") if arrow and old.isalpha() else said
+
+
+def _columns(rows: list[tuple[Span, ...]]) -> list[list[str]]:
+    """Return the texts of each of the five columns."""
+    return [[row[at].text for row in rows] for at in range(5)]

@@ -1,0 +1,362 @@
+"""Bookmarked moments and kept runs, and the comparison of two of them.
+
+A run is kept when another one branches off, or something is done by hand. The comparison has two columns with their
+difference, at the same moment and at both ends. As in ``batchdeck compare``, the difference is that from the left
+column to the right one, and percent are of the left.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.studies.measures import Times, change, measures_of_times
+from engine.studies.measures import row as comparison_row
+from engine.studies.wording import LABELS, change_text, end_label, label, percent_text, value_text
+from engine.views.diagnosis.expectations import broken_rows, newly_broken
+from engine.views.log.tally import (
+    LogColumns,
+    Measure,
+    all_job_ids,
+    node_prices_usd,
+    node_use,
+    recorded_columns,
+    tally,
+    task_times,
+)
+from engine.views.results import given_by_hand
+from tui.viewmodels import format as fmt
+from tui.viewmodels.events import summed_up
+from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.specs.command import Command
+    from engine.views.diagnosis.expectations import ExpectationRow
+    from engine.views.log.tally import NodeUse, Tally
+    from tui.viewmodels.session import Session
+
+
+_MOST_RUNS = 4
+
+
+class Recording(NamedTuple):
+    """A run as far as it is recorded, and a moment of it. It stays what it was when the run goes on or is dropped."""
+
+    name: str
+    until_ms: int  # the moment to compare
+    end_ms: int  # the last moment that is recorded
+    is_whole: bool  # the recording ends where the run ends
+    simulation: Simulation  # has the shapes of the log, which are never dropped
+    columns: LogColumns
+    jobs: tuple[str, ...]  # their ids by row number
+    prices: Sequence[float]  # of an hour of each node, in US dollars
+    by_hand: tuple[tuple[int, Command], ...]
+    broken: tuple[ExpectationRow, ...]  # expectations, as far as the run is recorded
+
+    def stop(self, when_ms: int) -> int:
+        """Return the number of log entries up to a moment."""
+        return bisect_right(self.columns.when, when_ms)
+
+
+class Bookmarks:
+    """The moments and runs that the user kept. They are not saved."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.moments_ms = session.bookmarked_ms
+        self._runs: list[Recording] = []
+        self._untouched: Recording | None = None
+
+    def add(self) -> int:
+        """Bookmark the present moment. Return the number of its bookmark, from 1."""
+        now_ms = self._session.now_ms
+        if now_ms not in self.moments_ms:
+            self.moments_ms.append(now_ms)
+        return self.moments_ms.index(now_ms) + 1
+
+    def keep_untouched(self) -> None:
+        """Keep the run to which nothing has been done by hand yet; the first action will change it."""
+        if not given_by_hand(self._session.simulation):
+            self._untouched = self._recording("the run without what was done by hand", self._session.newest_ms)
+
+    def keep_run(self) -> None:
+        """Keep the run, which a branch will drop."""
+        session = self._session
+        here = self._recording("", session.newest_ms)
+        done = summed_up([command for _, command in here.by_hand])
+        name = (
+            f"the run before the branch at {session.clock(session.now_ms)}, {f'after: {done}' if done else 'untouched'}"
+        )
+        self._runs = [*self._runs, here._replace(name=name)][-_MOST_RUNS:]
+
+    def here(self) -> Recording:
+        """Return the run at the displayed moment."""
+        return self._recording("this moment", self._session.now_ms)
+
+    def others(self) -> list[Recording]:
+        """Return what can be compared: bookmarks, the newest moment, and runs kept before an action or a branch."""
+        session = self._session
+        moments = [
+            self._recording(f"bookmark {number}, {session.clock(when_ms)}", when_ms)
+            for number, when_ms in enumerate(self.moments_ms, 1)
+            if when_ms != session.now_ms and when_ms <= session.newest_ms
+        ]
+        if session.is_past:
+            moments.append(self._recording("the newest moment", session.newest_ms))
+        has_acted = bool(given_by_hand(session.simulation))
+        untouched = [self._untouched] if has_acted and self._untouched is not None else []
+        return [*moments, *untouched, *self._runs]
+
+    def _recording(self, name: str, when_ms: int) -> Recording:
+        """Return the run to its end if that is known, else as far as it has been played."""
+        session = self._session
+        by_hand = tuple(given_by_hand(session.simulation))
+        future = session.ahead.future
+        if future is not None:
+            return _recorded(name, when_ms, future, future.now_ms, by_hand, is_whole=True)
+        with session.at(session.newest_ms):
+            here = session.simulation
+            return _recorded(name, when_ms, here, session.now_ms, by_hand, is_whole=here.finished)
+
+
+def _recorded(
+    name: str,
+    when_ms: int,
+    simulation: Simulation,
+    end_ms: int,
+    by_hand: tuple[tuple[int, Command], ...],
+    *,
+    is_whole: bool,
+) -> Recording:
+    columns, jobs, prices = recorded_columns(simulation), all_job_ids(simulation), node_prices_usd(simulation)
+    broken = tuple(broken_rows(simulation))
+    return Recording(name, when_ms, end_ms, is_whole, simulation, columns, jobs, prices, by_hand, broken)
+
+
+_MOST_LABEL = 40
+_WHOLE_FROM = 90  # cells; narrower screens are low, too
+LONG_LOG = 150_000  # entries, which take a tenth of a second
+_LEAST_DIFFERENCE = 0.005  # half of what two decimals show
+_LEAST_COST = 1e-5  # of two costs, in US dollars
+_MOST_BROKEN = 5  # expectations that are told
+
+
+class _Widths(NamedTuple):
+    """The cells of the columns: of each value, of the difference and of the percentage."""
+
+    value: int
+    difference: int
+    percent: int
+
+    def label(self, cells: int) -> int:
+        """Return the cells that remain for the label."""
+        return max(8, min(_MOST_LABEL, cells - 2 * self.value - self.difference - self.percent))
+
+
+_NARROW, _WIDE = _Widths(12, 11, 10), _Widths(16, 14, 10)  # wide: a moment with its date has room, and a gap
+
+
+class _Row(NamedTuple):
+    """A line of the table: the label, both values as text, their difference as text and in percent."""
+
+    label: str
+    a: str
+    b: str
+    difference: str = ""
+    percent: str = ""
+
+
+def compare_lines(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
+    """Return the comparison of two runs at the same moment and at their ends, or of two moments of one run.
+
+    ``one`` is the run that is shown, ``other`` an earlier run or another moment. What was first stands on the left.
+    """
+    parted = _parting(one, other)
+    if parted is None:
+        first, second = sorted((one, other), key=lambda moment: moment.until_ms)
+        heads = (_moment(session, first), _moment(session, second))
+        table = _table(session, first, first.until_ms, second, second.until_ms)
+        notes = [line("Both are moments of the same run."), *_times_note(session, one, other, cells)]
+        return [*_heads(heads, cells), *_lines(table, cells), (), *notes]
+    when_ms, here, there = parted
+    texts = [
+        f"The runs part at {session.clock(when_ms)}.",
+        f"A: {_done('the earlier run', there)}.",
+        f"B: {_done('this run', here)}.",
+    ]
+    lines = [line(each) for text in texts for each in wrapped(session.text(text), cells)]
+    same_ms = min(one.until_ms, other.end_ms)
+    is_behind = not other.is_whole and other.end_ms < one.until_ms
+    if is_behind:
+        text = f"A has not been played as far as {_moment(session, one)}: both are compared at its last moment."
+        lines += [line(each) for each in wrapped(session.text(text), cells)]
+    lines += [(), *_heads(("A", "B"), cells, f"At {session.clock(same_ms)}, the same moment")]
+    lines += _changes(session, _table(session, other, same_ms, one, same_ms), cells)
+    if is_behind:  # the rest would be of two moments: A at this one, and B later
+        return [*lines, *_times_note(session, one, other, cells)]
+    ends = other.end_ms, one.end_ms
+    heading = "At the end of each run" if one.is_whole and other.is_whole else "As far as each run was played"
+    if one.is_whole and one.end_ms > session.newest_ms:
+        heading += ", simulated"
+    lines += [(), *_heads(("A", "B"), cells, heading)]
+    table = [_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])]
+    told = [*_broken_lines(session, "A", one, other, cells), *_broken_lines(session, "B", other, one, cells)]
+    return [
+        *lines,
+        *_changes(session, table, cells),
+        *([(), *told] if told else []),
+        *_times_note(session, one, other, cells),
+    ]
+
+
+def _broken_lines(session: Session, side: str, without: Recording, run: Recording, cells: int) -> list[Line]:
+    """Return the expectations that only one side breaks."""
+    broken = newly_broken(without.broken, run.broken)
+    texts = [f"Only {side} breaks {row.text}." for row in broken[:_MOST_BROKEN]]
+    if len(broken) > _MOST_BROKEN:
+        texts.append(f"Only {side} breaks {len(broken) - _MOST_BROKEN:,} more.")
+    return [line(Span(each, Role.FAILED)) for text in texts for each in wrapped(session.text(text), cells)]
+
+
+def _times_note(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
+    if not _has_long_log(one, other):
+        return []
+    text = "Waiting and running times of so many tasks are in `batchdeck compare`."
+    return [(), *(line(each) for each in wrapped(session.text(text), cells))]
+
+
+def _moment(session: Session, run: Recording) -> str:
+    return session.clock(run.until_ms)
+
+
+def _done(run: str, commands: str) -> str:
+    return f"{run}, after: {commands}" if commands else f"{run}, without further commands by hand"
+
+
+def _parting(one: Recording, other: Recording) -> tuple[int, str, str] | None:
+    """Return when two runs part, and what was done by hand in each from there on; None for moments of one run."""
+    both = min(len(one.by_hand), len(other.by_hand))
+    same = next((at for at in range(both) if one.by_hand[at] != other.by_hand[at]), both)
+    here, there = one.by_hand[same:], other.by_hand[same:]
+    if not here and not there:
+        return None
+    when_ms = min(when_ms for when_ms, _ in (*here[:1], *there[:1]))
+    return when_ms, summed_up([command for _, command in here]), summed_up([command for _, command in there])
+
+
+# -- the table ---------------------------------------------------------------------------------------------------
+
+
+def _table(session: Session, a: Recording, a_ms: int, b: Recording, b_ms: int) -> list[_Row]:
+    """Return the counts that are not zero in both, the ends of jobs, node hours and cost, each up to its moment."""
+    (left, left_use), (right, right_use) = _facts(a, a_ms), _facts(b, b_ms)
+    counts = ((measure, left.counts[measure], right.counts[measure]) for measure in Measure)
+    rows = [_number_row(measure.value, before, after) for measure, before, after in counts if before or after]
+    for job in {**left.completed_ms, **right.completed_ms}:
+        rows.append(_span_row(session, end_label(job), left.completed_ms.get(job), right.completed_ms.get(job)))
+    if not _has_long_log(a, b):
+        rows += _time_rows(_times(a, a_ms), _times(b, b_ms))
+    rows.append(_number_row(LABELS["nodeHours"], left_use.hours, right_use.hours, decimals=2))
+    if left_use.usd or right_use.usd:
+        rows.append(_money_row(LABELS["costUsd"], left_use.usd, right_use.usd))
+    return rows
+
+
+def _facts(run: Recording, until_ms: int) -> tuple[Tally, NodeUse]:
+    counts = tally(run.simulation, run.columns, 0, run.stop(until_ms), run.jobs)
+    return counts, node_use(run.simulation, run.columns, until_ms, run.prices)
+
+
+def _has_long_log(*runs: Recording) -> bool:
+    """Return whether times of single tasks would take too long to read while somebody waits for the table."""
+    return max(len(run.columns.when) for run in runs) > LONG_LOG
+
+
+def _times(run: Recording, until_ms: int) -> dict[str, float | None]:
+    return measures_of_times(Times(*task_times(run.simulation, run.columns, run.stop(until_ms))))
+
+
+def _time_rows(a: dict[str, float | None], b: dict[str, float | None]) -> list[_Row]:
+    """Return the waiting and running times of tasks, and those of preparation and release, that are not zero in both.
+
+    They are those of ``batchdeck compare``.
+    """
+    found = [comparison_row(name, a[name], b[name]) for name in a if a[name] or b[name]]
+    return [
+        _Row(
+            label(one),
+            value_text(one, one.a),
+            value_text(one, one.b),
+            change_text(one, one.difference) if one.difference else "",
+            percent_text(one.percent),
+        )
+        for one in found
+    ]
+
+
+def _number_row(label: str, a: float, b: float, *, decimals: int = 0) -> _Row:
+    texts = f"{a:,.{decimals}f}", f"{b:,.{decimals}f}"
+    difference, percent = change(a, b)
+    if difference is None or abs(difference) < _LEAST_DIFFERENCE:
+        return _Row(label, *texts)
+    return _Row(label, *texts, f"{difference:+,.{decimals}f}", percent_text(percent))
+
+
+def _money_row(label: str, a: float, b: float) -> _Row:
+    difference, percent = change(a, b)
+    if difference is None or abs(difference) < _LEAST_COST:
+        return _Row(label, fmt.dollars(a), fmt.dollars(b))
+    texts = fmt.dollars(a), fmt.dollars(b)
+    if texts[0] == texts[1]:  # the difference is in later digits
+        texts = fmt.dollars_apart(a, b)
+    return _Row(label, *texts, fmt.more_dollars(difference), percent_text(percent))
+
+
+def _span_row(session: Session, label: str, a_ms: int | None, b_ms: int | None) -> _Row:
+    """Return a row of two moments; the percent are of the time since the start."""
+    texts = session.clock(a_ms) or "not yet", session.clock(b_ms) or "not yet"
+    difference_ms, percent = change(a_ms, b_ms)
+    if not difference_ms:
+        return _Row(label, *texts)
+    sign = "+" if difference_ms > 0 else "-"
+    return _Row(label, *texts, f"{sign}{fmt.span(abs(round(difference_ms)))}", percent_text(percent))
+
+
+def _heads(names: tuple[str, str], cells: int, heading: str = "") -> list[Line]:
+    """Return the heads of the columns, beside a heading."""
+    widths = _widths(cells)
+    heads = [fit(name, widths.value, right=True) for name in names]
+    heads += [fit("difference", widths.difference, right=True), fit("percent", widths.percent, right=True)]
+    label_cells = widths.label(cells)
+    above = [line(Span(heading, Role.STRONG))] if len(heading) > label_cells else []
+    shown = "" if above else heading
+    return [*above, line(Span(fit(shown, label_cells), Role.STRONG), Span("".join(heads), Role.DIM))]
+
+
+def _lines(rows: list[_Row], cells: int) -> list[Line]:
+    widths = _widths(cells)
+    label_cells = widths.label(cells)
+    lines: list[Line] = []
+    for row in rows:
+        role = Role.KEY if row.a != row.b else Role.PLAIN
+        values = fit(row.a, widths.value, right=True) + fit(row.b, widths.value, right=True)
+        change = fit(row.difference, widths.difference, right=True) + fit(row.percent, widths.percent, right=True)
+        label = fit(squeeze(row.label, label_cells - 1), label_cells)
+        lines.append(line(Span(label, Role.DIM), Span(values), Span(change, role)))
+    return lines
+
+
+def _changes(session: Session, rows: list[_Row], cells: int) -> list[Line]:
+    """Return the rows; on a small screen only those that differ, and the names of the others."""
+    if cells >= _WHOLE_FROM:
+        return _lines(rows, cells)
+    same = ", ".join(row.label for row in rows if row.a == row.b)
+    names = wrapped(session.text(f"The same in both: {same}."), cells) if same else []
+    return [*_lines([row for row in rows if row.a != row.b], cells), *(line(Span(each, Role.DIM)) for each in names)]
+
+
+def _widths(cells: int) -> _Widths:
+    return _WIDE if cells >= _WHOLE_FROM else _NARROW

@@ -1,1 +1,0 @@
-"""The node map: cells, lenses and legend."""

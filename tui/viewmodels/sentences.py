@@ -1,0 +1,451 @@
+"""The run in sentences: news, the answers to the key w, and the Watch view for screen readers.
+
+News while time passes is what the present view does not show: failures by cause, and the ends of phases. The answers
+are explanations of a row's state, as lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import JobState
+from engine.run.agenda import basis_words
+from engine.views.diagnosis.model import earliest
+from engine.views.diagnosis.questions import Expected, expected, explain, explain_oldest_wait
+from engine.views.hook_status import Hook, HookStatus
+from engine.views.resources.jobs import jobs_worst_first
+from tui.viewmodels import format as fmt
+from tui.viewmodels.glyphs import JOB, NODE, PREPARATION, RELEASE
+from tui.viewmodels.lists.events import EventsModel
+from tui.viewmodels.text import Line, Role, Span, line, one_line, plain, wrapped
+from tui.viewmodels.watch.attention import CALM, AttentionModel, ends
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.diagnosis.model import Check, Explanation, Next, Reason
+    from engine.views.resources.events import EventRow
+    from engine.views.resources.instances import HookCounts
+    from engine.views.resources.jobs import JobRow, PoolRow
+    from tui.viewmodels.frame import Transport
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Kind
+
+
+# At higher speeds only failures are reported.
+CALM_SPEED = 60
+_MOST_LOOKED_AT = 2_000  # failures of one notice: the newest are listed by cause, the others are counted
+_MOST_NAMES = 3
+_NOUNS = {
+    "TaskStateChanged": "task",
+    "SubtaskStateChanged": "subtask",
+    "JobPreparationTaskStateChanged": "preparation",
+    "JobReleaseTaskStateChanged": "release",
+    "StartTaskStateChanged": "start task",
+    "NodeStateChanged": "node",
+    "JobStateChanged": "job ended",
+    "PoolResizeComplete": "resize",
+    "CertificateStateChanged": "certificate",
+    "AutoScaleEvaluated": "formula",
+    "CommandRefused": "command refused",
+    "FaultInjected": "fault",
+    "TaskScheduleFail": "task not scheduled",
+    "JobScheduleOccurrenceMissed": "occurrence missed",
+}
+_EVERYTHING = frozenset({"*"})
+# The nouns of the failures, and the phases, that a view shows anyway.
+_SHOWN_BY: dict[str, frozenset[str]] = {
+    "watch": _EVERYTHING,
+    "events": _EVERYTHING,
+    "pools": frozenset({"resize", "formula"}),
+    "nodes": frozenset({"node", "start task"}),
+    "jobs": frozenset({"preparation ends", "tasks end", "job"}),
+    "tasks": frozenset({"task", "subtask", "task not scheduled", "tasks end"}),
+    "preparation": frozenset({"preparation", "preparation ends"}),
+    "release": frozenset({"release"}),
+    "schedules": frozenset({"occurrence missed"}),
+}
+
+
+class Notice(NamedTuple):
+    """News for the message line."""
+
+    text: str
+    is_failure: bool
+
+
+class _Phases(NamedTuple):
+    """The progress of the job in focus: running preparation, unfinished tasks, and its state."""
+
+    job_id: str
+    prepares: bool
+    has_tasks: bool
+    state: JobState | None
+
+
+class Notices:
+    """Reports the events since the last call."""
+
+    def __init__(self, session: Session) -> None:
+        """Start now: earlier events are not reported."""
+        self._session = session
+        self._from = 0
+        self._jumps = -1
+        self._counts: dict[str, int] = {}  # by cause: the failures so far
+        self._phases: _Phases | None = None  # at the last call; None if playback was too fast
+        self.skip()
+
+    def skip(self) -> None:
+        """Do not report what has happened so far."""
+        self._from = self._session.events.count
+        if self._jumps != self._session.simulation.jumps:
+            self._counts.clear()
+        self._jumps = self._session.simulation.jumps
+        self._phases = self._phases_now()
+
+    def take(self, speed: float | None, view: str = "") -> Notice | None:
+        """Return the news since the last call that the view does not show.
+
+        At high speed (``speed`` None: maximum) only failures are news.
+        """
+        if self._jumps != self._session.simulation.jumps:
+            self.skip()
+            return None
+        events = self._session.events
+        failures = events.failures()
+        new = failures[bisect_left(failures, self._from) :]
+        self._from = events.count
+        is_calm = speed is not None and speed <= CALM_SPEED
+        before, self._phases = self._phases, self._phases_now() if is_calm else None
+        ends = [] if before is None or self._phases is None else self._ends(before, self._phases)
+        shown = _SHOWN_BY.get(view, frozenset())
+        if shown is _EVERYTHING:
+            self._count(new)
+            return None
+        failed = self._failed(new, shown)
+        news = [*failed, *(text for phase, text in ends if phase not in shown)]
+        return Notice(self._session.text("; ".join(news)), bool(failed)) if news else None
+
+    # -- failures ------------------------------------------------------------------------------------------------
+
+    def _count(self, new: Sequence[int]) -> dict[str, list[str]]:
+        """Count the failures by cause. Return the causes that are news, each with its names, the most frequent first.
+
+        A cause is news the first time, and when the number of its failures has grown tenfold.
+        """
+        events = self._session.events
+        causes: dict[str, list[str]] = {}
+        for index in new[-_MOST_LOOKED_AT:]:
+            event = events.row(index)
+            causes.setdefault(cause(event), []).append(_name(event))
+        ordered = sorted(causes.items(), key=lambda pair: -len(pair[1]))
+        return {why: names for why, names in ordered if self._is_news(why, len(names))}
+
+    def _failed(self, new: Sequence[int], shown: frozenset[str]) -> list[str]:
+        """Return the most frequent cause that is news and not ``shown``, and the number of the other failures."""
+        news = {why: names for why, names in self._count(new).items() if why.partition(":")[0] not in shown}
+        if not news:
+            return []
+        why, names = next(iter(news.items()))
+        rest = sum(map(len, news.values())) - len(names)
+        more = [f"{fmt.counted(rest, 'other failure')}: press 9, then !"] if rest else []
+        return [f"{self._counts[why]:,} × {why} ({_some(names)})", *more]
+
+    def _is_news(self, why: str, more: int) -> bool:
+        before = self._counts.get(why, 0)
+        self._counts[why] = before + more
+        return not before or len(str(before)) < len(str(before + more))
+
+    # -- phases --------------------------------------------------------------------------------------------------
+
+    def _phases_now(self) -> _Phases:
+        job = self._session.job(self._session.job_id)
+        if job is None:
+            return _Phases("", False, False, None)
+        preparation, tasks = job.phases.preparation, job.phases.tasks
+        running = preparation[HookStatus.RUNNING] + preparation[HookStatus.RETRYING]
+        return _Phases(job.job_id, running > 0, tasks.active + tasks.preparing + tasks.running > 0, job.state)
+
+    def _ends(self, before: _Phases, now: _Phases) -> list[tuple[str, str]]:
+        """Return the phases of the job in focus that have ended since, each with a sentence."""
+        job = self._session.job(now.job_id)
+        if job is None or now.job_id != before.job_id:
+            return []
+        preparation, tasks = job.phases.preparation, job.phases.tasks
+        ends = []
+        if before.prepares and not now.prepares and not preparation.without_record:
+            done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
+            said = f"Preparation of {now.job_id} is done: {done:,} succeeded, {failed:,} failed"
+            ends.append(("preparation ends", said))
+        if before.has_tasks and not now.has_tasks:
+            said = f"Tasks of {now.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
+            ends.append(("tasks end", said))
+        if now.state is not before.state and now.state in (JobState.TERMINATING, JobState.COMPLETED):
+            ends.append(("job", f"{now.job_id} is {now.state.wire}: {job.terminate_reason}"))
+        return ends
+
+
+def cause(event: EventRow) -> str:
+    """Return the cause of a failure, equal for all failures of the same kind."""
+    fields, noun = event.fields, _NOUNS.get(event.event, event.event)
+    failure = fields.get("failureInfo")
+    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
+        return f"{noun}: {failure['code']}"
+    if "exitCode" in fields:
+        return f"{noun}: exit code {fields['exitCode']}"
+    if "code" in fields:
+        return f"{noun}: {fields['code']}"
+    error = fields.get("error")
+    if isinstance(error, dict):
+        return f"{noun}: {error.get('code')}"
+    if fields.get("resizeErrors"):
+        return f"{noun}: {fields['resultCode']}"
+    if event.event == "JobStateChanged":
+        return f"{noun}: {fields.get('reason')}"
+    said = fields.get("to") or fields.get("command")
+    return f"{noun}: {said}" if said else noun
+
+
+def _name(event: EventRow) -> str:
+    if event.task_id is not None:
+        return event.task_id
+    if event.position is not None:
+        return f"n{event.position}"
+    return event.pool_id or event.job_id or event.schedule_id or str(event.fields.get("command", ""))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
+
+
+_COUNT_CELLS = 7
+_BAR_CELLS = 13
+_BARS_FROM = 60  # cells; narrower sheets have no bars
+
+
+def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[Explanation]:
+    """Explain a node or task (by row number), or anything else (by id), as seen from a view.
+
+    Watch shows the oldest wait of the job in focus beside its nodes, so that is explained after a node.
+    """
+    found = explain(session.simulation, kind, key, session.job_id)
+    if kind == "node" and view == "watch":
+        return [*found, *explain_oldest_wait(session.simulation, session.job_id)]
+    return found[::-1] if kind == "node" and view == "preparation" else found
+
+
+def expected_of(session: Session, kind: Kind, key: int | str) -> Expected | None:
+    """Return what ends the waiting if nobody intervenes, and when. An engine error on the way is reported."""
+    try:
+        return expected(session.simulation, kind, key)
+    except Exception as error:  # the trial is undone in any case
+        return Expected(f"internal error on the way: {type(error).__name__}: {error}", session.now_ms)
+    finally:
+        session.update()
+
+
+def next_change(answers: Sequence[Explanation]) -> Next | None:
+    """Return the first event that can change one of the answers."""
+    return earliest(answer.next_change for answer in answers)
+
+
+def plain_text(session: Session, answers: Sequence[Explanation], coming: Expected | None = None) -> str:
+    """Return the answers as plain text."""
+    parts = ["\n".join(answer.lines()) for answer in answers]
+    if coming is not None:
+        rule = f" [{coming.rule}]" if coming.rule else ""
+        basis = basis_words(coming.basis, session.clock)
+        said = ", ".join(filter(None, (coming.text, session.clock(coming.when_ms), basis)))
+        parts.append(f"Expected: {said}{rule}")
+    return "\n\n".join(parts)
+
+
+def why_lines(
+    session: Session, answers: Sequence[Explanation], cells: int, coming: Expected | None = None
+) -> list[Line]:
+    """Return the answers in ``cells`` cells. What is expected follows the first answer."""
+    lines: list[Line] = []
+    for number, answer in enumerate(answers):
+        if lines:
+            lines.append(())
+        lines += [line(Span(each, Role.STRONG)) for each in wrapped(answer.question, cells)]
+        lines += _checks(session, answer.checks, cells)
+        most = max((reason.size for reason in answer.candidates), default=0)
+        lines += [each for reason in answer.candidates for each in _candidate(session, reason, most, cells)]
+        for note in answer.notes:
+            lines += _told("", Span(note.text), note.rule, cells)
+        if answer.next_change is not None:
+            text, when_ms, rule = answer.next_change
+            lines += _told("Next: ", Span(f"{text} at {_when(session, when_ms)}", Role.KEY), rule, cells)
+        elif answer.nothing and not (number == 0 and coming is not None and coming.rule):
+            lines += _told("Next: ", Span(answer.nothing_words(session.clock), Role.KEY), answer.nothing, cells)
+        if number == 0 and coming is not None:
+            basis = basis_words(coming.basis, session.clock)
+            said = ", ".join(filter(None, (coming.text, _when(session, coming.when_ms), basis)))
+            lines += _told("Expected: ", Span(said), coming.rule, cells)
+    return lines
+
+
+def _when(session: Session, when_ms: int, *, is_brief: bool = False) -> str:
+    """Return a moment, and how far it lies in the future, or that the run does not reach it."""
+    end_ms = session.last_known_ms
+    if end_ms is not None and when_ms > end_ms:
+        return f"{session.clock(when_ms)}, after the end of the run"
+    wait_ms = when_ms - session.now_ms
+    is_told = wait_ms > 0 and not is_brief
+    return f"{session.clock(when_ms)} (in {fmt.span(wait_ms)})" if is_told else session.clock(when_ms)
+
+
+def _checks(session: Session, checks: Sequence[Check], cells: int) -> list[Line]:
+    glyphs = session.glyphs
+    label_cells = min(max((len(check.label) for check in checks), default=0), cells // 2)
+    lines: list[Line] = []
+    for check in checks:
+        if check.ok is None:
+            sign = Span(glyphs.dot, Role.DIM)
+        else:
+            sign = Span(glyphs.good, Role.OK) if check.ok else Span(glyphs.bad, Role.FAILED)
+        first, *rest = _told(" " * (label_cells + 4), Span(check.value), check.rule, cells)
+        label = Span(f" {check.label:<{label_cells}}"[: label_cells + 1], Role.DIM)
+        lines += [(sign, label, Span("  "), *first[1:]), *rest]
+    return lines
+
+
+def _candidate(session: Session, reason: Reason, most: int, cells: int) -> list[Line]:
+    """Return a reason with the number of items as a number and bar, and the first of them to change."""
+    soonest = ""
+    if reason.soonest_ms is not None:
+        soonest = f"; soonest {reason.soonest_on} at {_when(session, reason.soonest_ms, is_brief=True)}"
+    bar_cells = _BAR_CELLS if cells >= _BARS_FROM else 0
+    size = max(1, reason.size * (bar_cells - 1) // most) if bar_cells else 0
+    lead = " " * (_COUNT_CELLS + bar_cells)
+    first, *rest = _told(lead, Span(reason.text + soonest), reason.rule, cells)
+    count = Span(f"{reason.size:>{_COUNT_CELLS - 1},} ", Role.STRONG)
+    return [(count, Span(f"{session.glyphs.full * size:<{bar_cells}}", Role.OFF), *first[1:]), *rest]
+
+
+def _told(lead: str, said: Span, rule: str, cells: int) -> list[Line]:
+    """Return a sentence and its rule after ``lead``. Further lines are indented as far."""
+    texts = wrapped(f"{said.text} [{rule}]" if rule else said.text, max(8, cells - len(lead)))
+    lines = []
+    for number, text in enumerate(texts):
+        is_last = rule and number == len(texts) - 1
+        head, bracket, tail = text.rpartition("[") if is_last else (text, "", "")
+        before = lead if number == 0 else " " * len(lead)
+        lines.append(line(Span(before, Role.DIM), said._replace(text=head), Span(bracket + tail, Role.DIM)))
+    return lines
+
+
+_MOST_EVENTS = 5
+
+
+def describe(session: Session, transport: Transport) -> list[str]:
+    """Return sentences on time, pool, job, concerns and the newest events."""
+    said = [_moment(session, transport)]
+    pool, job = session.pool(session.pool_id), session.job(session.job_id)
+    if pool is not None:
+        said.append(_pool(pool))
+    if job is None:
+        return [*said, session.none_yet("job")[0], *_attention(session), *_events(session)]
+    live = jobs_worst_first(session.simulation)[0]
+    if len(live) > 1:
+        said.append(f"{fmt.counted(len(live), 'job')} are not completed; in focus is {job.job_id}.")
+    said += [_job(job), _hooks("Preparation", job.phases.preparation, Hook.PREPARATION), _tasks(job)]
+    said.append(_hooks("Release", job.phases.release, Hook.RELEASE))
+    if told := plain(ends(session, job)).replace(session.text(" · "), ", ").replace("   ", "; "):
+        said.append(_sentence(told))
+    return [*said, *_attention(session), *_events(session)]
+
+
+def _moment(session: Session, transport: Transport) -> str:
+    if session.is_past:
+        goes = f"{fmt.span(session.newest_ms - session.now_ms)} before the newest moment"
+    elif transport.is_finished:
+        goes = "nothing more can happen"
+    elif transport.is_playing:
+        goes = f"running at {'maximum speed' if transport.speed is None else f'{transport.speed:g} times real time'}"
+    else:
+        goes = "paused"
+    now = fmt.date_and_clock(session.simulation.scenario.start, session.now_ms)
+    return f"It is {now}, {fmt.span(session.now_ms)} after the start; {goes}."
+
+
+def _pool(pool: PoolRow) -> str:
+    states = _listed([f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if number])
+    allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
+    target = pool.target_dedicated + pool.target_spot
+    nodes = f"has {fmt.counted(pool.live_nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
+    usable = f" {pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable task slot')}"
+    slots = f"{usable} {'is' if pool.usable_slots == 1 else 'are'} in use." if pool.usable_slots else ""
+    return f"Pool {pool.pool_id} is {allocation} and {nodes}.{slots}"
+
+
+def _job(job: JobRow) -> str:
+    why = f", {job.terminate_reason}" if job.terminate_reason else ""
+    return f"Job {job.job_id} is {JOB[job.state].name}{why}, with priority {job.priority}."
+
+
+def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:
+    if not counts.is_specified:
+        return f"{name}: the job has no {name.lower()} task."
+    table = PREPARATION if hook is Hook.PREPARATION else RELEASE
+    found = [
+        f"{table[status].name} on {fmt.counted(counts[status], 'node')}" for status in HookStatus if counts[status]
+    ]
+    if counts.without_record:
+        found.append(f"not started on {fmt.counted(counts.without_record, 'node')}")
+    return f"{name}: {_listed(found) or 'no node yet'}."
+
+
+def _tasks(job: JobRow) -> str:
+    counts = job.phases.tasks
+    if not counts.total:
+        return "There are no tasks."
+    numbers = (
+        (counts.succeeded, "succeeded"),
+        (counts.failed, "failed"),
+        (counts.running, "running"),
+        (counts.preparing, "preparing"),
+        (counts.active, "waiting" if job.is_live else "never run"),
+    )
+    parts = _listed([f"{number:,} {word}" for number, word in numbers if number])
+    wait_ms = counts.oldest_wait_ms
+    oldest = "" if wait_ms is None else f" The oldest wait is {fmt.span(wait_ms)}."
+    return f"{fmt.counted(counts.total, 'task')}: {parts}.{oldest}"
+
+
+def _attention(session: Session) -> list[str]:
+    model = AttentionModel(session)
+    model.update()
+    if not model.concerns:
+        return [CALM]
+    said = [f"{fmt.counted(len(model.concerns), 'thing')} need{'s' if len(model.concerns) == 1 else ''} attention."]
+    for number, concern in enumerate(model.concerns, 1):
+        parts = (" ".join(model.text_of(concern).split()), concern.effect, concern.remedy)
+        said.append(f"{number}: {' '.join(_sentence(part) for part in parts if part)}")
+    return said
+
+
+def _events(session: Session) -> list[str]:
+    model = EventsModel(session)
+    model.update()
+    newest = [model.key(at) for at in reversed(range(max(0, model.count - _MOST_EVENTS), model.count))]
+    said = [one_line(_event(model, key)).replace("→", "to") for key in newest]
+    return ["Newest events first:", *(f"{each}." for each in said)] if said else []
+
+
+def _event(model: EventsModel, key: int) -> str:
+    """Return an entry in the order of a sentence: who comes before what happened."""
+    time, kind, said, entity, job = (cell.text for cell in model.cells(key)[:5])
+    of_job = f"of {job}" if job and model.session.has_several_jobs else ""
+    return f"{time} {kind} {entity} {of_job} {said}"
+
+
+def _listed(parts: list[str]) -> str:
+    """Return the parts as ``a, b and c``."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), "".join(parts[-1:])) if part)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."

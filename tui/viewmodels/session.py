@@ -1,0 +1,439 @@
+"""The session: a simulation, the job and pool in focus, and how they are displayed."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple, cast
+
+from engine.base.values import format_utc
+from engine.run.ahead import Ahead, next_event_ms
+from engine.views.diagnosis.concerns import Attention, CostsAhead, EndsAhead, Foretold
+from engine.views.diagnosis.estimates import Forecast, Forecaster
+from engine.views.diagnosis.expectations import foreseen
+from engine.views.log.reader import FirstStarts
+from engine.views.log.series import RunSeries, Window
+from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs
+from engine.views.resources.events import EventPage
+from engine.views.resources.instances import pages_of
+from engine.views.resources.jobs import (
+    JobsProgress,
+    cost_of_pool,
+    cost_of_run,
+    count_deleted_jobs,
+    has_preparation,
+    is_unfinished,
+    job_ids,
+    job_row,
+    jobs_worst_first,
+    next_job_ms,
+    pool_ids,
+    pool_of_job,
+    pool_row,
+)
+from engine.views.resources.nodes import NodePage
+from engine.views.resources.tasks import TaskPage
+from tui.viewmodels import format as fmt
+from tui.viewmodels.glyphs import GlyphSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from engine import Simulation
+    from engine.scenario.model import Options
+    from engine.views.diagnosis.model import Concern
+    from engine.views.resources.account import AccountPage, JobScheduleRow, StoredBlob
+    from engine.views.resources.instances import InstancePage
+    from engine.views.resources.jobs import JobProgress, JobRow, PoolRow
+    from tui.viewmodels.text import ItemRef
+
+
+_MOST_HISTORIES = 4
+SERIES_ENTRIES = 24_576  # read in a few milliseconds; a busy frame has fewer, even with the cost of its buckets
+_SOON_MS = 30_000  # what is due so soon is waited for
+HistoryT = TypeVar("HistoryT")
+FoundT = TypeVar("FoundT")
+IdentityTs = TypeVarTuple("IdentityTs")
+
+
+class JobEnd(NamedTuple):
+    """The end of a job, or of its tasks if it stays active then, in ms after the start; estimated or simulated."""
+
+    when_ms: int
+    is_simulated: bool
+    is_of_tasks: bool
+
+
+class Session:
+    """A simulation and the choices of its viewer. Every view model reads from it."""
+
+    def __init__(self, simulation: Simulation, *, ascii_only: bool = False) -> None:
+        """Start with the first job and its pool in focus, as soon as they exist."""
+        self.simulation = simulation
+        self.ahead = Ahead(simulation)
+        self._ends_ahead = EndsAhead(simulation, self.ahead)
+        self.costs_ahead = CostsAhead(simulation, self.ahead)
+        self.glyphs = GlyphSet(ascii_only=ascii_only)
+        self.time_format = "clock"  # or "elapsed", "relative"; "utc" in files, with date and milliseconds
+        self.events = EventPage(simulation)
+        self.series = RunSeries(simulation, SERIES_ENTRIES)
+        self.window = Window.ALL  # that curves show
+        self.attention = Attention(simulation)
+        self._progress = JobsProgress(simulation)
+        self._foretold = Foretold(simulation, self.ahead)
+        self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
+        self.newest_ms = simulation.now_ms
+        self.is_playing = False  # playback lets time go by
+        self.awaits_end = False  # the run has just begun to be played ahead: no estimate stands in for its end
+        self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
+        self.crossed: list[tuple[int, int]] = []  # stretches without events that playback has crossed at once
+        self.bookmarked_ms: list[int] = []  # in the order in which they were set
+        self.marks: dict[ItemRef, None] = {}  # in the order of marking
+        self._job_id = ""
+        self._pool_id = ""
+        self._moment: tuple[object, ...] = ()
+        self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
+        self._jobs: dict[str, JobRow | None] = {}
+        self._found: dict[tuple[object, tuple[object, ...]], object] = {}
+        self._tasks = TaskPage(simulation, "")
+        self._nodes: NodePage | None = None
+        self._first_job: str | None = None
+        self._forecaster: Forecaster | None = None
+        self.first_starts = FirstStarts(simulation)
+        self._forecast: tuple[str, Forecast] | None = None
+        self._later_events: tuple[Simulation, EventPage] | None = None
+        self._tried: tuple[tuple[int, int], int | None] = ((-1, -1), None)
+        self._last_event = (-1, -1)  # where the run is over, if a trial has found that
+        self._histories: dict[tuple[object, int], object] = {}
+
+    @property
+    def now_ms(self) -> int:
+        """The displayed moment, in ms since the start."""
+        return self.simulation.now_ms
+
+    @property
+    def is_past(self) -> bool:
+        """True if more has been recorded after the displayed moment."""
+        return self.simulation.is_past
+
+    @property
+    def moment(self) -> tuple[object, ...]:
+        """A value that differs when other things have happened, or other ones are known to come."""
+        simulation, known = self.simulation, self.ahead.generation
+        return simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past, known, self.awaits_end
+
+    def update(self) -> None:
+        """Drop what was cached for another moment, and note how far the run has come."""
+        simulation, moment = self.simulation, self.moment
+        if simulation.is_past:
+            self.newest_ms = max(self.newest_ms, simulation.present_ms)
+        if moment == self._moment:
+            return
+        self._moment = moment
+        kept = self.job_id  # its pages read only what has changed
+        self._pages = {job_id: pages for job_id, pages in self._pages.items() if job_id == kept}
+        self._first_job = self._forecast = None
+        self._jobs.clear()
+        self._found.clear()
+        self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
+
+    @contextmanager
+    def at(self, when_ms: int) -> Iterator[None]:
+        """Go to another moment inside the ``with`` block."""
+        here_ms = self.now_ms
+        if when_ms == here_ms:
+            yield
+            return
+        self.update()
+        self.simulation.seek(when_ms)
+        try:
+            self.update()
+            yield
+        finally:
+            self.simulation.seek(here_ms)
+            self.update()
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    @property
+    def end_ms(self) -> int | None:
+        """The end of the run in ms after the start, None while it is not known."""
+        simulation = self.simulation
+        if self.ahead.end_ms is not None:
+            return self.ahead.end_ms
+        if simulation.finished and simulation.scenario.until_ms is not None:
+            return simulation.end_ms
+        is_over = simulation.finished or self._last_event == (simulation.jumps, len(simulation.log))
+        return self.previous_ms if is_over else None
+
+    @property
+    def last_known_ms(self) -> int | None:
+        """The end of the run in ms after the start, as far as it is known or set; None before that."""
+        return self.simulation.scenario.until_ms if self.end_ms is None else self.end_ms
+
+    @property
+    def is_over(self) -> bool:
+        """True at the end of the run: nothing more can happen, or is known to happen."""
+        end_ms = self.end_ms
+        return self.simulation.finished or (end_ms is not None and self.now_ms >= end_ms)
+
+    @property
+    def previous_ms(self) -> int:
+        """The moment of the last event up to now."""
+        return self.simulation.log.last_ms
+
+    def next_ms(self) -> int | None:
+        """Return the next moment at which something may happen, or the end of the run; None if neither is known.
+
+        Something does happen then if the run has been played ahead, or cannot be and it is long until then.
+        """
+        ahead, due_ms = self.ahead, self.events.next_ms()
+        if ahead.is_complete:
+            next_ms = ahead.next_event_ms()
+            return ahead.end_ms if next_ms is None else next_ms
+        if not ahead.is_given_up or self.is_past or due_ms is None or due_ms - self.now_ms < _SOON_MS:
+            return due_ms
+        return self._next_by_trial()
+
+    def later_events(self) -> EventPage | None:
+        """Return the events of the whole run; None while it has not been played ahead."""
+        future = self.ahead.future
+        if future is None:
+            return None
+        if self._later_events is None or self._later_events[0] is not future:
+            self._later_events = future, EventPage(future)
+        return self._later_events[1]
+
+    def _next_by_trial(self) -> int | None:
+        here = self.simulation.jumps, len(self.simulation.log)
+        if self._tried[0] != here:
+            next_ms = next_event_ms(self.simulation)
+            here = self.simulation.jumps, len(self.simulation.log)
+            self._tried = here, next_ms
+            if next_ms is None and self.simulation.scenario.until_ms is None:
+                self._last_event = here
+        return self.end_ms if self._tried[1] is None else self._tried[1]
+
+    # -- focus ---------------------------------------------------------------------------------------------------
+
+    @property
+    def job_id(self) -> str:
+        """The job in focus. Until one is chosen it is a job of the pool that is not completed, if there is one.
+
+        A job with a preparation task is preferred, then the worst one, which is at the top of the strip. If a job
+        schedule created that one, the newest job of the schedule is in focus.
+        """
+        if not self._job_id and self._first_job is None:
+            self._first_job = self._first_job_here()
+        return self._job_id or self._first_job or ""
+
+    def _first_job_here(self) -> str:
+        jobs = job_ids(self.simulation)
+        here = [job for job in jobs if pool_of_job(self.simulation, job) == self._pool_id] if self._pool_id else jobs
+        live = [job for job in jobs_worst_first(self.simulation)[0] if job in here]
+        found = live or here or jobs
+        prepared = (job for job in found if has_preparation(self.simulation, job))
+        first = next(prepared, next(iter(found), ""))
+        newest = last_job_like(self.simulation, first)
+        return newest if not self._pool_id or newest in found else first
+
+    @property
+    def pool_id(self) -> str:
+        """The pool in focus: the chosen one, else that of the job in focus, which may be deleted.
+
+        Without a job it is the first pool. It is empty if the job has no pool, or there is none.
+        """
+        if self._pool_id:
+            return self._pool_id
+        if self.job_id:
+            return pool_of_job(self.simulation, self.job_id)
+        return next(iter(pool_ids(self.simulation)), "")
+
+    def focus_job(self, job_id: str) -> None:
+        """Put the job and its pool in focus."""
+        self._job_id = job_id
+        self._pool_id = pool_of_job(self.simulation, job_id)
+
+    def focus_pool(self, pool_id: str) -> None:
+        """Put the pool in focus, and its first job unless the job in focus runs there."""
+        self._pool_id = pool_id
+        self._first_job = None
+        if pool_of_job(self.simulation, self._job_id) != pool_id:
+            self._job_id = ""
+
+    @property
+    def focus(self) -> tuple[str, str]:
+        """The chosen job and pool, each empty if none was chosen."""
+        return self._job_id, self._pool_id
+
+    @focus.setter
+    def focus(self, chosen: tuple[str, str]) -> None:
+        self._job_id, self._pool_id = chosen
+        self._first_job = None
+
+    # -- looked up once for each moment --------------------------------------------------------------------------
+
+    def pages(self, job_id: str) -> tuple[InstancePage, InstancePage]:
+        """Return the preparation and the release page of a job."""
+        found = self._pages.get(job_id)
+        if found is None:
+            found = self._pages[job_id] = pages_of(self.simulation, job_id)
+        return found
+
+    def job(self, job_id: str) -> JobRow | None:
+        """Return a job's row, or None if it does not exist."""
+        if job_id not in self._jobs:
+            self._jobs[job_id] = job_row(self.simulation, *self.pages(job_id))
+        return self._jobs[job_id]
+
+    def progress(self, job_id: str) -> JobProgress | None:
+        """Return the counts of a job that are cheap to read, or None if it does not exist."""
+        return self._progress.of(job_id)
+
+    def job_end(self, job_id: str) -> JobEnd | None:
+        """Return when a job will end, or its tasks if it stays active then; None if it is not known."""
+        ends = self._ends_ahead.of(job_id)
+        if ends is None and job_id != self.job_id:
+            return None
+        forecast = self.forecast() if ends is None else ends.seen_at(self.now_ms)
+        end_ms = forecast.end_ms
+        return None if end_ms is None else JobEnd(end_ms, forecast.is_simulated, forecast.job_ms is None)
+
+    @property
+    def has_several_jobs(self) -> bool:
+        """True if there is more than one job, so that a task's id alone does not say which one it is."""
+        return len(job_ids(self.simulation)) > 1
+
+    def is_unfinished(self, job_id: str) -> bool:
+        """Return True if the job exists and is not completed."""
+        return is_unfinished(self.simulation, job_id)
+
+    def pool(self, pool_id: str) -> PoolRow | None:
+        """Return a pool's row, also of a deleted one, which has no state; None if there never was one."""
+        return self._look_up(pool_row, pool_id)
+
+    def cost_usd(self, pool_id: str | None = None) -> float:
+        """Return the cost of the nodes of a pool, or of all pools, so far, in US dollars."""
+        read = self.series.usd_now(pool_id)
+        if read is not None:
+            return read
+        return self._look_up(cost_of_run) if pool_id is None else self._look_up(cost_of_pool, pool_id)
+
+    def blobs(self) -> list[StoredBlob]:
+        """Return the blobs in storage, sorted by container and name."""
+        return self._look_up(stored_blobs)
+
+    def account(self) -> AccountPage:
+        """Return the account with its quotas, applications and certificates."""
+        return self._look_up(account_page)
+
+    def schedule(self, schedule_id: str) -> JobScheduleRow | None:
+        """Return a job schedule's row, or None if it does not exist."""
+        return self._look_up(schedule_row, schedule_id)
+
+    def _look_up(self, read: Callable[[Simulation, *IdentityTs], FoundT], *identity: *IdentityTs) -> FoundT:
+        if (read, identity) not in self._found:
+            self._found[read, identity] = read(self.simulation, *identity)
+        return cast("FoundT", self._found[read, identity])
+
+    def nodes(self) -> NodePage:
+        """Return the nodes of the pool in focus, with their state in the job in focus."""
+        pages = self.pages(self.job_id)
+        if self._nodes is None or not self._nodes.is_of(self.pool_id, *pages):
+            self._nodes = NodePage(self.simulation, self.pool_id, *pages)
+        return self._nodes
+
+    def tasks(self, job_id: str) -> TaskPage:
+        """Return the tasks of a job. The page of the last job asked for is cached."""
+        if self._tasks.job_id != job_id:
+            self._tasks = TaskPage(self.simulation, job_id)
+        return self._tasks
+
+    def forecast(self) -> Forecast:
+        """Return the ends of the job in focus and of its phases: simulated if they are known, else estimated."""
+        job_id = self.job_id
+        if self._forecast is None or self._forecast[0] != job_id:
+            ends = self._ends_ahead.of(job_id)
+            self._forecast = job_id, self._estimate(job_id) if ends is None else ends.seen_at(self.now_ms)
+        return self._forecast[1]
+
+    def _estimate(self, job_id: str) -> Forecast:
+        if self.awaits_end:
+            return Forecast()
+        pages, tasks = self.pages(job_id), self.tasks(job_id)
+        if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
+            self._forecaster = Forecaster(self.simulation, tasks, *pages, self.first_starts)
+        return self._forecaster.estimate()
+
+    def concerns(self) -> Sequence[Concern]:
+        """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""
+        now, generation = self.attention.concerns(), self.ahead.generation
+        if self._concerns[0] is not now or self._concerns[1] != generation:
+            expected = foreseen(
+                self.simulation, self.ahead.expectations, end_ms=self.ahead.end_ms, is_over=self.is_over
+            )
+            coming = [*expected, *self._foretold.concerns()]
+            every = sorted([*now, *coming], key=lambda concern: concern.order) if coming else now
+            self._concerns = now, generation, every
+        return self._concerns[2]
+
+    def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:
+        """Return the log's history of one item. The last few histories are cached."""
+        found = self._histories.pop((kind, row), None)
+        history = kind(self.simulation, row) if found is None else found
+        self._histories[kind, row] = history
+        while len(self._histories) > _MOST_HISTORIES:
+            del self._histories[next(iter(self._histories))]
+        return cast("HistoryT", history)
+
+    # -- words ---------------------------------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing has happened and nothing will, unless something is created by hand."""
+        is_idle = self.events.next_ms() is None and not self.simulation.awaits_commands
+        return is_idle and not self.is_past and not self.simulation.log
+
+    def none_yet(self, noun: str) -> tuple[str, str]:
+        """Say that there are no items of a kind, and whether more can come."""
+        is_over = self.is_over and not self.is_past
+        if self.is_empty:
+            return f"There is no {noun} yet.", "ctrl+n creates a pool or a job; a offers more."
+        deleted = count_deleted_jobs(self.simulation) if noun == "job" else 0
+        if deleted:
+            said = "The job was deleted." if deleted == 1 else f"All {deleted:,} jobs were deleted."
+        else:
+            said = f"There was no {noun}." if is_over else f"There is no {noun} yet."
+        if is_over:
+            return said, "The run is over: nothing more will come."
+        future = self.ahead.future
+        next_ms = None if future is None or noun != "job" else next_job_ms(future, self.now_ms)
+        if next_ms is not None:
+            said += f" The next one is added at {self.clock(next_ms)}."
+        elif future is not None and noun == "job":
+            said = f"{said.removesuffix(' yet.').removesuffix('.')}, and none is added in the rest of the run."
+        return said, "space runs and pauses, . goes on by one event."
+
+    def no_pool(self) -> tuple[str, str]:
+        """Say why no pool is in focus."""
+        if self.job_id and pool_ids(self.simulation):
+            return f"Job {self.job_id} has no pool.", "P chooses a pool."
+        return self.none_yet("pool")
+
+    @property
+    def options(self) -> Options:
+        """The options of the scenario, which change what some rules say."""
+        return self.simulation.scenario.options
+
+    def clock(self, ms: int | None) -> str:
+        """Return a moment in the chosen format of times."""
+        if ms is None or self.time_format == "clock":
+            return fmt.clock(self.simulation.scenario.start, ms)
+        if self.time_format == "utc":
+            return format_utc(self.simulation.scenario.start, ms)
+        if self.time_format == "relative":
+            return f"{'-' if ms < self.now_ms else '+'}{fmt.span(abs(ms - self.now_ms))}"
+        return fmt.span(ms)
+
+    def text(self, text: str) -> str:
+        """Return the text in the chosen character set."""
+        return self.glyphs.text(text)

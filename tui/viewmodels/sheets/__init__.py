@@ -1,1 +1,0 @@
-"""The sheets that open above a view: help, settings and why."""

@@ -1,0 +1,458 @@
+"""A study that is shown: what is studied, its results so far, and how its table was left.
+
+The request holds factors, seeds and a file of results as they were typed. Values have short names: a formula or a body
+is too long for a cell. Sentences say how far the study is, what it recommends, and what its marks mean.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine import load_scenario
+from engine.base.errors import Problem, ScenarioError
+from engine.base.values import quoted, shortened
+from engine.scenario.locations import FactorMistake, locate, value_at
+from engine.scenario.model import parse_seeds
+from engine.scenario.record import flow_text
+from engine.scenario.text import did_you_mean
+from engine.scenario.tree import parse
+from engine.studies.runs import Run, Variants, installed_version, planned
+from engine.studies.summary import Tally
+from engine.studies.wording import pace_text, recommendation, short_names
+from tui.viewmodels.glyphs import (
+    VARIANT_BREAKS,
+    VARIANT_FAILED,
+    VARIANT_KEEPS,
+    VARIANT_PARETO,
+    VARIANT_PARETO_BREAKS,
+    VARIANT_PENDING,
+    VARIANT_RECOMMENDED,
+    Glyph,
+)
+from tui.viewmodels.text import Line, Role, Span, bar, line, wrapped
+from tui.workers.background import BackgroundStudy, StudyState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from engine.base.terms import Plain
+    from engine.scenario.locations import Factor
+    from engine.scenario.model import Scenario
+    from engine.scenario.tree import Tree
+    from engine.studies.runs import Result, Study
+    from engine.studies.summary import StudySummary, VariantSummary
+    from tui.viewmodels.glyphs import GlyphSet
+
+
+_LONGEST = 24  # characters of a value that is shown as it is
+_AS_IS, _LEFT_OUT = "as is", "left out"
+_NOUNS = {"autoScaleFormula": "formula", "commandLine": "command"}
+_ANY = "value"
+_SHORT_HEADS = {
+    "targetDedicatedNodes": "dedicated",
+    "targetLowPriorityNodes": "Spot",
+    "autoScaleFormula": "formula",
+    "autoScaleEvaluationInterval": "interval",
+    "taskSlotsPerNode": "slots",
+    "maxTaskRetryCount": "retries",
+    "maxWallClockTime": "time limit",
+    "commandLine": "command",
+}
+
+
+class ValueNames:
+    """The names of all values of a study, by factor."""
+
+    def __init__(self, study: Study) -> None:
+        """Read the document of the scenario, for the values that are as they are there."""
+        root = parse(study.source.text, lambda *_: None)
+        assert root is not None
+        self.heads = short_names([factor.path for factor in study.factors])
+        self._paths = [factor.path for factor in study.factors]
+        self._names = [_names_of(factor, root) for factor in study.factors]
+        self._places = [{text: at for at, text in enumerate(names)} for names in self._names]
+
+    def of(self, values: dict[str, Plain]) -> list[str]:
+        """Return the names of the values of a variant, in the order of the factors."""
+        return [names[flow_text(values[path])] for path, names in zip(self._paths, self._names, strict=True)]
+
+    def place(self, at: int, values: dict[str, Plain]) -> int:
+        """Return the number of a variant's value among those of a factor, in the order in which they were written."""
+        return self._places[at][flow_text(values[self._paths[at]])]
+
+    def line_of(self, variant: VariantSummary) -> str:
+        """Return the values of a variant in a line, each with the short name of its factor."""
+        return " ".join(f"{head}={name}" for head, name in zip(self.heads, self.of(variant.values), strict=True))
+
+
+def factor_lines(factors: Iterable[Factor]) -> list[str]:
+    """Return a line for each factor, with its values: ``pools.render.vmSize  a, b``."""
+    return [
+        f"{one.path}  {', '.join(shortened(flow_text(each.written.plain), 40) for each in one.values)}"
+        for one in factors
+    ]
+
+
+def short_head(head: str) -> str:
+    """Return a head for a narrow column: ``dedicated`` for ``targetDedicatedNodes``; empty if there is none."""
+    owner, dot, name = head.rpartition(".")
+    return f"{owner}{dot}{_SHORT_HEADS[name]}" if name in _SHORT_HEADS else ""
+
+
+def _names_of(factor: Factor, root: Tree) -> dict[str, str]:
+    """Return the names of the values of a factor, by their texts."""
+    own = value_at(root, locate(root, factor.steps).at)
+    noun = _NOUNS.get(factor.steps[-1], _ANY)
+    found: dict[str, str] = {}
+    for number, one in enumerate(factor.values, start=1):
+        written = one.written.plain
+        text = flow_text(written)
+        kind = "formula" if isinstance(written, dict) and "autoScaleFormula" in written else noun
+        if written is None:
+            found[text] = _LEFT_OUT
+        elif isinstance(written, str) and len(written) <= _LONGEST and written.isprintable():
+            found[text] = written
+        elif len(text) <= _LONGEST:
+            found[text] = text
+        elif kind == _ANY and own is not None and own.plain == one.value.plain:
+            found[text] = _AS_IS
+        else:
+            found[text] = f"{kind} {number}"
+    return found
+
+
+OPTIONS = ("--vary", "--seeds", "--results")
+RUN_LIMIT = 100_000
+"""More runs than these are for the command line."""
+SEEDS, RESULTS = "seeds", "results"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRequest:
+    """The factors, each ``PATH=VALUES``, seeds such as ``20`` or ``1..20``, and a file; as the command takes them."""
+
+    vary: tuple[str, ...] = ()
+    seeds: str = ""
+    results: str = ""
+
+    @property
+    def path(self) -> Path | None:
+        """The file that collects the results."""
+        return Path(self.results).expanduser() if self.results else None
+
+
+def first_request(scenario: Scenario) -> StudyRequest:
+    """Return the factors that the study of a variant needs beside those of the file."""
+    return StudyRequest(() if scenario.variant is None else scenario.variant.options)
+
+
+def parse_request(text: str, default: StudyRequest) -> StudyRequest:
+    """Return the options in a line, as ``batchdeck study`` has them; without any, the default.
+
+    Raises:
+        ValueError: The line has other words. The message is a sentence.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"{quoted(text)} cannot be read: {error}.") from None
+    if not words:
+        return default
+    vary: list[str] = []
+    given = {SEEDS: "", RESULTS: default.results}
+    left = iter(words)
+    for word in left:
+        name, sign, value = word.partition("=") if word.startswith("--") else ("--vary", "=", word)
+        if name not in OPTIONS:
+            raise ValueError(f"{quoted(name)} is no option of a study{did_you_mean(name, OPTIONS) or '.'}")
+        value = value if sign else next(left, "")
+        if not value:
+            raise ValueError(f"{name} needs a value.")
+        if name == "--vary":
+            vary.append(value)
+        else:
+            given[name.removeprefix("--")] = value
+    return StudyRequest(tuple(vary) or default.vary, given[SEEDS], given[RESULTS])
+
+
+def plan(scenario: Scenario, request: StudyRequest) -> Study:
+    """Return the study that is wanted.
+
+    Raises:
+        ScenarioError: What was typed has mistakes. The path of each problem is the option that has it.
+    """
+    problems: list[Problem] = []
+    seeds = None
+    try:
+        seeds = parse_seeds(request.seeds) if request.seeds else None
+    except FactorMistake as mistake:
+        problems.append(Problem(str(mistake), f"--seeds {shortened(request.seeds)}"))
+    study = None
+    try:
+        study = planned(scenario, request.vary, seeds=seeds, version=installed_version())
+    except ScenarioError as error:
+        problems += error.problems
+    if study is not None and not problems:
+        runs = study.variants * len(study.seeds)
+        if runs > RUN_LIMIT:
+            said = f"{study.variants:,} variants make {runs:,} runs; here at most {RUN_LIMIT:,} are played"
+            problems.append(Problem(f"{said}: `batchdeck study --yes` plays so many", ""))
+    if problems or study is None:
+        raise ScenarioError(problems)
+    return study
+
+
+def field_of(problem: Problem, request: StudyRequest) -> str | int | None:
+    """Return the field of a form that has a problem: the index of a factor, or ``SEEDS``; None for any other."""
+    if problem.path.startswith("--seeds "):
+        return SEEDS
+    options = (at for at, option in enumerate(request.vary) if problem.path == f"--vary {shortened(option)}")
+    return next(options, None)
+
+
+def size_text(study: Study) -> str:
+    """Return how large a study is: ``10 variants, 20 seeds: 200 runs``."""
+    return " ".join(_sizes(study))
+
+
+def _sizes(study: Study) -> Iterator[str]:
+    variants, seeds = study.variants, len(study.seeds)
+    yield f"{variants:,} variant{'s' * (variants != 1)},"
+    yield f"{seeds:,} seed{'s' * (seeds != 1)}:"
+    yield f"{variants * seeds:,} run{'s' * (variants * seeds != 1)}"
+
+
+CONFIDENCE = 0.95
+_IDLE_SHARE = 9  # the summary is computed again after nine times as long as that took
+_WORTH_S = 10.0  # results that took longer to play are not thrown away without a question
+
+
+def without_variant(scenario: Scenario) -> Scenario:
+    """Return the scenario of the file, if this is a variant of it."""
+    return scenario if scenario.variant is None else load_scenario(scenario.source.path, text=scenario.source.text)
+
+
+class StudyModel:
+    """A study that is played in the background, with the summary of its results so far."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        study: Study,
+        request: StudyRequest,
+        on_news: Callable[[], object],
+        *,
+        workers: int | None = None,
+        after: BackgroundStudy | None = None,
+    ) -> None:
+        """Begin to play a study.
+
+        Args:
+            scenario: The scenario that is studied, not a variant of it.
+            study: What is studied.
+            request: How it was asked for.
+            on_news: Is called in another thread when there are results, or the state has changed.
+            workers: The number of processes, None for one on each processor.
+            after: A study that is stopped; this one begins when that has ended.
+        """
+        self.scenario = scenario
+        self.study = study
+        self.request = request
+        self.names = ValueNames(study)
+        self.tally = Tally(study, scenario.name, confidence=CONFIDENCE)
+        self.cursor: int | None = None  # the variant under the cursor when the table was left
+        self.arrangement: dict[str, object] = {}  # of the table
+        self._next_s = 0.0
+        self._variants: Variants | None = None
+        self.background = BackgroundStudy(study, on_news, results=request.path, workers=workers, after=after)
+
+    def update(self) -> bool:
+        """Take new results; return True if the summary is another one. It waits if computing it takes long."""
+        background = self.background
+        is_under_way = background.is_under_way  # before the results are taken, so that the last ones are not missed
+        self.tally.add(background.take())
+        began_s = time.monotonic()
+        if is_under_way and began_s < self._next_s:
+            return False
+        before = self.tally.summary
+        self.tally.update()
+        ended_s = time.monotonic()
+        self._next_s = ended_s + _IDLE_SHARE * (ended_s - began_s)
+        return self.tally.summary is not before
+
+    @property
+    def summary(self) -> StudySummary:
+        """The summary of the results so far."""
+        return self.tally.summary
+
+    @property
+    def is_complete(self) -> bool:
+        """True once every run has a result that the summary has taken in."""
+        return self.background.state is StudyState.DONE and self.tally.count == self.background.total
+
+    @property
+    def share(self) -> float:
+        """The share of the runs that have results."""
+        return self.tally.count / self.background.total
+
+    @property
+    def would_be_lost(self) -> bool:
+        """True if runs that took a while would be lost, since no file collects them."""
+        background = self.background
+        return background.results is None and background.done > 0 and background.pace[1] > _WORTH_S
+
+    def is_of(self, scenario: Scenario) -> bool:
+        """Return True if this is a study of a scenario, or of the one of which it is a variant."""
+        return self.scenario.source == scenario.source
+
+    def glyph(self, one: VariantSummary) -> Glyph:
+        """Return the mark of a variant."""
+        summary = self.tally.summary
+        if not one.runs:
+            return VARIANT_PENDING
+        if one.errors == one.runs:
+            return VARIANT_FAILED
+        if one.variant == summary.recommended and self.is_complete:
+            return VARIANT_RECOMMENDED
+        keeps = not summary.has_expectations or one.met.share >= summary.confidence
+        if one.pareto:
+            return VARIANT_PARETO if keeps else VARIANT_PARETO_BREAKS
+        return VARIANT_KEEPS if keeps else VARIANT_BREAKS
+
+    def played(self, run: Run) -> Scenario:
+        """Return the scenario of a run, which says which variant it is. Raises ScenarioError."""
+        if self._variants is None:
+            self._variants = Variants(self.study)
+        return self._variants.chosen(run.variant, self.scenario)
+
+    def results_by_end(self, variant: int) -> list[Result]:
+        """Return the results of a variant, the earliest end first, those without one last."""
+        return sorted(self.tally.results_of(variant), key=_by_end)
+
+    def median_seed(self, variant: int) -> int | None:
+        """Return the seed of the run whose end is the median one; None without a run that has ended."""
+        ended = [one for one in self.results_by_end(variant) if one["summary"] is not None]
+        return ended[(len(ended) - 1) // 2]["seed"] if ended else None
+
+
+def _by_end(result: Result) -> tuple[bool, float, int]:
+    end_s = None if result["summary"] is None else result["summary"]["makespanSeconds"]
+    return end_s is None, end_s or 0.0, result["seed"]
+
+
+@dataclass
+class Studies:
+    """What a dashboard knows about studies: the one that is shown, and what was typed or studied before."""
+
+    shown: StudyModel | None = None
+    requests: dict[str, StudyRequest] = field(default_factory=dict)  # by path of the scenario
+    formulas: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by path of the scenario and pool
+
+    @property
+    def under_way(self) -> StudyModel | None:
+        """The study whose runs are being played."""
+        return self.shown if self.shown is not None and self.shown.background.is_under_way else None
+
+    def end(self) -> None:
+        """End a study that is under way, and wait for the end of its workers."""
+        if self.shown is not None:
+            self.shown.background.stop()
+            self.shown.background.join()
+
+
+_BAR_CELLS = 20
+_PATIENCE_S = 1.0  # before the time that is left is said
+HELP_TEXT = (
+    "A study plays a scenario many times: every combination of the values of its factors is a variant, and each "
+    "variant is played with the same seeds.\n"
+    "What the scenario expects is what a variant has to achieve. The cheapest variant that keeps all expectations in "
+    "95 % of its runs is recommended. No other variant is both cheaper and earlier than one with the mark Pareto.\n"
+    "Times with + count from the start. A job ends after its last task, once its releases have ended.\n"
+    "Enter lists the runs of a variant, one for each seed, and opens one of them. The numbers are those of "
+    "`batchdeck study`."
+)
+
+
+def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:
+    """Return how far a study is, how fast, and when it will be done."""
+    background = study.background
+    total, done = background.total, study.tally.count
+    runs = f"{done:,} of {total:,} runs"
+    failed = study.summary.errors
+    errors = [Span(f"   {failed:,} failed", Role.FAILED)] if failed else []
+    kept = [Span(f"   in {background.results}", Role.DIM)] if background.results is not None else []
+    match background.state:
+        case StudyState.CHECKING:
+            said = f" {runs}   reading {study.study.variants:,} variants, starting workers"
+            return line(Span(said, Role.PREPARING), *kept)
+        case StudyState.PLAYING:
+            played, elapsed_s = background.pace
+            pace = f"   {pace_text(played, played + total - done, elapsed_s)}" if played and elapsed_s else ""
+            parts = [(done, Role.RUNNING, glyphs.meter), (total - done, Role.DIM, glyphs.meter_rest)]
+            return line(" ", *bar(parts, _BAR_CELLS), Span(f" {runs}{pace}"), *errors, *kept)
+        case StudyState.STOPPED:
+            return line(
+                Span(f" Stopped after {runs}.", Role.WARNING), Span(f" {stop_key}", Role.KEY), " continues.", *kept
+            )
+        case StudyState.FAILED:
+            return line(Span(f" {glyphs.bad} Failed after {runs}.", Role.FAILED), *errors)
+    return line(Span(f" {glyphs.good} {runs}", Role.OK), *errors, *kept)
+
+
+def said_lines(study: StudyModel, cursor: int | None, glyphs: GlyphSet, cells: int, most: int) -> list[Line]:
+    """Return at the end the recommendation, and the values of the variant under the cursor.
+
+    The recommendation is whole; the values have the rest of ``most`` lines.
+    """
+    lines: list[Line] = []
+    if study.background.state is StudyState.FAILED:
+        said = glyphs.text(study.background.reason or "The values of some variants are not valid.")
+        lines += [line(Span(f" {each}", Role.FAILED)) for each in wrapped(said, cells - 2)]
+    if study.is_complete:
+        said = glyphs.text(recommendation(study.summary, study.names.line_of))
+        lines += [line(Span(f" {each}", Role.STRONG)) for each in wrapped(said, cells - 2)]
+    if cursor is not None and not (lines and cursor in (study.summary.recommended, study.summary.nearest)):
+        one = study.tally.variant(cursor)
+        named = study.names.line_of(one)
+        text = glyphs.text(f"Variant {cursor:,}{': ' if named else ''}{named}")
+        room = max(1 - len(lines), most - len(lines), 0)
+        lines += [line(Span(f" {each}", Role.DIM)) for each in wrapped(text, cells - 2)][:room]
+    return lines
+
+
+def legend_line(study: StudyModel, glyphs: GlyphSet) -> Line:
+    """Return what the marks in the plot mean, those that are there."""
+    marks: list[tuple[Glyph, str]] = [(VARIANT_PARETO, "Pareto"), (VARIANT_KEEPS, "other")]
+    if study.scenario.expect:
+        marks = [
+            (VARIANT_RECOMMENDED, "best"),
+            (VARIANT_PARETO, "Pareto, keeps"),
+            (VARIANT_PARETO_BREAKS, "Pareto, breaks"),
+            (VARIANT_KEEPS, "keeps"),
+            (VARIANT_BREAKS, "breaks"),
+        ]
+    there = {study.glyph(one) for one in study.summary.variants}
+    known = [(glyph, word) for glyph, word in marks if glyph in there]
+    return tuple(span for glyph, word in known for span in (glyphs.span(glyph), Span(f" {word} ", Role.DIM)))
+
+
+def short_progress(study: StudyModel) -> str:
+    """Return the progress for a key hint: ``study 63%``."""
+    return f"study {study.share:.0%}"
+
+
+def end_note(study: StudyModel, key: str) -> str:
+    """Return what is said when a study has ended while something else is shown."""
+    name, background = study.scenario.name, study.background
+    if background.state is StudyState.DONE:
+        best = study.summary.recommended
+        said = f"variant {best:,} is recommended" if best is not None else "no variant is recommended"
+        return f"The study of {name} is complete, {said}. {key} shows it."
+    if background.state is StudyState.FAILED:
+        reason = background.reason or "the values of some variants are not valid"
+        return f"The study of {name} has failed: {reason}. {key} shows it."
+    return f"The study of {name} is stopped. {key} shows it."

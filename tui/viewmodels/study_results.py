@@ -1,0 +1,482 @@
+"""The results of a study: a table of variants, the runs of a variant, and a scatter plot.
+
+The table has a line for each variant, as ``batchdeck study`` prints it. The runs of a variant have a line for each
+seed, so that the best, the usual and the worst can be opened. The plot shows the end of each variant against its cost,
+in characters.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby, pairwise
+from math import floor, log10
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.scenario.model import JobEnd
+from engine.scenario.record import flow_text
+from engine.studies.wording import (
+    cost_text,
+    end_text,
+    heading,
+    interval_text,
+    shown_measures,
+    spread_of,
+    text_of,
+    time_step_s,
+)
+from engine.views.diagnosis.expectations import ExpectationState
+from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.study import short_head
+from tui.viewmodels.text import Block, Line, Role, Span, row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from engine.studies.runs import Result
+    from engine.studies.summary import Spread, VariantSummary
+    from tui.viewmodels.glyphs import Glyph, GlyphSet
+    from tui.viewmodels.lists.columns import SortValues
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.study import StudyModel
+
+
+NUMBER, MET, RUNS, SPREAD = "#", "Met", "Runs", "p5–p95"
+_FACTOR_CELLS = 14
+_LEAST_FACTOR, _LEAST_OF_MANY, _MANY = 12, 6, 3  # cells of a factor, and of each if there are more than so many
+_MEASURE_CELLS, _SPREAD_CELLS = 9, 19
+_WITHOUT_SPREAD, _MORE_MEASURES, _RUNS_FROM = 60, 70, 40  # from these widths on columns are shown
+
+
+class VariantsModel(RowsModel):
+    """The variants of a study, by number. The key of a row is the number of its variant."""
+
+    title = "Variants"
+    own_order = "number"
+    columns: tuple[Column, ...] = ()
+
+    def __init__(self, session: Session, study: StudyModel) -> None:
+        """Show the results of a study so far."""
+        self.study = study
+        self._names: list[list[str] | None] = [None] * study.study.variants  # of values, as they are drawn
+        self._measures = shown_measures(study.scenario.study.shown)
+        self.columns = tuple(self._made_columns())
+        super().__init__(session)
+        self.recall(study.arrangement)
+
+    def _made_columns(self) -> Iterable[Column]:
+        study = self.study
+        yield Column("", 1)
+        yield Column(NUMBER, len(str(study.study.variants)), "the number of the variant", is_right=True, is_whole=True)
+        least = _LEAST_FACTOR if len(study.study.factors) <= _MANY else _LEAST_OF_MANY
+        for head, factor in zip(study.names.heads, study.study.factors, strict=True):
+            said, short = f"the value of {factor.path}", short_head(head)
+            yield Column(head, _FACTOR_CELLS, said, least=least, is_id=True, short=short)
+        if study.scenario.expect:
+            said = "runs that kept all expectations, and the 95 % interval of their share"
+            yield Column(MET, 13, said, is_whole=True)
+        for at, measure in enumerate(self._measures):
+            name = heading(measure)
+            from_width = 0 if at < 2 else _MORE_MEASURES
+            said = f"{name}: the median over the seeds"
+            yield Column(_head(measure), _MEASURE_CELLS, said, from_width, is_right=True, is_whole=True)
+            said = f"{name}: 5th to 95th percentile over the seeds"
+            whole_from = max(from_width, _WITHOUT_SPREAD) + at
+            yield Column(_spread(measure), _SPREAD_CELLS, said, whole_from, is_whole=True, short=SPREAD)
+        yield Column(RUNS, 4, "runs that have results, and those of them that failed inside", _RUNS_FROM, is_whole=True)
+
+    def order(self) -> Sequence[int]:
+        return range(1, self.study.study.variants + 1)
+
+    def moment(self) -> object:
+        return self.study.summary
+
+    def _variant(self, key: int) -> VariantSummary:
+        return self.study.tally.variant(key)
+
+    def _values(self, key: int) -> list[str]:
+        known = self._names[key - 1]
+        if known is None:
+            known = self._names[key - 1] = self.study.names.of(self._variant(key).values)
+        return known
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        one = self._variant(key)
+        glyph = self.study.glyph(one)
+        is_best = one.variant == self.study.summary.recommended and self.study.is_complete
+        role = Role.STRONG if is_best else Role.PLAIN
+        met = [_met(one, glyph.role)] if self.study.scenario.expect else []
+        return (
+            self.session.glyphs.span(glyph),
+            Span(f"{key}", role),
+            *(Span(name, role) for name in self._values(key)),
+            *met,
+            *(span for measure in self._measures for span in _measured(one, measure, role)),
+            self._runs(one),
+        )
+
+    def _runs(self, one: VariantSummary) -> Span:
+        if one.errors:
+            return Span(f"{one.runs:,}, {one.errors:,} failed", Role.FAILED)
+        return Span(f"{one.runs:,}", Role.DIM if one.runs == len(self.study.study.seeds) else Role.PLAIN)
+
+    def identity_of(self, key: int) -> str:
+        return f"{key}"
+
+    def is_failed(self, key: int) -> bool:
+        return self._variant(key).errors > 0
+
+    def empty(self) -> Sequence[str]:
+        return ("The study has no variants.",)
+
+    def sort_values(self, name: str) -> SortValues:
+        value = self._sorting(name)
+
+        def values(keys: Sequence[int]) -> list[tuple[bool, float]]:
+            found = [value(self._variant(key)) for key in keys]
+            return [(one is None, one or 0.0) for one in found]  # what is not known comes last
+
+        return values
+
+    def _sorting(self, name: str) -> Callable[[VariantSummary], float | None]:
+        """Return the function that gives the number by which a column sorts a variant."""
+        simple: dict[str, Callable[[VariantSummary], float | None]] = {
+            NUMBER: lambda one: one.variant,
+            MET: lambda one: one.met.share if one.runs else None,
+            RUNS: lambda one: one.runs,
+        }
+        if name in simple:
+            return simple[name]
+        for measure in self._measures:
+            if name == _head(measure):
+                return partial(_median, measure)
+            if name == _spread(measure):
+                return partial(_width, measure)
+        at = self.study.names.heads.index(name)
+        return lambda one: self.study.names.place(at, one.values)
+
+    def blocks(self, key: int) -> list[Block]:
+        """Return all that is known of a variant: its whole values, and each measure."""
+        one = self._variant(key)
+        values = tuple(row(path, text) for path, text in self._whole_values(one))
+        kept = f"{round(one.met.share * one.runs):,} of {one.runs:,} runs, {interval_text(one.met)}"
+        rows = [row("All expectations", kept)] if one.each else []
+        rows += [row(f"Expectation {at}", f"{share:.0%} of the runs") for at, share in enumerate(one.each, start=1)]
+        for measure in (*self._measures, *(name for name in one.measures if name not in self._measures)):
+            spread, text = spread_of(one, measure), text_of(measure)
+            if spread.median is not None:
+                said = f"{text(spread.median)}, {text(spread.p5)} to {text(spread.p95)}"
+                rows.append(row(_head(measure), said))
+        failed = row("Failed runs", f"{one.errors:,}", Role.FAILED)
+        return [Block("Values", values)] * bool(values) + [
+            Block("Median, and 5th to 95th percentile over the seeds", (*rows, *([failed] if one.errors else [])))
+        ]
+
+    def _whole_values(self, one: VariantSummary) -> Iterable[tuple[str, str]]:
+        for path, name in zip(one.values, self._values(one.variant), strict=True):
+            value = one.values[path]
+            text = value if isinstance(value, str) else flow_text(value)
+            yield path, text if text == name else f"{name}: {text}"
+
+
+def _head(measure: str | JobEnd) -> str:
+    """Return the head of a measure's column. A job's id keeps its letters."""
+    text = heading(measure)
+    return text if isinstance(measure, JobEnd) else text[:1].upper() + text[1:]
+
+
+def _spread(measure: str | JobEnd) -> str:
+    return f"{_head(measure)} {SPREAD}"
+
+
+def _met(one: VariantSummary, role: Role) -> Span:
+    """Return how many runs kept all expectations, with the interval of their share."""
+    if not one.runs:
+        return Span("")
+    return Span(f"{round(one.met.share * one.runs):,}/{one.runs:,} {interval_text(one.met)}", role)
+
+
+def _measured(one: VariantSummary, measure: str | JobEnd, role: Role) -> tuple[Span, Span]:
+    """Return the median of a measure, and its 5th to 95th percentile."""
+    spread, text = spread_of(one, measure), text_of(measure)
+    if spread.median is None:
+        return Span(""), Span("")
+    return Span(text(spread.median), role), Span(f"{text(spread.p5)}–{text(spread.p95)}", Role.DIM)
+
+
+def _median(measure: str | JobEnd, one: VariantSummary) -> float | None:
+    return spread_of(one, measure).median
+
+
+def _width(measure: str | JobEnd, one: VariantSummary) -> float | None:
+    spread = spread_of(one, measure)
+    return None if spread.p5 is None or spread.p95 is None else spread.p95 - spread.p5
+
+
+SEED, END, COST, BROKEN, ERROR = "Seed", "End", "USD", "Broken", "Error"
+_MARKS = {True: EXPECTATION[ExpectationState.MET], False: EXPECTATION[ExpectationState.BROKEN]}
+
+
+class RunsModel(RowsModel):
+    """The runs of a variant that have results, the earliest end first. The key of a row is its seed."""
+
+    title = "Runs"
+    own_order = "end, the earliest first"
+    columns = (
+        Column("", 1),
+        Column(SEED, 6, "the seed", is_right=True, is_whole=True),
+        Column(END, 9, "when the last task ended", is_right=True, is_whole=True),
+        Column(COST, 8, "what the nodes cost", is_right=True, is_whole=True),
+        Column(BROKEN, 18, "the expectations that were broken, by number"),
+        Column(ERROR, 20, "why the run failed", stretch=True, is_extra=False, from_width=50),
+    )
+
+    def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
+        """Show the runs of a variant, as they are now."""
+        super().__init__(session)
+        self.study = study
+        self.variant = variant
+        self._results: dict[int, Result] = {}
+
+    def order(self) -> Sequence[int]:
+        self._results = {one["seed"]: one for one in self.study.results_by_end(self.variant)}
+        return list(self._results)
+
+    def moment(self) -> object:
+        return self.study.summary
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        one = self._results[key]
+        summary = one["summary"] or {}
+        met = one["error"] is None and all(one["expectations"])
+        has_mark = bool(one["expectations"]) or one["error"] is not None
+        return (
+            self.session.glyphs.span(_MARKS[met]) if has_mark else Span(" "),
+            Span(f"{key}"),
+            Span(end_text(summary.get("makespanSeconds"))),
+            Span(cost_text(summary.get("costUsd"))),
+            Span(_broken(one), Role.FAILED),
+            Span(one["error"] or "", Role.FAILED),
+        )
+
+    def identity_of(self, key: int) -> str:
+        return f"{key}"
+
+    def is_failed(self, key: int) -> bool:
+        one = self._results[key]
+        return one["error"] is not None or not all(one["expectations"])
+
+    def empty(self) -> Sequence[str]:
+        return ("No run of this variant has ended yet.",)
+
+    def sort_values(self, name: str) -> SortValues:
+        value: Callable[[Result], float | None] = {
+            SEED: lambda one: one["seed"],
+            END: lambda one: (one["summary"] or {}).get("makespanSeconds"),
+            COST: lambda one: (one["summary"] or {}).get("costUsd"),
+            BROKEN: lambda one: one["expectations"].count(False),
+            ERROR: lambda one: one["error"] is not None,
+        }[name]
+
+        def values(keys: Sequence[int]) -> list[tuple[bool, float]]:
+            found = [value(self._results[key]) for key in keys]
+            return [(one is None, one or 0.0) for one in found]
+
+        return values
+
+
+def _broken(one: Result) -> str:
+    """Return the numbers of the expectations that were broken: ``1, 3 of 4``."""
+    broken = [str(at) for at, is_met in enumerate(one["expectations"], start=1) if not is_met]
+    return f"{', '.join(broken)} of {len(one['expectations'])}" if broken else ""
+
+
+_CELLS_FOR_BARS, _ROWS_FOR_BARS = 40, 5  # the room for bars of all variants, and of each of them
+_MOST_NUMBERS = 60  # points with their numbers; more cannot be read
+_LEAST_CELLS, _LEAST_ROWS = 16, 4
+_ROWS_FOR_MARK, _CELLS_FOR_MARK = 2, 10  # between two marks of an axis
+_UNICODE = {"upright": "│", "level": "─", "tick": "┤", "foot": "┴", "corner": "└", "line": "·", "cross": "┼"}
+_ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "cross": "+"}
+_ORDER = {glyph: at for at, glyph in enumerate(reversed(VARIANT_GLYPHS))}
+
+
+class Dot(NamedTuple):
+    """A variant in the plot."""
+
+    number: int
+    cost: Spread
+    end: Spread
+    glyph: Glyph
+    is_pareto: bool
+
+
+class _Scale(NamedTuple):
+    """A range of values on a number of cells."""
+
+    low: float
+    high: float
+    cells: int
+
+    def cell(self, value: float) -> int:
+        share = (value - self.low) / (self.high - self.low)
+        return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
+
+
+class _Cell(NamedTuple):
+    text: str = " "
+    role: Role = Role.PLAIN
+    is_fill: bool = False
+
+
+class ScatterCanvas:
+    """A grid of cells that are drawn one above another."""
+
+    def __init__(self, cells: int, rows: int) -> None:
+        """All cells are blank."""
+        self.cells, self.rows = cells, rows
+        self._grid = [[_Cell()] * cells for _ in range(rows)]
+
+    def put(self, column: int, row: int, text: str, role: Role, *, is_fill: bool = False) -> None:
+        """Draw a text of one-cell characters from a column on, as far as the row goes."""
+        for at, letter in enumerate(text, start=column):
+            if 0 <= at < self.cells and 0 <= row < self.rows:
+                self._grid[row][at] = _Cell(letter, role, is_fill)
+
+    def lines(self) -> list[Line]:
+        """Return the rows as lines."""
+        return [
+            tuple(
+                Span("".join(cell.text for cell in group), *look) for look, group in groupby(row, lambda one: one[1:])
+            )
+            for row in self._grid
+        ]
+
+
+def dots_of(study: StudyModel) -> list[Dot]:
+    """Return the variants that have an end and a cost."""
+    return [
+        Dot(one.variant, one.measures["costUsd"], one.measures["makespanSeconds"], study.glyph(one), one.pareto)
+        for one in study.summary.variants
+        if one.cost_usd is not None and one.end_s is not None
+    ]
+
+
+def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int, glyphs: GlyphSet) -> list[Line]:
+    """Return the plot for so much room: the cost grows to the right, and the end upwards.
+
+    The variant ``cursor`` is highlighted and has bars from the 5th to the 95th percentile; all have them where there is
+    room. A dotted line joins the variants that no other beats.
+    """
+    if cells < _LEAST_CELLS or rows < _LEAST_ROWS:
+        return []
+    if not dots:
+        return [(Span("No run has ended yet.", Role.DIM),)]
+    signs = _ASCII if glyphs.ascii_only else _UNICODE
+    has_bars = cells >= _CELLS_FOR_BARS and rows >= len(dots) * _ROWS_FOR_BARS
+    barred = [dot for dot in dots if has_bars or dot.number == cursor]
+    ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)]
+    costs = [_of(value) for dot in dots for value in (dot.cost.p5, dot.cost.p95)]
+    room = rows - 2  # the axis, and its labels
+    low_s, high_s = _range(ends, 60.0)
+    step_s = time_step_s(high_s - low_s, max(5, room // _ROWS_FOR_MARK))
+    margin = max(len(end_text(value)) for value in (low_s, high_s)) + 1
+    y = _Scale(low_s, high_s, room)
+    x = _Scale(*_range(costs, 0.0), cells - margin - 1)
+    canvas = ScatterCanvas(cells, rows)
+    _draw_axes(canvas, x, y, margin, step_s, signs)
+    place = {
+        dot.number: (margin + 1 + x.cell(_median_of(dot.cost)), room - 1 - y.cell(_median_of(dot.end))) for dot in dots
+    }
+    _draw_line(canvas, [place[dot.number] for dot in sorted(dots, key=_by_cost) if dot.is_pareto], signs["line"])
+    for dot in barred:
+        column, row = place[dot.number]
+        role = Role.KEY if dot.number == cursor else Role.DIM
+        for at in range(x.cell(_of(dot.cost.p5)), x.cell(_of(dot.cost.p95)) + 1):
+            canvas.put(margin + 1 + at, row, signs["level"], role)
+        for at in range(y.cell(_of(dot.end.p5)), y.cell(_of(dot.end.p95)) + 1):
+            canvas.put(column, room - 1 - at, signs["upright"], role)
+    in_order = sorted(dots, key=lambda dot: (dot.number == cursor, _ORDER[dot.glyph], -dot.number))
+    for dot in in_order:
+        column, row = place[dot.number]
+        canvas.put(column, row, glyphs.of(dot.glyph), dot.glyph.role, is_fill=dot.number == cursor)
+    taken = set(place.values())
+    for dot in reversed(in_order) if len(dots) <= _MOST_NUMBERS else in_order[-1:]:
+        _draw_number(canvas, dot, *place[dot.number], taken, is_cursor=dot.number == cursor)
+    return canvas.lines()
+
+
+def _draw_axes(canvas: ScatterCanvas, x: _Scale, y: _Scale, margin: int, step_s: float, signs: dict[str, str]) -> None:
+    for at_row in range(y.cells):
+        canvas.put(margin, at_row, signs["upright"], Role.DIM)
+    canvas.put(margin, y.cells, signs["corner"] + signs["level"] * x.cells, Role.DIM)
+    mark_s = -(-y.low // step_s) * step_s
+    lowest_free = y.cells - 1  # two marks in one row would hide each other
+    while mark_s <= y.high:
+        row = y.cells - 1 - y.cell(mark_s)
+        if row <= lowest_free:
+            label = end_text(mark_s)
+            canvas.put(margin - 1 - len(label), row, label, Role.DIM)
+            canvas.put(margin, row, signs["tick"], Role.DIM)
+            lowest_free = row - 1
+        mark_s += step_s
+    step_usd = _cost_step(x.high - x.low, max(2, x.cells // _CELLS_FOR_MARK))
+    free = 0
+    for at in range(int(-(-x.low // step_usd)), int(x.high // step_usd) + 1):
+        column = margin + 1 + x.cell(at * step_usd)
+        label = cost_text(round(at * step_usd, 9))
+        first = min(column - len(label) // 2, canvas.cells - len(label))
+        if first > free:
+            canvas.put(first, y.cells + 1, label, Role.DIM)
+            canvas.put(column, y.cells, signs["foot"], Role.DIM)
+            free = first + len(label)
+
+
+def _draw_line(canvas: ScatterCanvas, places: Sequence[tuple[int, int]], sign: str) -> None:
+    """Join places with steps: at each cost the end is that of the last variant that costs no more."""
+    for (column, at_row), (next_column, next_row) in pairwise(places):
+        for at in range(column, next_column + 1):
+            canvas.put(at, at_row, sign, Role.DIM)
+        for at in range(min(at_row, next_row), max(at_row, next_row) + 1):
+            canvas.put(next_column, at, sign, Role.DIM)
+
+
+def _draw_number(
+    canvas: ScatterCanvas, dot: Dot, column: int, row: int, taken: set[tuple[int, int]], *, is_cursor: bool
+) -> None:
+    """Draw the number of a variant beside its mark, if there is room; bars and lines may be hidden."""
+    text = f"{dot.number}"
+    for first in (column + 1, column - len(text)):
+        places = {(at, row) for at in range(first, first + len(text))}
+        if not places & taken and first > 0 and first + len(text) <= canvas.cells:
+            canvas.put(first, row, text, Role.STRONG if is_cursor else Role.DIM)
+            taken |= places
+            return
+
+
+def _range(values: Sequence[float], least: float) -> tuple[float, float]:
+    """Return a range around values that is not empty."""
+    low, high = min(values), max(values)
+    if high - low > least:
+        return low, high
+    rest = max(least, abs(high) * 0.1, 0.0001)
+    return max(0.0, low - rest), high + rest
+
+
+def _cost_step(range_usd: float, most: int) -> float:
+    """Return the US dollars between two of at most about so many marks: 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** floor(log10(range_usd / most))
+    return next(step * power for step in (1, 2, 5, 10) if range_usd / (step * power) <= most)
+
+
+def _median_of(spread: Spread) -> float:
+    return _of(spread.median)
+
+
+def _of(value: float | None) -> float:
+    assert value is not None
+    return value
+
+
+def _by_cost(dot: Dot) -> tuple[float, float]:
+    return _median_of(dot.cost), _median_of(dot.end)

@@ -1,1 +1,0 @@
-"""Building blocks of every view: lines with roles, glyphs of states, blocks of properties, charts."""

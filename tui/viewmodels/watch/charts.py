@@ -1,0 +1,457 @@
+"""The charts of a pool and a job: what they show, with the values of this moment, and the drawing of one chart.
+
+A chart is drawn as stacked areas of block characters, with a line above them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+from operator import add
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.values import SECOND_MS, lazy_regex
+from engine.views.hook_status import HookStatus
+from engine.views.log.changes import Measure, kind_of_node
+from engine.views.resources.jobs import has_had_several_pools
+from tui.viewmodels import format as fmt
+from tui.viewmodels.properties import cost_by_the_end
+from tui.viewmodels.text import Line, Role, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from engine.views.log.series import Axis, PoolSeries, Window
+    from tui.viewmodels.session import Session
+
+
+_EIGHTHS = 8
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_TEXTURES = "█▒░▓"  # of the layers where there are no colours
+_ASCII_TEXTURES = "#:.="
+_CORNERS = ("─", "│", "╭", "╮", "╰", "╯")  # level, upright, up into, level then down, down into, level then up
+_ASCII_CORNERS = ("-", "|", "+", "+", "+", "+")
+_STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+_COLOURS = tuple(product(Role, (None, *Role)))  # of a cell: the roles of its text and of its ground
+_CODES = {colours: chr(number) for number, colours in enumerate(_COLOURS)}
+_ALIKE = lazy_regex(r"(?s:(.)\1*)")  # characters that are equal
+KEPT_COLUMNS, _KEPT_ROWS = 4096, 1024
+_NO_LINE = -1  # in place of a row
+_Key = tuple[tuple[int, ...], int, int]  # of a column
+
+
+class Style(NamedTuple):
+    """The means of drawing: ASCII or block characters, and colours on the ground of another colour or not."""
+
+    ascii_only: bool = False
+    has_grounds: bool = True
+
+    def texture(self, layer: int) -> str:
+        """Return the character that fills a cell of a layer."""
+        if self.ascii_only:
+            return _ASCII_TEXTURES[layer % len(_ASCII_TEXTURES)]
+        return "█" if self.has_grounds else _TEXTURES[layer % len(_TEXTURES)]
+
+
+class Layer(NamedTuple):
+    """One of the areas that stand on each other, or a line: a value for each column of time."""
+
+    name: str
+    role: Role
+    values: Sequence[float]
+
+
+class _Cell(NamedTuple):
+    text: str
+    role: Role = Role.PLAIN
+    ground: Role | None = None
+
+
+_EMPTY = _Cell(" ")
+
+
+@lru_cache(maxsize=64)
+def nice_top(value: float, *, is_count: bool) -> float:
+    """Return a round number that is not below a value, for the top of a scale; a count's top is a whole number."""
+    if value <= 0 or (is_count and value < 1):
+        return 1
+    power = 1.0
+    while power * 10 <= value:
+        power *= 10
+    while power > value:
+        power /= 10
+    tops = (step * power for step in _STEPS)
+    return next((top for top in tops if top >= value * 0.999 and not (is_count and top % 1)), power * 10)
+
+
+def stretched(values: Sequence[float], cells: int) -> Sequence[float]:
+    """Return a value for each cell: values are repeated if they are too few, and of too many the highest count."""
+    count = len(values)
+    if count in (0, cells):
+        return values
+    if count < cells:
+        return list(map(values.__getitem__, _places(count, cells)))
+    return [max(values[at * count // cells : (at + 1) * count // cells]) for at in range(cells)]
+
+
+@lru_cache(maxsize=64)
+def _places(count: int, cells: int) -> list[int]:
+    return [at * count // cells for at in range(cells)]
+
+
+def plot(
+    layers: Sequence[Layer], over: Layer | None, top: float, cells: int, rows: int, style: Style
+) -> list[tuple[Span, ...]]:
+    """Return the rows of a chart, the highest values first.
+
+    Args:
+        layers: The areas, the lowest first.
+        over: A line that is drawn above them.
+        top: The value at the upper edge.
+        cells: The width.
+        rows: The height.
+        style: The means of drawing.
+    """
+    layers = layers or (Layer("", Role.PLAIN, ()),)
+    has_blocks = not style.ascii_only and (style.has_grounds or len(layers) == 1)
+    if has_blocks:  # a texture tells the number of its layer, a colour does not
+        layers = [layer for layer in layers if any(layer.values)] or layers[:1]
+    heights = _heights([stretched(layer.values, cells) for layer in layers], top, rows, cells)
+    if over is not None and over.values:
+        line_role, crossed = over.role, _crossed(stretched(over.values, cells), top, rows)
+    else:
+        line_role, crossed = None, [_NO_LINE] * cells
+    columns = _columns(rows, tuple(layer.role for layer in layers), line_role, has_blocks, style)
+    keys = zip(heights, (crossed[0], *crossed[:-1]), crossed, strict=True)
+    picture = "".join(map(columns.__getitem__, keys))
+    return [_row(picture[at :: 2 * rows], picture[rows + at :: 2 * rows]) for at in range(rows)]
+
+
+class _Columns(dict[_Key, str]):
+    """The columns of charts of one height and one look, each drawn when it is asked for first.
+
+    The key of a column is the upper ends of its layers in eighths of a cell, and the rows in which a line comes into it
+    and leaves it. A column is the characters of its cells from the top down, followed by the codes of their colours: so
+    the characters of a row, and their codes, are slices of the joined columns.
+    """
+
+    def __init__(
+        self, rows: int, roles: tuple[Role, ...], line_role: Role | None, has_blocks: bool, style: Style
+    ) -> None:
+        super().__init__()
+        self._lows = range((rows - 1) * _EIGHTHS, -1, -_EIGHTHS)
+        self._roles, self._line_role, self._style = roles, line_role, style
+        self._draw = _blocks if has_blocks else _textures
+
+    def __missing__(self, key: _Key) -> str:
+        if len(self) >= KEPT_COLUMNS:
+            self.clear()
+        ends, before, here = key
+        cells = [self._draw(ends, low, self._roles, self._style) for low in self._lows]
+        if self._line_role is not None:
+            _draw_line(cells, before, here, self._line_role, self._style)
+        self[key] = column = "".join([cell.text for cell in cells] + [_CODES[cell[1:]] for cell in cells])
+        return column
+
+
+_columns = lru_cache(maxsize=64)(_Columns)
+
+
+def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: int) -> list[tuple[int, ...]]:
+    """Return for each column the upper ends of its layers in eighths of a cell; what is not zero is visible.
+
+    Ends above the chart are not cut.
+    """
+    scale = rows * _EIGHTHS / top
+    totals: Sequence[float] = (0.0,) * cells
+    below: Sequence[int] = (0,) * cells
+    found = []
+    for values in layers:
+        if values:
+            totals = list(map(add, totals, values))
+            each = zip(totals, below, values, strict=True)
+            below = [max(round(total * scale), under + (value > 0)) for total, under, value in each]
+        found.append(below)
+    return list(zip(*found, strict=True))
+
+
+def _blocks(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Style) -> _Cell:  # noqa: ARG001
+    """Return a cell in eighths: the lower part in the colour of one layer, on the ground of the one above."""
+    if column[-1] <= low:
+        return _EMPTY
+    if column[0] >= low + _EIGHTHS:
+        return _Cell("█", roles[0])
+    parts: list[tuple[int, Role]] = []
+    begin = low
+    for end, role in zip(column, roles, strict=True):
+        part = min(end, low + _EIGHTHS) - begin
+        if part > 0:
+            parts.append((part, role))
+            begin += part
+    (lower, role), *others = parts
+    if lower == _EIGHTHS:
+        return _Cell("█", role)
+    rest = low + _EIGHTHS - begin
+    if not others:
+        return _Cell(_BLOCKS[lower], role)
+    most, upper = max(others, key=lambda part: part[0])
+    if rest <= most:
+        return _Cell(_BLOCKS[lower], role, upper)
+    if lower >= most:
+        return _Cell(_BLOCKS[_EIGHTHS - rest], role)
+    return _Cell(_BLOCKS[_EIGHTHS - rest], upper)
+
+
+def _textures(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Style) -> _Cell:
+    """Return a whole cell with the texture of the layer that has most of it, or an empty one."""
+    if column[-1] <= low:
+        return _EMPTY
+    begin, best, found = low, 0, 0
+    for number, end in enumerate(column):
+        part = min(end, low + _EIGHTHS) - begin
+        if part > best:
+            best, found = part, number
+        begin += max(0, part)
+    if begin - low < _EIGHTHS // 2 and low:
+        return _EMPTY
+    return _Cell(style.texture(found), roles[found])
+
+
+def _crossed(values: Sequence[float], top: float, rows: int) -> list[int]:
+    """Return the row in which a line has each value."""
+    row_of = {
+        value: rows - 1 - min(rows - 1, max(0, -(-round(value * rows * 100 / top) // 100) - 1)) for value in set(values)
+    }
+    return list(map(row_of.__getitem__, values))
+
+
+def _draw_line(column: list[_Cell], before: int, here: int, role: Role, style: Style) -> None:
+    """Draw a line that comes from the row ``before`` above the areas, on the ground of the area that it crosses."""
+    level, upright, into_up, then_down, into_down, then_up = _ASCII_CORNERS if style.ascii_only else _CORNERS
+
+    def put(row: int, text: str) -> None:
+        below = column[row]
+        ground = (below.role if below.text in "█▅▆▇" else below.ground) if style.has_grounds else None
+        column[row] = _Cell(text, role, None if below == _EMPTY or style.ascii_only else ground)
+
+    if before == here:
+        put(here, level)
+        return
+    goes_up = here < before
+    put(before, then_up if goes_up else then_down)
+    put(here, into_up if goes_up else into_down)
+    for row in range(min(before, here) + 1, max(before, here)):
+        put(row, upright)
+
+
+@lru_cache(maxsize=_KEPT_ROWS)
+def _row(text: str, codes: str) -> Line:
+    """Return a row with a span for each stretch of equally coloured characters."""
+    spans = []
+    for alike in _ALIKE.finditer(codes):
+        role, ground = _COLOURS[ord(alike[1])]
+        spans.append(Span(text[slice(*alike.span())], role, ground=ground))
+    return tuple(spans)
+
+
+_KEPT = 64  # sets of layers
+_LEAST_USD = 1e-6  # less is an error of rounding
+_RUNS = (HookStatus.RUNNING, HookStatus.RETRYING)
+
+
+class Reading(NamedTuple):
+    """A value at this moment; ``layer`` is the number of its area, -1 is the line, None stands for neither."""
+
+    text: str
+    name: str
+    layer: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A chart over time."""
+
+    title: str
+    axis: Axis
+    layers: tuple[Layer, ...]
+    line: Layer | None
+    readings: tuple[Reading, ...]
+    is_count: bool  # of things: the scale has whole numbers only
+    label: Callable[[float], str]
+    now: float = 0  # the value at this moment, which may be above all columns: these are means
+
+    @cached_property
+    def top(self) -> float:
+        """The highest value that is drawn or read."""
+        return max(self.now, _highest(self.layers, self.line))
+
+
+@lru_cache(maxsize=_KEPT)
+def _highest(layers: tuple[Layer, ...], line: Layer | None) -> float:
+    sums = map(sum, zip(*(layer.values for layer in layers), strict=True))
+    return max(max(sums, default=0), max(line.values, default=0) if line else 0)
+
+
+def _layer(name: str, role: Role, values: Iterable[float]) -> Layer:
+    return Layer(name, role, tuple(values))
+
+
+def compact(value: float) -> str:
+    """Return a number in at most five characters: ``12``, ``0.5``, ``1.2k``, ``35k``, ``1.2M``."""
+    if value and value < 1:
+        return f"{value:.2g}"
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= limit:
+            return f"{value / (1e3 if unit == 'k' else limit):.3g}{unit}"
+    return f"{value:,.0f}" if value >= 100 or value % 1 == 0 else f"{value:.3g}"
+
+
+def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> list[Chart]:
+    """Return the charts of a pool and a job on it, the most important first.
+
+    Those of all pools stand in for a pool, and those of all jobs for a job, if there is none.
+    """
+    if session.pool(pool_id) is not None:
+        nodes = _nodes_of_pool(session, pool_id, window, columns)
+    else:
+        nodes = _nodes_of_all(session, window, columns)
+    if session.job(job_id) is not None:
+        tasks = _of_job(session, job_id, window, columns)
+    else:
+        tasks = [] if session.pool(pool_id) is not None else _of_all_jobs(session, window, columns)
+    cost = _cost(session, pool_id, window, columns)
+    return [*nodes, *tasks, *cost]
+
+
+def _of_all_jobs(session: Session, window: Window, columns: int) -> list[Chart]:
+    """Return the charts of all jobs that there were, once they have been deleted."""
+    tasks = session.series.of_job(None, window, columns)
+    if not any(tasks.running) and not any(tasks.waiting):
+        return []
+    running, waiting = _layer("running", Role.RUNNING, tasks.running), _layer("waiting", Role.OFF, tasks.waiting)
+    return [
+        Chart("Running tasks", tasks.axis, (running,), None, (Reading("0", "running", 0),), True, compact),
+        Chart("Waiting tasks", tasks.axis, (waiting,), None, (Reading("0", "waiting", 0),), True, compact),
+    ]
+
+
+def _nodes_of_all(session: Session, window: Window, columns: int) -> list[Chart]:
+    """Return the chart of the nodes of all pools, deleted ones included."""
+    values = session.series.of_pool(None, window, columns)
+    layers = _node_layers(values)
+    if not any(map(any, (layer.values for layer in layers))):
+        return []
+    latest = [
+        Reading(compact(round(layer.values[-1])), layer.name, number)
+        for number, layer in enumerate(layers)
+        if any(layer.values)
+    ]
+    return [Chart("Nodes of all pools", values.axis, layers, None, tuple(latest), True, compact)]
+
+
+def _node_layers(values: PoolSeries) -> tuple[Layer, ...]:
+    return (
+        _layer("running", Role.RUNNING, values.running),
+        _layer("idle", Role.QUIET, values.idle),
+        _layer("starting", Role.TRANSITION, values.starting),
+        _layer("down", Role.OFF, values.down),
+    )
+
+
+def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
+    values, pool = session.series.of_pool(pool_id, window, columns), session.pool(pool_id)
+    assert pool is not None
+    kinds = dict.fromkeys(Measure, 0)
+    for state, number in pool.node_counts:
+        kinds[kind_of_node(state)] += number
+    layers = _node_layers(values)
+    present = (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
+    readings = [
+        Reading(f"{kinds[kind]:,}", layer.name, number)
+        for number, (kind, layer) in enumerate(zip(present, layers, strict=True))
+        if kinds[kind] or any(layer.values)
+    ]
+    target = pool.target_dedicated + pool.target_spot
+    readings.append(Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1))
+    line, now = _layer("target", Role.STRONG, values.target), max(target, sum(kinds[kind] for kind in present))
+    return [Chart("Nodes", values.axis, layers, line, tuple(readings), True, compact, now)]
+
+
+def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
+    """Return the chart of the cost of a pool on top of that of the other pools, or of all pools without one."""
+    has_pool = session.pool(pool_id) is not None
+    has_others = has_pool and has_had_several_pools(session.simulation)
+    whole = session.series.of_pool(None if has_others or not has_pool else pool_id, window, columns)
+    if not has_pool and not any(whole.usd):
+        return []
+    in_all, later = session.cost_usd(), cost_by_the_end(session)
+    layers, told = [_layer("so far", Role.KEY, whole.usd)], [Reading(fmt.dollars(in_all), "so far", 0)]
+    if has_others:
+        own, own_usd = session.series.of_pool(pool_id, window, columns).usd, session.cost_usd(pool_id)
+        others = [max(0.0, all_ - one) for all_, one in zip(whole.usd, own, strict=True)]
+        layers = [_layer("this pool", Role.KEY, own), _layer("other pools", Role.OFF, others)]
+        told = [
+            Reading(fmt.dollars(own_usd), "this pool", 0),
+            Reading(fmt.dollars(max(0.0, in_all - own_usd)), "other pools", 1),
+        ]
+    if later is not None:
+        told.append(Reading(fmt.dollars(later), "by the end"))
+    an_hour = whole.usd_an_hour[-1] if whole.usd_an_hour else 0.0
+    if an_hour > _LEAST_USD:
+        told.append(Reading(fmt.dollars(an_hour), "an hour"))
+    return [Chart("Cost", whole.axis, tuple(layers), None, tuple(told), False, fmt.dollars)]
+
+
+def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
+    values, job = session.series.of_job(job_id, window, columns), session.job(job_id)
+    assert job is not None
+    tasks, others, all_running = job.phases.tasks, list[float](), job.phases.tasks.running
+    if not has_had_several_pools(session.simulation):  # else most of the other jobs run elsewhere
+        everything, all_running = session.series.running_of_all(window, columns), session.series.running_tasks()
+        others = [max(0.0, all_ - own) for all_, own in zip(everything, values.running, strict=True)]
+    running = [_layer("running", Role.RUNNING, values.running)]
+    readings = [Reading(f"{tasks.running:,}", "running", 0)]
+    if any(others):
+        running.append(_layer("of other jobs", Role.OFF, others))
+        readings.append(Reading(f"{all_running - tasks.running:,}", "of other jobs", 1))
+    rates = [_layer("succeeded", Role.OK, values.succeeded_a_minute)]
+    if tasks.failed or any(values.failed_a_minute):
+        rates.append(_layer("failed", Role.FAILED, values.failed_a_minute))
+    active, preparing = (tasks.active, tasks.preparing) if job.end_ms is None else (0, 0)
+    waiting = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
+    waiting_layers, waiting_now = [_layer("waiting", Role.OFF, waiting)], [Reading(f"{active:,}", "waiting", 0)]
+    if preparing or any(values.preparing):
+        waiting_layers.append(_layer("preparing", Role.PREPARING, values.preparing))
+        waiting_now.append(Reading(f"{preparing:,}", "preparing", 1))
+    rate = session.series.succeeded_in_a_minute(job_id)
+    if job.is_live and not session.is_over:
+        done = [Reading(compact(round(rate, 1)), "a minute", 0)]
+    else:  # a rate would be that of some stretch before the end
+        rate, done = 0.0, [Reading(f"{tasks.succeeded:,}", "succeeded", 0)]
+    if len(rates) > 1:
+        done.append(Reading(f"{tasks.failed:,}", "failed", 1))
+    found = [
+        Chart("Running tasks", values.axis, tuple(running), None, tuple(readings), True, compact, all_running),
+        Chart(
+            "Waiting tasks",
+            values.axis,
+            tuple(waiting_layers),
+            None,
+            tuple(waiting_now),
+            True,
+            compact,
+            active + preparing,
+        ),
+        Chart("Completed tasks", values.axis, tuple(rates), None, tuple(done), False, compact, rate),
+    ]
+    if job.phases.preparation.is_specified:
+        spent_ms = session.series.preparation_ms(job_id)
+        nodes = _layer("preparing", Role.PREPARING, values.preparing_nodes)
+        prepare = sum(job.phases.preparation[status] for status in _RUNS)
+        told = [
+            Reading(f"{prepare:,}", "node" if prepare == 1 else "nodes", 0),
+            Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all"),
+        ]
+        found.append(Chart("Preparing nodes", values.axis, (nodes,), None, tuple(told), True, compact, prepare))
+    return found

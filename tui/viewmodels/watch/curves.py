@@ -1,0 +1,334 @@
+"""Several charts that share the room: side by side and below one another, the least important left out first."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.views.resources.jobs import pool_of_job
+from tui.viewmodels.text import Line, Role, Span, cut, fit, squeeze, width
+from tui.viewmodels.watch.charts import Style, charts_of, nice_top, plot, stretched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine.views.log.series import Window
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.watch.charts import Chart, Layer, Reading
+
+
+_SIDE_BY_SIDE_FROM, _THREE_FROM = 76, 168  # cells
+_KEPT = 64  # titles, and plots, which have the same columns until one more is complete
+_CHARTS = 5  # before the first drawing
+_CHART_ROWS = 4  # at least: a title and three rows of plot
+_GOOD_ROWS, _HIGH_ROWS = 6, 9
+_GAP = 2  # cells between charts side by side
+_LEAST_PLOT = 8  # cells
+_SCALE_CELLS = 5  # of most scales, beside a plot
+_MOST_NAME = 24  # cells of an id in the title
+_NAME_CELLS, _SPARK_READING = 15, 18
+_NO_TIME = " no time has gone by yet"
+
+
+class Place(NamedTuple):
+    """The room of a chart: its column and its rows, the title among them."""
+
+    column: int
+    rows: int
+
+
+class CurvesModel:
+    """The curves of the pool and the job in focus."""
+
+    def __init__(self, session: Session, window: Window | None = None) -> None:
+        """Show the pool and the job in focus, for a ``window`` of time or by default for that of the session."""
+        self._session = session
+        self._window = window
+        self.has_grounds = True
+        self._count = _CHARTS  # drawn last
+        self._key: tuple[object, ...] = ()
+        self._lines: list[Line] = []
+        self._drawn_ms = 0
+
+    @property
+    def title(self) -> str:
+        """The title of the pane: the job and pool whose curves it shows."""
+        session = self._session
+        ran_here = pool_of_job(session.simulation, session.job_id) == session.pool_id
+        names = [squeeze(each, _MOST_NAME) for each in (session.job_id, session.pool_id) if each]
+        named = (" on " if ran_here else " and ").join(names)
+        return session.text(f"Curves: {named}" if named else "Curves")
+
+    def subtitle(self, *, names_moment: bool = False) -> str:
+        """Return the part of the run that is shown, with its last moment where other panes show another one."""
+        return f"{self._shown_window.value}{f' to {self._session.clock(self._drawn_ms)}' if names_moment else ''}"
+
+    @property
+    def _shown_window(self) -> Window:
+        return self._window or self._session.window
+
+    @property
+    def is_empty(self) -> bool:
+        """True until there is a pool or a job."""
+        session = self._session
+        return (
+            session.pool(session.pool_id) is None and session.job(session.job_id) is None and not session.series.usd()
+        )
+
+    def best_rows(self, cells: int) -> int:
+        """Return the rows in which all charts are well drawn, in a room of this width."""
+        return -(-self._count // _columns(cells)) * _GOOD_ROWS + 1
+
+    @property
+    def is_behind(self) -> bool:
+        """True while more has happened than was read at once; ``go_on`` reads more."""
+        return self._session.series.is_behind
+
+    def go_on(self) -> None:
+        """Read more of what has happened."""
+        self._session.series.go_on()
+
+    def lines(self, cells: int, rows: int) -> Sequence[Line]:
+        """Return the drawing for so much room."""
+        session = self._session
+        simulation = session.simulation
+        moment = simulation.now_ms, len(simulation.log), simulation.jumps, session.series.until_ms
+        view = self._shown_window, session.time_format, session.glyphs.ascii_only, self.has_grounds
+        key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
+        if key != self._key:
+            self._key, self._lines, self._drawn_ms = key, self._draw(cells, rows), session.series.until_ms
+        return self._lines
+
+    def _draw(self, cells: int, rows: int) -> list[Line]:
+        if rows < 1 or cells < _LEAST_PLOT:
+            return []
+        session = self._session
+        columns = _columns(cells)
+        wide = (cells - _GAP * (columns - 1)) // columns
+        charts = charts_of(
+            session, session.pool_id, session.job_id, self._shown_window, max(_LEAST_PLOT, wide - _SCALE_CELLS)
+        )
+        if not charts:
+            return [(Span("There is no pool and no job yet.", Role.DIM),)]
+        # A flat line at zero would take room for little; but few charts would be too high for what they say.
+        flat = [chart for chart in charts if not chart.top]
+        self._count = len(charts) - len(flat) or len(charts)
+        flat = flat[: max(0, columns * (rows // _HIGH_ROWS) - self._count)] if self._count < len(charts) else flat
+        charts = [chart for chart in charts if chart.top or chart in flat]
+        style = Style(session.glyphs.ascii_only, self.has_grounds)
+        if rows < _CHART_ROWS:
+            return _sparklines(charts, cells, rows, columns, style)
+        return self._small_multiples(charts, cells, rows, columns, style)
+
+    def _small_multiples(
+        self, charts: Sequence[Chart], cells: int, rows: int, columns: int, style: Style
+    ) -> list[Line]:
+        has_axis = rows > _CHART_ROWS
+        room = rows - has_axis
+        layers = max(1, min(-(-len(charts) // columns), room // _CHART_ROWS))
+        charts = charts[: layers * columns]
+        in_rows = [charts[at * columns : (at + 1) * columns] for at in range(layers)]
+        weights = [1 + any(chart.top for chart in row) for row in in_rows]  # flat ones need less height
+        heights = [room * weight // sum(weights) for weight in weights]
+        rest = room - sum(heights)
+        lines: list[Line] = []
+        # The charts of a row share its width; the last row may have fewer of them.
+        label_cells = max(len(label) for chart in charts for label in _scale(chart))
+        for at, (row, height) in enumerate(zip(in_rows, heights, strict=True)):
+            widths = _widths(cells, len(row))
+            drawn = [
+                _drawn(chart, wide, height + (at < rest), label_cells, style, gap)
+                for chart, wide, gap in zip(row, widths, _gaps(widths), strict=True)
+            ]
+            lines += [tuple(chain.from_iterable(parts)) for parts in zip(*drawn, strict=True)]
+        if has_axis:
+            widths = _widths(cells, len(charts) - (layers - 1) * columns)
+            lines += _side_by_side([[self._times(charts[0], wide, label_cells)] for wide in widths], widths)
+        return lines
+
+    def _times(self, chart: Chart, cells: int, label_cells: int) -> Line:
+        """Return the axis of times: its beginning, its end, and moments between them where there is room."""
+        clock, axis = self._session.clock, chart.axis
+        room = cells - label_cells - 1
+        until_ms = self._session.series.until_ms
+        begin, end = clock(axis.begin_ms), clock(until_ms)
+        count = max(1, room // (max(len(begin), len(end)) + 12))
+        text, last = " " * room, ""
+        for at in range(count + 1):
+            when_ms = axis.begin_ms + (until_ms - axis.begin_ms) * at // count
+            label = clock(when_ms)
+            if label == last:
+                continue
+            last = label
+            first = min(max(0, room * at // count - len(label) // 2), room - len(label))
+            if first >= 0:
+                text = text[:first] + label + text[first + len(label) :]
+        return Span(" " * (label_cells + 1)), Span(text[:room], Role.DIM)
+
+
+def _columns(cells: int) -> int:
+    return 1 if cells < _SIDE_BY_SIDE_FROM else 2 if cells < _THREE_FROM else 3
+
+
+def _widths(cells: int, count: int) -> list[int]:
+    """Return the widths of charts side by side."""
+    room = cells - _GAP * (count - 1)
+    return [room // count + (at < room % count) for at in range(count)]
+
+
+def _side_by_side(blocks: Sequence[Sequence[Line]], widths: Sequence[int]) -> list[Line]:
+    return [
+        tuple(
+            span
+            for part, wide, gap in zip(parts, widths, _gaps(widths), strict=True)
+            for span in _padded(part, wide, gap)
+        )
+        for parts in zip(*blocks, strict=True)
+    ]
+
+
+def _gaps(widths: Sequence[int]) -> list[int]:
+    """Return the cells behind each of these parts of a line."""
+    return [_GAP] * (len(widths) - 1) + [0]
+
+
+def _padded(part: Line, cells: int, gap: int) -> Line:
+    """Return a part of a line in so many cells, and the ``gap`` behind it."""
+    return (*part, Span(" " * (cells - width(part) + gap)))
+
+
+def _top(chart: Chart) -> float:
+    return nice_top(chart.top, is_count=chart.is_count)
+
+
+def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, gap: int) -> tuple[Line, ...]:
+    """Return a chart with a ``gap`` on its right: a title with the values of now, and the plot with its scale."""
+    top = _top(chart)
+    upper, *half = _scale(chart)
+    labels = {0: upper, rows - 2: "0"}
+    middle = (rows - 2) / 2
+    if rows >= _GOOD_ROWS and middle % 1 == 0 and half:
+        labels[int(middle)] = half[0]
+    written = tuple(f"{labels.get(at, ''):>{label_cells}}" for at in range(rows - 1))
+    if chart.axis.edges:
+        plotted = _plotted(chart.layers, chart.line, top, written, cells, style, gap)
+    else:
+        note = cut((Span(_NO_TIME, Role.DIM),), max(1, cells - label_cells - 1))
+        empty = [note if at == (rows - 1) // 2 else () for at in range(rows - 1)]
+        plotted = _framed(empty, written, cells, style, gap)
+    return _title(chart.title, chart.readings, chart.layers, chart.line, cells, style, gap), *plotted
+
+
+@lru_cache(maxsize=_KEPT)
+def _plotted(
+    layers: tuple[Layer, ...],
+    line: Layer | None,
+    top: float,
+    labels: tuple[str, ...],
+    cells: int,
+    style: Style,
+    gap: int,
+) -> list[Line]:
+    """Return the plot of a chart behind the labels of its scale, which are all equally wide."""
+    picture = plot(layers, line, top, max(1, cells - len(labels[0]) - 1), len(labels), style)
+    return _framed(picture, labels, cells, style, gap)
+
+
+def _framed(picture: Sequence[Line], labels: Sequence[str], cells: int, style: Style, gap: int) -> list[Line]:
+    tick, rail = ("+", "|") if style.ascii_only else ("┤", "│")
+    scales = (Span(f"{label}{tick if label.strip() else rail}", Role.DIM) for label in labels)
+    return [_padded((scale, *spans), cells, gap) for scale, spans in zip(scales, picture, strict=True)]
+
+
+def _scale(chart: Chart) -> list[str]:
+    """Return the label of the top, and of half of it if that can be a value; it may be longer: $0.10 and $0.050."""
+    top = _top(chart)
+    return [chart.label(top), *([] if chart.is_count and top / 2 % 1 else [chart.label(top / 2)])]
+
+
+class _Form(NamedTuple):
+    """A way to write the readings of a chart: the numbers of those that are shown, and how."""
+
+    numbers: Sequence[int]
+    gap: int = 2  # cells between two of them
+    has_names: bool = True
+    names_line: bool = True  # the line's name is not needed to tell it from the areas
+
+
+@lru_cache(maxsize=_KEPT)
+def _title(
+    name: str,
+    readings: tuple[Reading, ...],
+    layers: tuple[Layer, ...],
+    line: Layer | None,
+    cells: int,
+    style: Style,
+    gap: int,
+) -> Line:
+    """Return the title at the left, and as many readings as fit at the right edge, with a ``gap`` behind them."""
+    title = Span(name, Role.STRONG)
+    room = cells - len(name) - 2
+    for form in _forms(readings):
+        parts = [_reading(readings[number], layers, line, style, form) for number in form.numbers]
+        if sum(map(width, parts)) + form.gap * (len(parts) - 1) <= room:
+            break
+    spans: list[Span] = []
+    for part in parts:
+        if width(spans) + width(part) + form.gap > room:
+            break
+        spans += [Span(" " * form.gap), *part] if spans else part
+    between = " " * max(1, cells - len(name) - width(spans))
+    return _padded(cut((title, Span(between), *spans), cells), cells, gap)
+
+
+def _forms(readings: Sequence[Reading]) -> Iterator[_Form]:
+    """Yield ever shorter ways to write the readings.
+
+    First all, then those that are not zero, then without the last ones that describe no area, then closer together,
+    then the line without its name, at last none with its name.
+    """
+    yield _Form(range(len(readings)))
+    present = kept = [number for number, reading in enumerate(readings) if reading.text != "0"]
+    yield _Form(present)
+    while kept and readings[kept[-1]].layer is None:
+        kept = kept[:-1]
+        yield _Form(kept)
+    yield _Form(kept, gap=1)
+    yield _Form(kept, gap=1, names_line=False)
+    yield _Form(present, has_names=False)
+
+
+def _reading(reading: Reading, layers: Sequence[Layer], line: Layer | None, style: Style, form: _Form) -> Line:
+    has_name = form.has_names and (form.names_line or reading.layer != -1)
+    name = f" {reading.name}" if has_name or reading.layer is None else ""
+    if reading.layer is None:
+        return (Span(reading.text + name, Role.DIM),)
+    if reading.layer < 0:
+        assert line is not None
+        return Span("- " if style.ascii_only else "─ ", line.role), Span(reading.text + name)
+    if len(layers) == 1:
+        return (Span(reading.text + name, layers[0].role),)
+    mark = "■" if style.has_grounds and not style.ascii_only else style.texture(reading.layer)
+    return Span(f"{mark} ", layers[reading.layer].role), Span(reading.text + name)
+
+
+def _sparklines(charts: Sequence[Chart], cells: int, rows: int, columns: int, style: Style) -> list[Line]:
+    """Return a line for each chart: its title, its first area or line, and the value of now."""
+    widths = _widths(cells, columns)
+    shown = charts[: rows * columns]
+    blocks = [
+        [_sparkline(chart, wide, style) for chart in shown[number::columns]] for number, wide in enumerate(widths)
+    ]
+    longest = max(map(len, blocks))
+    return _side_by_side([[*block, *([()] * (longest - len(block)))] for block in blocks], widths)
+
+
+def _sparkline(chart: Chart, cells: int, style: Style) -> Line:
+    room = max(1, cells - _NAME_CELLS - _SPARK_READING)
+    reading = chart.readings[0]
+    layer = chart.layers[0]
+    values = stretched(layer.values, room)
+    (picture,) = plot((layer._replace(values=values),), None, _top(chart), room, 1, style)
+    name = Span(fit(chart.title, _NAME_CELLS - 1) + " ", Role.STRONG)
+    return cut((name, *picture, Span(f" {reading.text} {reading.name}", layer.role)), cells)

@@ -1,0 +1,484 @@
+"""The jobs strip, the phase rail, and the tabs of the job in focus.
+
+The strip has a line for each job with its phases as bars, its end, and its problems; the worst job first. The rail is
+the progress of preparation, tasks and release of the job in focus. One of the tabs over its lists matters now.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from engine.base.terms import JobState
+from engine.views.diagnosis.model import Severity
+from engine.views.hook_status import HookStatus
+from engine.views.resources.jobs import jobs_worst_first
+from tui.viewmodels.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS, job_glyph
+from tui.viewmodels.properties import awaited, cost_words, node_words, pool_cost_words, slot_words
+from tui.viewmodels.text import Line, Role, Span, bar, between, cut, fit, line, squeeze, squeezed, width
+from tui.viewmodels.watch.attention import END_WORDS, estimate_line, estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engine.views.resources.instances import HookCounts, TaskCounts
+    from engine.views.resources.jobs import JobProgress, JobRow, NodeCounts, PoolRow
+    from tui.viewmodels.glyphs import Glyph, GlyphSet
+    from tui.viewmodels.session import JobEnd, Session
+
+
+PREPARATION_TAB, TASKS_TAB, RELEASE_TAB, EVENTS_TAB, EXPECTATIONS_TAB = (
+    "preparation",
+    "tasks",
+    "release",
+    "events",
+    "expectations",
+)
+CURVES_TAB = "curves"
+_TAB_TITLES = {
+    PREPARATION_TAB: ("Preparation tasks", "Preparation", "Prep"),
+    TASKS_TAB: ("Tasks", "Tasks", "Tasks"),
+    RELEASE_TAB: ("Release tasks", "Release", "Rel"),
+    EVENTS_TAB: ("Events", "Events", "Events"),
+    EXPECTATIONS_TAB: ("Expectations", "Expect", "Expect"),
+    CURVES_TAB: ("Curves", "Curves", "Cur"),
+}
+_TAB_GAP = 2  # cells between tabs
+
+
+def tabs_of(job: JobRow | None, *, has_expectations: bool, has_curves: bool = False) -> tuple[str, ...]:
+    """Return the lists of a job and the expectations of the scenario; what neither has is left out.
+
+    The curves are a tab if they have no pane of their own.
+    """
+    phases = None if job is None else job.phases
+    has = {
+        PREPARATION_TAB: phases is not None and phases.preparation.is_specified,
+        TASKS_TAB: phases is not None,
+        RELEASE_TAB: phases is not None and phases.release.is_specified,
+        EXPECTATIONS_TAB: has_expectations,
+        CURVES_TAB: has_curves,
+    }
+    return tuple(name for name in _TAB_TITLES if has.get(name, True))
+
+
+def tab_that_matters(job: JobRow | None) -> str:
+    """Return the list that shows what happens now: preparation before most tasks, release at the end."""
+    if job is None:
+        return EVENTS_TAB
+    preparation, tasks, release = job.phases
+    if release.is_specified and job.state in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING):
+        return RELEASE_TAB
+    preparing = preparation[HookStatus.RUNNING] + preparation[HookStatus.RETRYING]
+    if preparing and preparing >= tasks.running + tasks.succeeded + tasks.failed:
+        return PREPARATION_TAB
+    return TASKS_TAB if tasks.total else EVENTS_TAB
+
+
+def tab_spans(names: Sequence[str], shown: str, counts: Mapping[str, str], cells: int) -> Line:
+    """Return the titles of the tabs in the longest form that fits, with a count beside each that has one."""
+    forms = [[f"{_TAB_TITLES[name][form]} {counts.get(name, '')}".rstrip() for name in names] for form in range(3)]
+    forms.append([_TAB_TITLES[name][2] for name in names])
+    titles = next((each for each in forms if sum(map(len, each)) + _TAB_GAP * len(each) <= cells), forms[-1])
+    spans: list[Span] = []
+    for name, title in zip(names, titles, strict=True):
+        role = Role.STRONG if name == shown else Role.DIM
+        spans += [Span(title, role, is_underlined=name == shown, leads_to=name), Span(" " * _TAB_GAP)]
+    return tuple(spans[:-1]) if width(spans) else ()
+
+
+_LABELS = ("Preparation tasks  ", "Tasks              ", "Release tasks      ")
+_POOL_CELLS = (24, 12, 8)  # of the id of a pool, the first that fits
+_SMALL_RAIL = 72  # cells; narrower rails have short bars
+_SHORT_LABELS = ("Prep    ", "Tasks   ", "Release ")
+
+
+def rail_title(session: Session, cells: int) -> str:
+    """Return the heading: job, state, priority, pool; the names are shortened if they must be."""
+    job = session.job(session.job_id)
+    if job is None:
+        return "no job"
+    about = [JOB[job.state].name]
+    if job.terminate_reason:
+        about.append(job.terminate_reason)
+    if job.priority:
+        about.append(f"priority {job.priority}")
+    names, words = [job.job_id], ["", *about]
+    pool = session.pool(session.pool_id)
+    if pool is not None:
+        names.append(pool.pool_id)
+        words.append(f"pool  {_size_words(pool)}")
+        others = sum(session.is_unfinished(other) for other in pool.jobs if other != job.job_id)
+        if others:
+            words.append(f"{others} other {'job' if others == 1 else 'jobs'} here")
+    said = squeezed(names, cells - len(" · ".join(words)))
+    words[0] = said[0]
+    if len(said) > 1:
+        words[1 + len(about)] = words[1 + len(about)].replace("pool ", f"pool {said[1]}", 1)
+    return session.text(" · ".join(words))
+
+
+def rail_subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
+    """Return the cost of the run and what the pool in focus does, its size first if ``has_pool``.
+
+    The cost stays where there is little room; the pool's name is shortened for it.
+    """
+    pool, cost = session.pool(session.pool_id), cost_words(session)
+    if pool is None:
+        return cost
+    more = [slot_words(pool), pool_cost_words(session, pool.pool_id)]
+    if pool.state is not None:
+        more.append(f"autoscale {'on' if pool.auto_scale else 'off'}")
+    size = _size_words(pool)
+    named = [f"pool {squeeze(pool.pool_id, most)} {size}" for most in _POOL_CELLS] if has_pool else []
+    whole = [*named[:1], cost, *more]
+    forms = [whole[:end] for end in range(len(whole), len(named[:1]), -1)] + [[each, cost] for each in named[1:]]
+    texts = [" · ".join(filter(None, form)) for form in forms]
+    return session.text(next((text for text in texts if len(text) <= cells), cost))
+
+
+def _size_words(pool: PoolRow) -> str:
+    return "deleted" if pool.allocation is None else f"{pool.allocation.wire} {node_words(pool)}"
+
+
+def rail(session: Session, cells: int, lines: int) -> list[Line]:
+    """Return a bar with counts for each phase that the job has, and the ends.
+
+    The ends stand on a line of their own if there are more ``lines`` than bars.
+    """
+    job = session.job(session.job_id)
+    if job is None:
+        return [line(Span(" ".join(session.none_yet("job")), Role.DIM))]
+    is_narrow = cells < 96
+    bar_cells = max(10, cells * (46 if not is_narrow else 34 if cells >= _SMALL_RAIL else 20) // 100)
+    bars = _bars(session, job, bar_cells, is_narrow=is_narrow)
+    has_ends = lines <= len(bars)
+    found = []
+    for (label, drawn, text), end in zip(bars, _ends_of(session, job), strict=True):
+        gap = Span(" " * (bar_cells - width(drawn)))
+        role = Role.STRONG if not is_narrow else Role.PLAIN
+        whole = (Span(label, role), *drawn, gap, Span("  "), *text)
+        found.append(between(whole, end, cells) if end and has_ends else cut(whole, cells))
+    return found if has_ends else [*found, estimate_line(session, job, cells)]
+
+
+def phases_of(job: JobRow | None) -> int:
+    """Return the number of bars on the rail of a job."""
+    return 1 if job is None else 1 + job.phases.preparation.is_specified + job.phases.release.is_specified
+
+
+def _ends_of(session: Session, job: JobRow) -> list[Line]:
+    """Return the ends beside the bars."""
+    preparation, tasks, release = estimates(session, job)
+    phases = job.phases
+    if not phases.release.is_specified:
+        tasks = release or tasks
+    return [*[preparation] * phases.preparation.is_specified, tasks, *[release] * phases.release.is_specified]
+
+
+def _bars(session: Session, job: JobRow, cells: int, *, is_narrow: bool) -> list[tuple[str, Line, Line]]:
+    """Return label, bar and counts of each phase that the job has."""
+    glyphs = session.glyphs
+    labels, phases = _SHORT_LABELS if is_narrow else _LABELS, job.phases
+    said = _task_text(phases.tasks, glyphs, is_narrow, is_live=job.is_live)
+    bars = [(labels[1], task_meter(phases.tasks, glyphs, cells), said)]
+    if phases.preparation.is_specified:
+        drawn = _hook_bar(phases.preparation, PREPARATION, glyphs, cells)
+        bars.insert(0, (labels[0], drawn, _preparation_text(job, glyphs)))
+    if phases.release.is_specified:
+        drawn = _hook_bar(phases.release, RELEASE, glyphs, cells)
+        bars.append((labels[2], drawn, _release_text(session, job)))
+    return bars
+
+
+def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphSet, cells: int) -> Line:
+    if not counts.total:
+        return (Span(glyphs.meter_rest * cells, Role.OFF),)
+    other = sum(counts[status] for status in (HookStatus.SKIPPED, HookStatus.LEAVING, HookStatus.GONE))
+    running_role = table[HookStatus.RUNNING].role
+    return bar(
+        (
+            (counts[HookStatus.SUCCEEDED], Role.OK, glyphs.meter),
+            (counts[HookStatus.SUPERSEDED], Role.TRANSITION, glyphs.meter_running),
+            (counts[HookStatus.RUNNING] + counts[HookStatus.RETRYING], running_role, glyphs.meter_running),
+            (counts[HookStatus.FAILED], Role.FAILED, glyphs.meter_failed),
+            (counts[HookStatus.WILL_RUN], Role.QUIET, glyphs.meter_rest),
+            (other + counts.without_record, Role.OFF, glyphs.meter_rest),
+        ),
+        cells,
+    )
+
+
+def task_meter(counts: TaskCounts, glyphs: GlyphSet, cells: int) -> Line:
+    """Return a bar of tasks in ``cells``: succeeded, failed, running, preparing, waiting."""
+    parts = (
+        (counts.succeeded, Role.OK, glyphs.meter),
+        (counts.failed, Role.FAILED, glyphs.meter_failed),
+        (counts.running, Role.RUNNING, glyphs.meter_running),
+        (counts.preparing, Role.PREPARING, glyphs.meter_running),
+        (counts.active, Role.QUIET, glyphs.meter_rest),
+    )
+    return bar(parts, cells) or (Span(glyphs.meter_rest * cells, Role.OFF),)
+
+
+def _counted(glyphs: GlyphSet, glyph: Glyph, number: int) -> Line:
+    return (Span(f"{glyphs.of(glyph)}{number:,}", glyph.role), Span("  ")) if number else ()
+
+
+def _hook_counts(glyphs: GlyphSet, table: dict[HookStatus, Glyph], counts: HookCounts) -> list[Span]:
+    statuses = (each for each in HOOK_STATUSES if each in table and each is not HookStatus.WILL_RUN)
+    return [span for status in statuses for span in _counted(glyphs, table[status], counts[status])]
+
+
+def _preparation_text(job: JobRow, glyphs: GlyphSet) -> Line:
+    counts = job.phases.preparation
+    spans = _hook_counts(glyphs, PREPARATION, counts)
+    if counts.without_record:
+        yet = " yet" if job.is_live and job.phases.tasks.active else ""
+        spans.append(Span(f"{counts.without_record:,} not prepared{yet}", Role.DIM))
+    return tuple(spans)
+
+
+def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool, *, is_live: bool) -> Line:
+    if not counts.total:
+        return line(Span("no tasks yet" if is_live else "no tasks", Role.DIM))
+    active, preparing, running, succeeded, failed, *_ = TASK_GLYPHS
+    spans = [
+        *_counted(glyphs, succeeded, counts.succeeded),
+        *_counted(glyphs, failed, counts.failed),
+        *_counted(glyphs, running, counts.running),
+        *_counted(glyphs, preparing, counts.preparing),
+    ]
+    if counts.active:
+        waits = f"{'wait' if is_narrow else 'waiting'} {counts.active:,}"
+        spans.append(Span(waits if is_live else f"{counts.active:,} never completed", active.role))
+    return tuple(spans)
+
+
+def _release_text(session: Session, job: JobRow) -> Line:
+    counts = job.phases.release
+    spans = _hook_counts(session.glyphs, RELEASE, counts)
+    owed = counts[HookStatus.WILL_RUN]
+    if job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING):
+        return line(Span(f"{owed:,} owed so far" if owed else "none owed so far", Role.DIM))
+    if owed:
+        spans.append(Span(f"{owed:,} {awaited(session, session.pages(job.job_id)[1])}", Role.DIM))
+    return tuple(spans) or line(Span("nothing to release", Role.DIM))
+
+
+_WIDE, _SMALL = 96, 70  # cells; narrower strips have two bars at most, and then short labels and bare times
+_NAME_CELLS = (8, 30)
+_END_CELLS = (14, 13, 8)  # at least, in a wide strip, in a narrower and in a small one
+_LEAST_BAR = 3
+_FAIR_BAR = 10  # cells of a bar of nodes where tasks have enough room
+_LEAST_TASK_BAR = 4
+_RUNNING_TASK = TASK_GLYPHS[2]
+_KEPT = 256  # lines and bars: more than a screen has
+_COMPLETED = 3  # lines for completed jobs below the live ones
+
+
+class JobStripModel:
+    """All jobs of the run: the live ones, the worst first, then the completed ones, those with failures first."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.job_ids: list[str] = []
+        self._live = 0
+
+    def update(self) -> None:
+        """Read the simulation again."""
+        live, completed = jobs_worst_first(self.session.simulation)
+        worst = self.session.attention.worst
+        live.sort(key=worst)
+        completed.sort(key=lambda job_id: worst(job_id) > Severity.FAILURE)  # among themselves the newest first
+        self.job_ids, self._live = [*live, *completed], len(live)
+
+    @property
+    def is_single(self) -> bool:
+        """True if there is only one job, which then has a line for each phase."""
+        return len(self.job_ids) < 2
+
+    @property
+    def row(self) -> int:
+        """The row of the job in focus."""
+        job_id = self.session.job_id
+        return self.job_ids.index(job_id) if job_id in self.job_ids else 0
+
+    def line_count(self) -> int:
+        """Return how many lines are worth their room: completed jobs have few of them while others are live."""
+        if self.is_single:
+            return phases_of(self.session.job(self.session.job_id)) + 1
+        completed = len(self.job_ids) - self._live
+        return self._live + (min(completed, _COMPLETED) if self._live else completed) + 1
+
+    def title(self, lines: int, cells: int) -> str:
+        """Return the number of jobs, those that are not visible among them; of a single job its state."""
+        session = self.session
+        if self.is_single:
+            return rail_title(session, cells)
+        completed = len(self.job_ids) - self._live
+        words = [f"{number:,} {word}" for number, word in ((self._live, "live"), (completed, "completed")) if number]
+        worst = session.attention.worst
+        failed = sum(worst(job_id) <= Severity.FAILURE for job_id in self.job_ids[self._live :])
+        words += [f"{failed:,} of them with failures"] if failed else []
+        hidden = len(self.job_ids) - lines
+        more = [f"+{hidden:,} more"] if hidden > 0 else []
+        return session.text(" · ".join([f"Jobs: {', '.join(words)}", *more]))
+
+    def subtitle(self, cells: int) -> str:
+        """Return what the pool of the job in focus does and costs."""
+        return rail_subtitle(self.session, cells, has_pool=not self.is_single)
+
+    def lines(self, cells: int, lines: int, first: int) -> list[Line]:
+        """Return the visible lines, beginning with a row; the ends of the job in focus on a line that is left."""
+        if self.is_single:
+            return rail(self.session, cells, lines)
+        rows = [self.session.progress(job_id) for job_id in self.job_ids[first : first + lines]]
+        shown = [row for row in rows if row is not None]
+        ends = [self._end(row, is_told=cells >= _SMALL) for row in shown]
+        end_cells = max([_END_CELLS[(cells < _WIDE) + (cells < _SMALL)], *(len(end.text) for end in ends)])
+        problems = [self._problems(row) for row in shown]
+        problem_cells = max((len(each.text) for each in problems), default=0)
+        tails = [
+            line("  ", _right(each, problem_cells), "  ", _right(end, end_cells))
+            for each, end in zip(problems, ends, strict=True)
+        ]
+        found = [self._line(row, shown, cells, tail) for row, tail in zip(shown, tails, strict=True)]
+        job = self.session.job(self.session.job_id)
+        if job is not None and len(self.job_ids) < lines:
+            found.append((Span("  "), *estimate_line(self.session, job, cells - 2)))
+        return found
+
+    # -- one line ------------------------------------------------------------------------------------------------
+
+    def _line(self, job: JobProgress, shown: list[JobProgress], cells: int, tail: Line) -> Line:
+        """Return a job's name, its phases, and ``tail``: its problems and end."""
+        session, (least, most) = self.session, _NAME_CELLS
+        name_cells = min(max(least, *(len(row.job_id) for row in shown)), most, max(least, cells // 5))
+        name = fit(squeeze(session.text(job.job_id), name_cells), name_cells)
+        # The bars of preparation stand below each other, so all jobs that are shown decide their room.
+        every = tuple(row.preparation for row in shown if row.preparation is not None)
+        return _job_line(job, name, every, tail, cells, session.glyphs, is_focus=job.job_id == session.job_id)
+
+    def _problems(self, job: JobProgress) -> Span:
+        """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
+        attention = self.session.attention
+        count = job.problems or attention.problems(job.job_id)
+        has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
+        return Span(f"!{count:,}" if count else "", Role.FAILED if has_failed else Role.WARNING)
+
+    def _end(self, job: JobProgress, *, is_told: bool) -> Span:
+        clock = self.session.clock
+        if job.end_ms is not None:
+            return Span(f"{'ended ' if is_told else ''}{clock(job.end_ms)}", Role.DIM)
+        end = self.session.job_end(job.job_id)
+        if end is None:
+            return Span("")
+        return Span(f"{_end_words(end) if is_told else ''}{clock(end.when_ms)}", Role.DERIVED)
+
+
+@lru_cache(maxsize=_KEPT)
+def _job_line(
+    job: JobProgress,
+    name: str,
+    every: tuple[NodeCounts, ...],
+    tail: Line,
+    cells: int,
+    glyphs: GlyphSet,
+    *,
+    is_focus: bool,
+) -> Line:
+    """Return the line of a job; ``every`` has the preparations of all jobs that are shown."""
+    role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
+    glyph = job_glyph(job.state, ended_badly=bool(job.bad_end))
+    head = line(glyphs.span(glyph), " ", Span(name, role, is_underlined=is_focus), "  ")
+    room = cells - width(head) - width(tail)
+    return (*head, *_phases(job, every, room, cells, glyphs), *tail)
+
+
+def _phases(job: JobProgress, every: tuple[NodeCounts, ...], cells: int, of: int, glyphs: GlyphSet) -> Line:
+    """Return the bars of the phases that the job has in ``cells``, in a strip ``of`` so many.
+
+    Release is shown once it begins, in a narrow strip in place of preparation. Tasks get what the others leave.
+    """
+    is_wide = of >= _WIDE
+    labels = ("prep ", "tasks ", "release ") if of >= _SMALL else ("P ", "T ", "R ")
+    has_release = job.release is not None and (job.state is JobState.TERMINATING or (is_wide and not job.is_live))
+    preparation: Line = ()
+    release: Line = ()
+    if job.preparation is not None and (is_wide or not has_release):
+        wanted = max(_fair_cells(labels[0], each, cells, share=0.3 if has_release else 0.4) for each in every)
+        preparation = _of_nodes(labels[0], job.preparation, glyphs, wanted, Role.PREPARING)
+    if job.release is not None and has_release:
+        wanted = _fair_cells(labels[2], job.release, cells, share=0.3)
+        release = _of_nodes(labels[2], job.release, glyphs, wanted, Role.RELEASING)
+    room = cells - width(preparation) - width(release)
+    tasks = _of_tasks(labels[1], job.tasks, glyphs, room, is_live=job.is_live)
+    return (*preparation, *tasks, *release)
+
+
+def _end_words(end: JobEnd) -> str:
+    """Return the words before an end: ``ends ``, or ``tasks end `` of a job that stays active."""
+    if not end.is_of_tasks:
+        return END_WORDS[end.is_simulated]
+    return "tasks end " if end.is_simulated else f"tasks {END_WORDS[0]}"
+
+
+def _fair_cells(label: str, counts: NodeCounts, cells: int, *, share: float) -> int:
+    """Return a quarter of ``cells``, or up to a larger ``share`` if large counts leave the bar of nodes little room."""
+    wanted = len(label) + _FAIR_BAR + len(_ran_words(counts)) + 2
+    return max(cells // 4, min(wanted, round(cells * share)))
+
+
+def _ran_words(counts: NodeCounts) -> str:
+    """Return the number of nodes on which it has run, and of all while it may still run on others."""
+    ran = counts.done + counts.failed
+    return f" on {ran:,}" + (f"/{counts.total:,}" if counts.total > ran else "")
+
+
+@lru_cache(maxsize=_KEPT)
+def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role: Role) -> Line:
+    """Return a bar of nodes with its label, those on which it has run, and failed ones.
+
+    The line takes ``cells``, or more if those are few.
+    """
+    said = _ran_words(counts)
+    failed = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
+    bar_cells = max(_LEAST_BAR, cells - len(label) - len(said + failed) - 2)
+    rest = counts.total - counts.done - counts.running - counts.failed
+    parts = (
+        (counts.done, Role.OK, glyphs.meter),
+        (counts.running, role, glyphs.meter_running),
+        (counts.failed, Role.FAILED, glyphs.meter_failed),
+        (rest, Role.QUIET, glyphs.meter_rest),
+    )
+    drawn = bar(parts, bar_cells) or (Span(glyphs.meter_rest * bar_cells, Role.OFF),)
+    spans = line(Span(label, Role.DIM), *drawn, Span(said), Span(failed, Role.FAILED))
+    return _filled(spans, max(cells, width(spans) + 2))
+
+
+def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int, *, is_live: bool) -> Line:
+    """Return the bar of tasks with its label, ``done/total``, running and failed ones, in exactly ``cells``.
+
+    Where there is no room for all of them, those that run are left out.
+    """
+    done, most = counts.succeeded + counts.failed, cells - len(label) - _LEAST_TASK_BAR - 1
+    said: Line = (Span(f" {done:,}/{counts.total:,}" if counts.total else " none yet" if is_live else " none"),)
+    running = (Span(f" {glyphs.of(_RUNNING_TASK)}{counts.running:,}", _RUNNING_TASK.role),) if counts.running else ()
+    failed = (Span(f" {glyphs.bad}{counts.failed:,}", Role.FAILED),) if counts.failed else ()
+    said = (*said, *running, *failed) if width((*said, *running, *failed)) <= most else (*said, *failed)
+    room = cells - len(label) - 2
+    bar_cells = max(min(_LEAST_TASK_BAR, room - width(said)), room - max(width(said), min(18, cells // 3)))
+    drawn = task_meter(counts, glyphs, bar_cells)
+    return _filled((Span(label, Role.DIM), *drawn, *said), cells)
+
+
+def _right(span: Span, cells: int) -> Span:
+    """Return the span at the right of so many cells."""
+    return span._replace(text=fit(span.text, cells, right=True))
+
+
+def _filled(spans: Line, cells: int) -> Line:
+    """Return the line in exactly ``cells``."""
+    spans = cut(spans, cells)
+    return (*spans, Span(" " * (cells - width(spans))))

@@ -1,0 +1,335 @@
+"""The forms, lenses and legend of the node map.
+
+A lens is the property of each node that the map shows, and its glyphs. The nodes of a pool are drawn in one of several
+forms, from a card each to a cell for many. The legend has entries with counts, laid out in lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from enum import Enum, auto
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.values import HOUR_MS, MINUTE_MS
+from engine.views.resources.nodes import hooks_in, state_in
+from tui.viewmodels import format as fmt
+from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, Glyph, phase_glyph
+from tui.viewmodels.text import Line, Role, Span, cut, width
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engine.views.resources.jobs import JobRow
+    from engine.views.resources.nodes import NodePage
+    from tui.viewmodels.glyphs import GlyphSet
+
+
+_CARD_CELLS, _CARD_BEST_CELLS = 26, 48  # narrowest card, and the width from which on it gains nothing
+_CARD_LINES, FRAMED_LINES = 3, 5  # lowest card, and lowest card with a frame
+MOST_CARDS = 32
+_LINE_CELLS, _LINE_BEST_CELLS = 20, 64
+_GAP = 2  # cells between cards, and between columns of lines
+_GROUPS = (
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    *(size * factor for factor in (1, 10, 100) for size in (10, 12, 15, 20, 25, 30, 40, 50, 80)),
+)
+
+
+class Form(Enum):
+    """The ways to draw nodes, the richest first."""
+
+    CARD = auto()  # a card for each node
+    LINE = auto()  # a line of words
+    NAME = auto()  # a name beside its symbol
+    CELL = auto()  # a symbol
+    GROUP = auto()  # a symbol for several nodes
+
+
+class Layout(NamedTuple):
+    """The places of nodes on the screen: units in rows, each so many cells wide and lines high.
+
+    ``nodes`` is the number of nodes in a unit, ``label`` the cells before each row.
+    """
+
+    form: Form
+    columns: int
+    cells: int
+    lines: int = 1
+    nodes: int = 1
+    label: int = 0
+
+    @property
+    def gap(self) -> int:
+        """The cells between two units."""
+        return _GAP if self.form in (Form.CARD, Form.LINE) else 0
+
+    def units(self, count: int) -> int:
+        """Return the number of units for so many nodes."""
+        return -(-count // self.nodes)
+
+    def rows(self, count: int) -> int:
+        """Return the number of rows for so many nodes."""
+        return -(-self.units(count) // self.columns)
+
+    def height(self, count: int) -> int:
+        """Return the number of lines that so many nodes take."""
+        return self.rows(count) * self.lines
+
+
+class Needs(NamedTuple):
+    """The sizes of what there is to show: lines of a card with all that matters and at most, cells of a name."""
+
+    card: int
+    card_most: int
+    name: int
+
+
+@lru_cache(maxsize=256)
+def layout_for(count: int, cells: int, lines: int, needs: Needs) -> Layout:
+    """Return the richest form in which so many nodes fit; the smallest cells stand for as many nodes as they must."""
+    cells, lines = max(10, cells), max(1, lines)
+    for found in (
+        _cards(count, cells, lines, needs),
+        _in_words(count, cells, lines),
+        _names(count, cells, lines, needs),
+        *(_symbols(count, cells, pitch) for pitch in (2, 1)),
+    ):
+        if found is not None and found.height(count) <= lines:
+            return found
+    return next(
+        (group for size in _GROUPS if (group := _symbols(count, cells, 1, size)).height(count) <= lines),
+        _symbols(count, cells, 1, _GROUPS[-1]),
+    )
+
+
+def _cards(count: int, cells: int, lines: int, needs: Needs) -> Layout | None:
+    """Return the cards that show most; None if they would be too small."""
+    best, most = None, 0
+    for columns in range(1, min(count, MOST_CARDS) + 1) if count <= MOST_CARDS else ():
+        width = (cells + _GAP) // columns - _GAP
+        height = min(lines // -(-count // columns), needs.card_most)
+        if width < _CARD_CELLS or height < min(_CARD_LINES, needs.card):
+            continue
+        shown = min(height, needs.card) * min(width, _CARD_BEST_CELLS)
+        if shown > most:
+            best, most = Layout(Form.CARD, columns, width, height), shown
+    return best
+
+
+def _in_words(count: int, cells: int, lines: int) -> Layout | None:
+    columns = -(-count // lines)
+    width = (cells + _GAP) // columns - _GAP if columns else 0
+    if not columns or width < _LINE_CELLS:
+        return None
+    wider = (cells + _GAP) // (_LINE_BEST_CELLS + _GAP)
+    columns = max(columns, min(wider, count))
+    return Layout(Form.LINE, columns, (cells + _GAP) // columns - _GAP)
+
+
+def _names(count: int, cells: int, lines: int, needs: Needs) -> Layout | None:
+    """Return cells with a symbol, a name, a mark and a gap, in as few rows as the lines allow."""
+    columns = cells // (needs.name + 3)
+    if not columns:
+        return None
+    columns = min(columns, max(1, count))
+    return Layout(Form.NAME, columns, cells // columns if count >= columns * lines // 2 else needs.name + 3)
+
+
+def _symbols(count: int, cells: int, pitch: int, nodes: int = 1) -> Layout:
+    label = len(f"{max(0, count - 1):,}") + 2
+    step = 10 if nodes == 1 else 5
+    columns = max(step, (cells - label) // pitch // step * step)
+    return Layout(Form.CELL if nodes == 1 else Form.GROUP, columns, pitch, nodes=nodes, label=label)
+
+
+class Lens(Enum):
+    """A property that the map can show; the value is its name on the screen."""
+
+    STATE = "node state"
+    PHASE = "job phase"
+    SLOTS = "slots in use"
+    AGE = "age in state"
+    FAILURES = "failures so far"
+
+
+LENSES = tuple(Lens)
+
+_MOST = 9  # the highest digit
+_STEPS = [part * 10**power for power in range(9) for part in (1, 2, 5)]  # failures that a digit more stands for
+_AGES_MS = (HOUR_MS, 15 * MINUTE_MS, 5 * MINUTE_MS, MINUTE_MS)
+_AGES = (
+    Glyph("█", "#", Role.RUNNING, "an hour or longer"),
+    Glyph("▓", "=", Role.RUNNING, "15 to 60 minutes"),
+    Glyph("▒", "-", Role.RUNNING, "5 to 15 minutes"),
+    Glyph("░", ":", Role.RUNNING, "1 to 5 minutes"),
+    Glyph("·", ".", Role.QUIET, "less than a minute"),
+)
+_NO_FAILURE = Glyph(".", ".", Role.QUIET, "no failure")
+# Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
+_OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
+
+
+def first_lens(job: JobRow | None) -> Lens:
+    """Return the lens until the user chooses one: a job without preparation has no phases that a node could be in."""
+    return Lens.PHASE if job is not None and job.phases.preparation.is_specified else Lens.STATE
+
+
+def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
+    """Return the property of each of the page's nodes as a number."""
+    match lens:
+        case Lens.PHASE:
+            return page.all_hooks()
+        case Lens.SLOTS:
+            return page.free_slots()
+        case Lens.AGE:
+            bounds = [now_ms - age_ms for age_ms in _AGES_MS]
+            return bytes([bisect_right(bounds, since_ms) for since_ms in page.all_since_ms()])
+        case Lens.FAILURES:
+            return page.failures()
+        case Lens.STATE:
+            return bytes(len(page.nodes()))
+
+
+def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
+    """Return the glyph of a node from its state, the lens's property, and the most that this can be.
+
+    That is the slots of a node in its pool, or the failures on the node with most of them.
+    """
+    node_state = state_in(state)
+    glyph = NODE[node_state]
+    if node_state is None:
+        return glyph
+    match lens:
+        case Lens.STATE:
+            return glyph
+        case Lens.SLOTS:
+            return slots_glyph(most - fact, most, glyph)
+        case Lens.AGE:
+            return _AGES[fact]
+        case Lens.FAILURES:
+            return failures_glyph(fact, most)
+        case Lens.PHASE:
+            return glyph if glyph.role in _OUT_OF_PHASE else phase_glyph(*hooks_in(fact))
+
+
+def severity_of(glyph: Glyph) -> tuple[bool, int]:
+    """Return the sort key by which the worst of several glyphs is the highest one."""
+    return glyph.role is Role.FAILED, _rank(glyph) or 0
+
+
+def failures_glyph(count: int, most: int) -> Glyph:
+    """Return the glyph of a number of failures: a digit for so many that the node with most has one too."""
+    if not count:
+        return _NO_FAILURE
+    step = next(each for each in _STEPS if each * _MOST >= most)
+    digit = -(-count // step)
+    first, last = (digit - 1) * step + 1, digit * step
+    name = f"{first:,} to {last:,} failures" if step > 1 else fmt.counted(count, "failure")
+    return Glyph(str(digit), str(digit), Role.FAILED, name)
+
+
+def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
+    """Return the glyph of slots in use, of all slots; that of the node's ``state`` where none can be used."""
+    if state.role not in (Role.RUNNING, Role.QUIET):
+        return state
+    if used <= 0:
+        return Glyph(".", ".", Role.QUIET, "no slot in use")
+    if used >= slots:
+        return Glyph("#", "#", Role.RUNNING, "all slots in use")
+    tenths = used * 10 // slots if slots > _MOST else used
+    name = f"{used} in use" if slots <= _MOST else f"{tenths} tenths in use"
+    return Glyph(str(tenths), str(tenths), Role.RUNNING, name)
+
+
+_RANKS = {
+    glyph: rank
+    for rank, glyph in enumerate((*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, _NO_FAILURE))
+}
+
+
+def _rank(glyph: Glyph) -> int | None:
+    """Return the place of a glyph in the tables of glyphs, failures by number; None for slots in use."""
+    if glyph.role is Role.FAILED and glyph.symbol.isdigit():
+        return len(_RANKS) + int(glyph.symbol)
+    return _RANKS.get(glyph)
+
+
+def rank_of(glyph: Glyph) -> tuple[bool, int, str]:
+    """Return the sort key of a glyph in the legend: failures first, then in the order of the state tables."""
+    rank = _rank(glyph)
+    return glyph.role is not Role.FAILED, len(_RANKS) if rank is None else rank, glyph.name
+
+
+_ENTRY_GAP = "   "
+
+
+class LegendEntry(NamedTuple):
+    """An entry of the legend: a glyph, its text, its nodes, and its position."""
+
+    glyph: Glyph
+    spans: Line
+    nodes: int
+    line: int
+    first: int  # cell
+
+
+def laid_out(
+    counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, most_lines: int = 0
+) -> list[LegendEntry]:
+    """Return an entry for each glyph, in as many lines as needed.
+
+    If they are more than ``most_lines``, the last one of these has room for the number of the others.
+    """
+    found = _placed(counts, glyphs, cells, {})
+    if not most_lines or not found or found[-1].line < most_lines:
+        return found
+    most = len(_ENTRY_GAP + others(sum(count for _, count in counts)))
+    return _placed(counts, glyphs, cells, {most_lines - 1: most})
+
+
+def others(count: int) -> str:
+    """Return the number of nodes whose entries are not visible."""
+    return f"other {count:,}"
+
+
+def _placed(
+    counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, taken: Mapping[int, int]
+) -> list[LegendEntry]:
+    """Return the entries in lines of ``cells``; of some lines a few cells are taken."""
+    found: list[LegendEntry] = []
+    at, first = 0, 0
+    for glyph, count in counts:
+        spans = cut((glyphs.span(glyph), Span(f" {glyph.name} {count:,}")), cells)
+        wide = width(spans)
+        if first and first + wide > cells - taken.get(at, 0):
+            at, first = at + 1, 0
+        found.append(LegendEntry(glyph, spans, count, at, first))
+        first += wide + len(_ENTRY_GAP)
+    return found
+
+
+def legend_line(
+    entries: Sequence[LegendEntry], line: int, *, cursor: Glyph | None, only: Glyph | None, is_last: bool = False
+) -> Line:
+    """Return a line of the legend. ``cursor`` is highlighted; with ``only`` all other entries are dimmed.
+
+    The last visible line ends with the number of the nodes in the lines that follow.
+    """
+    spans: list[Span] = []
+    for entry in entries:
+        if entry.line != line:
+            continue
+        sign, name = entry.spans
+        if only is not None:
+            name = name._replace(role=Role.STRONG if entry.glyph == only else Role.DIM)
+            sign = sign if entry.glyph == only else sign._replace(role=Role.DIM)
+        spans += [sign._replace(is_fill=entry.glyph == cursor), name._replace(is_underlined=entry.glyph == cursor)]
+        spans.append(Span(_ENTRY_GAP))
+    hidden = sum(entry.nodes for entry in entries if entry.line > line) if is_last else 0
+    return (*spans, Span(others(hidden), Role.DIM)) if hidden else tuple(spans)

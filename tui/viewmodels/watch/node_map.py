@@ -1,0 +1,330 @@
+"""The nodes of the pool in focus through a lens: which are shown, with which glyph, and how many of each."""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+from engine.views.resources.nodes import count_gone, count_tasks, gone_in, last_output
+from tui.viewmodels import format as fmt
+from tui.viewmodels.glyphs import NODE, Glyph, phase_glyph
+from tui.viewmodels.text import ItemRef, Line, Role, Span, line, width
+from tui.viewmodels.watch.lenses import (
+    FRAMED_LINES,
+    LENSES,
+    MOST_CARDS,
+    Form,
+    Layout,
+    Lens,
+    Needs,
+    facts_of,
+    first_lens,
+    glyph_for,
+    laid_out,
+    layout_for,
+    rank_of,
+    severity_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engine.views.resources.nodes import NodePage
+    from tui.viewmodels.session import Session
+
+
+_MOST_TASKS = 4  # on a card
+_OUTPUT_LINES, MOST_OUTPUT = 2, 6  # on a card: wished, and at most
+_LASTING = (Lens.STATE, Lens.PHASE)  # lenses whose property changes only with a node's state or hooks
+
+
+class NodeMapModel:
+    """The nodes of the pool in focus. Drawing reads the moment of the last ``update``."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._chosen: Lens | None = None  # by the user
+        self.lens = Lens.STATE  # at the last update
+        self.only: Glyph | None = None  # the glyph that is not dimmed
+        self.nodes: Sequence[int] = ()
+        self.page: NodePage = session.nodes()
+        self.glyphs: Sequence[Glyph] = ()  # those that occur, the worst last
+        self.codes = b""  # for each node: the place of its glyph in ``glyphs``
+        self.facts: Sequence[int] = ()  # for each node: the lens's property
+        self.zooms: list[range] = []  # parts of the pool in view, each within the one before
+        self._positions: Sequence[int] = ()  # for each node: its index in the pool
+        self._states = b""
+        self._seen: object = None  # what ``update`` has read
+        self.changes = 0  # grows with each update that may have found something else
+        self._coded: object = None  # the input of ``glyphs`` and ``codes``
+        self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
+        self._with_gone: set[str] = set()  # pools of which the user wants to see all nodes
+        self._shown: tuple[object, bytes] = (None, b"")
+        self._measured: object = None  # jumps in time and pool for which the cards have been measured
+        self._measured_at: object = None  # the moment of it
+        self._told = self._told_most = 1  # lines of tasks and output on a card: wished, and at most
+        self._count = 0  # of nodes without a zoom
+        self._hidden = 0  # nodes that are left out
+
+    def remembered(self) -> dict[str, Any]:
+        """Return the user's choices, for the settings file."""
+        return {} if self._chosen is None else {"lens": self._chosen.value}
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Restore the user's choice of lens."""
+        self._chosen = next((lens for lens in LENSES if lens.value == values.get("lens")), None)
+
+    # -- what is shown -------------------------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Read the simulation again."""
+        page, now_ms = self.session.nodes(), self.session.now_ms
+        if page.pool_id != self.page.pool_id:
+            self.zooms.clear()
+        self.page = page
+        self.lens = self._chosen or first_lens(self.session.job(self.session.job_id))
+        seen = (page, page.version, self.lens, tuple(self.zooms)) if self.lens in _LASTING else None
+        if seen is None or seen != self._seen:
+            self._seen = seen
+            self.changes += 1
+            self._read(page, now_ms)
+        self._measure()
+
+    def _read(self, page: NodePage, now_ms: int) -> None:
+        """Read the nodes in view, their states and properties."""
+        nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, now_ms)
+        positions: Sequence[int] = range(len(nodes))
+        self._hidden = 0
+        if left_out := self._left_out_now(states):
+            shown = self._shown_of(states, left_out)
+            self._hidden = shown.count(0)
+            nodes, positions = tuple(compress(nodes, shown)), tuple(compress(positions, shown))
+            states, facts = bytes(compress(states, shown)), tuple(compress(facts, shown))
+        self._count = len(nodes)
+        while self.zooms and self.zooms[-1].start >= self._count:
+            self.zooms.pop()
+        if self.zooms:
+            here = slice(self.zooms[-1].start, self.zooms[-1].stop)
+            nodes, positions, states, facts = nodes[here], positions[here], states[here], facts[here]
+        self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
+        self._positions, self._states, self.facts = positions, states, facts
+        self._code()
+
+    def _code(self) -> None:
+        """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
+        most = max(self.facts, default=0) if self.lens is Lens.FAILURES else self.page.slots()
+        known = self.lens, most, self._states, self.facts
+        if self._coded == known:
+            return
+        pairs = list(zip(self._states, self.facts, strict=True))
+        found = {pair: glyph_for(self.lens, *pair, most) for pair in set(pairs)}
+        self.glyphs = sorted(set(found.values()), key=severity_of)
+        places = {glyph: place for place, glyph in enumerate(self.glyphs)}
+        self.codes = bytes(map({pair: places[glyph] for pair, glyph in found.items()}.__getitem__, pairs))
+        self._coded = known
+
+    def _left_out_now(self, states: bytes) -> frozenset[int]:
+        """Return the indexes of the nodes to leave out.
+
+        While few enough for cards are in the pool, those are all that have left it: a card of such a node says nothing.
+        In a larger map the user decides, because there each node is found by its place.
+        """
+        pool_id, gone = self.page.pool_id, count_gone(states)
+        if not gone or pool_id in self._with_gone:
+            return frozenset()
+        if len(states) - gone <= MOST_CARDS:
+            return frozenset(gone_in(states))
+        return self._left_out.get(pool_id, frozenset())
+
+    def _shown_of(self, states: bytes, left_out: frozenset[int]) -> bytes:
+        """Return a byte for each node of the pool, 0 for those left out. In the past a node may be back."""
+        known = self.session.simulation.jumps, len(states), count_gone(states), self.page.pool_id, left_out
+        if self._shown[0] != known:
+            shown = bytearray(b"\1") * len(states)
+            for at in left_out.intersection(gone_in(states)):
+                shown[at] = 0
+            self._shown = known, bytes(shown)
+        return self._shown[1]
+
+    def compact(self) -> bool:
+        """Leave out the nodes that have left the pool, or show them again. Return True if there is any such node."""
+        pool_id = self.page.pool_id
+        gone = frozenset(self._positions[at] for at in gone_in(self._states))
+        if gone:
+            self._left_out[pool_id] = self._left_out.get(pool_id, frozenset()) | gone
+            self._with_gone.discard(pool_id)
+        elif self._hidden:
+            self._left_out.pop(pool_id, None)
+            self._with_gone.add(pool_id)
+        else:
+            return False
+        self.zooms.clear()
+        self._seen = None
+        self.update()
+        return True
+
+    def look_through(self, lens: Lens) -> None:
+        """Choose a lens."""
+        self._chosen, self.only = lens, None
+        self.update()
+
+    def next_lens(self) -> None:
+        """Choose the next lens."""
+        self.look_through(LENSES[(LENSES.index(self.lens) + 1) % len(LENSES)])
+
+    def zoom(self, first: int, count: int) -> None:
+        """Show only so many of the nodes in view, from this index on."""
+        begin = self.zooms[-1].start if self.zooms else 0
+        self.zooms.append(range(begin + first, begin + min(first + count, len(self.nodes))))
+        self.update()
+
+    def unzoom(self) -> int:
+        """Show what was in view before the last zoom; return the index there of the first node in view until now."""
+        left = self.zooms.pop()
+        self.update()
+        return left.start - (self.zooms[-1].start if self.zooms else 0)
+
+    # -- the layout ----------------------------------------------------------------------------------------------
+
+    def layout(self, cells: int, lines: int) -> Layout:
+        """Return the richest form in which the nodes in view fit."""
+        return layout_for(len(self.nodes), cells, lines, self.needs())
+
+    def needs(self) -> Needs:
+        """Return the sizes of cards and names for what they can have to say."""
+        job = self.session.job(self.session.job_id)
+        phases = () if job is None else (job.phases.preparation, job.phases.release)
+        others = 1 + any(phase.has_begun for phase in phases)
+        told = others + self._told
+        card = told + (len(self.nodes) > 1 or told >= FRAMED_LINES)  # a line of space or frame
+        last = self._positions[-1] if self._positions else 0
+        return Needs(card, card + self._told_most - self._told, len(f"n{last}"))
+
+    def _measure(self) -> None:
+        """Find the most lines of tasks and output that a node in view has had since the last jump in time.
+
+        They do not become fewer while anything runs: cards that shrink and grow with each task would be restless.
+        """
+        simulation = self.session.simulation
+        known = simulation.jumps, self.page.pool_id
+        if self._measured != known:
+            self._measured, self._measured_at, self._told, self._told_most = known, None, 1, 1
+        moment = len(simulation.log), self.nodes
+        if not 0 < len(self.nodes) <= MOST_CARDS or self._measured_at == moment:
+            return
+        self._measured_at = moment
+        tasks = [min(count, _MOST_TASKS) for count in count_tasks(simulation, self.nodes)]
+        if not any(tasks):
+            self._told = self._told_most = 1
+        for node, count in zip(self.nodes, tasks, strict=True):
+            output = last_output(simulation, node, MOST_OUTPUT)
+            lines = 0 if output is None else len(output.lines)
+            self._told = max(self._told, max(1, count) + min(lines, _OUTPUT_LINES))
+            self._told_most = max(self._told_most, max(1, count) + lines)
+
+    def title(self, cells: int, layout: Layout) -> str:
+        """Return what is shown: the number of nodes or the part in view, the nodes in a cell, and the lens."""
+        lens, number = self.lens.value, LENSES.index(self.lens) + 1
+        nodes = fmt.counted(len(self.nodes), "node")
+        if self.zooms:
+            nodes = f"{self.span_name(0, len(self.nodes))} of {self._count:,} · esc back"
+        elif self._hidden:
+            nodes = f"{nodes}, {self._hidden:,} gone"
+        long = short = ""
+        if layout.form is Form.GROUP:
+            long, short = " a cell: any failure, else most", " a cell, worst"
+            if self.lens is Lens.SLOTS:
+                long, short = " a cell: share of slots in use", " a cell, share"
+            long, short = (f" · {layout.nodes:,}{each}" for each in (long, short))
+        forms = (
+            f"Nodes · {nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
+            f"{nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
+            f"{nodes}{long} · {lens}",
+            f"{nodes}{short} · {lens}",
+            f"{nodes}{short}",
+            nodes,
+        )
+        return self.session.text(next((form for form in forms if len(form) <= cells - 4), forms[-1]))
+
+    # -- single nodes --------------------------------------------------------------------------------------------
+
+    def position(self, index: int) -> int:
+        """Return the index in its pool of the node at an index of the map."""
+        return self._positions[index]
+
+    def glyph(self, index: int) -> Glyph:
+        """Return the glyph of the node at an index of the map through the present lens."""
+        return self.glyphs[self.codes[index]]
+
+    def role(self, glyph: Glyph) -> Role:
+        """Return the role in which a glyph is drawn: dimmed unless it is one that the user has chosen."""
+        return glyph.role if self.only is None or glyph == self.only else Role.DIM
+
+    def is_marked(self, node: int) -> bool:
+        """Return True for a node that the user has marked."""
+        return ItemRef("node", node) in self.session.marks
+
+    def worst(self, first: int, count: int) -> int:
+        """Return the index of the worst of so many nodes."""
+        codes = self.codes[first : first + count]
+        return first + codes.index(max(codes)) if codes else first
+
+    def span_name(self, first: int, count: int) -> str:
+        """Return the first and the last of so many nodes: ``n200 to n219``."""
+        last = min(first + count, len(self.nodes)) - 1
+        names = [f"n{self._positions[at]}" for at in (first, last) if 0 <= at < len(self.nodes)]
+        return " to ".join(dict.fromkeys(names))
+
+    # -- below the cells -----------------------------------------------------------------------------------------
+
+    def counts(self) -> list[tuple[Glyph, int]]:
+        """Return the number of nodes for each glyph, failures first, then in the order of the state tables."""
+        return self._counts(self.codes)
+
+    def legend_lines(self, cells: int) -> int:
+        """Return the lines that the legend takes."""
+        entries = laid_out(self.counts(), self.session.glyphs, max(1, cells))
+        return entries[-1].line + 1 if entries else 1
+
+    def _counts(self, codes: bytes) -> list[tuple[Glyph, int]]:
+        found = ((glyph, codes.count(code)) for code, glyph in enumerate(self.glyphs))
+        return sorted((each for each in found if each[1]), key=lambda each: rank_of(each[0]))
+
+    def nodes_like(self, glyph: Glyph) -> list[int]:
+        """Return the nodes with this glyph."""
+        return [node for node, code in zip(self.nodes, self.codes, strict=True) if self.glyphs[code] == glyph]
+
+    def description(self, index: int, cells: int, count: int = 1) -> Line:
+        """Return the node under the cursor in one line, or ``count`` nodes of a cell by glyph.
+
+        Where ``cells`` are too few for everything the service's id of the node is left out.
+        """
+        if index >= len(self.nodes):
+            return ()
+        if count > 1:
+            numbers = self._counts(self.codes[index : index + count])
+            return line(Span(f"{self.span_name(index, count)}  ", Role.STRONG), *self.session.glyphs.counts(numbers))
+        node = self.page.row(self.nodes[index])
+        state, phase = NODE[node.state], phase_glyph(node.prep, node.release)
+        name = Span(self.session.text(f"{fmt.node_name(node.position, node.node_id)} "), Role.STRONG)
+        more = line(
+            Span(f" {state.name}", state.role),
+            Span(f"  {node.used_slots}/{node.slots} slots  "),
+            Span(phase.name, phase.role),
+            Span("" if node.is_dedicated else "  Spot", Role.DIM),
+        )
+        return line(name if width((name, *more)) <= cells else Span(f"n{node.position} ", Role.STRONG), *more)
+
+    def empty(self) -> Sequence[str]:
+        """Say why there are no cells."""
+        if not self.session.pool_id:
+            return self.session.no_pool()
+        if self._hidden:
+            who = "Its node has" if self._hidden == 1 else f"All its {self._hidden:,} nodes have"
+            return (f"{who} left the pool.", f"D shows {'it' if self._hidden == 1 else 'them'}.")
+        pool = self.session.pool(self.session.pool_id)
+        if pool is not None and pool.state is None:
+            return (f"Pool {self.session.pool_id} was deleted. It had no nodes.",)
+        if pool is not None and not pool.target_dedicated + pool.target_spot:
+            return ("The pool has no nodes: its target is 0.",)
+        return (f"Pool {self.session.pool_id} has no nodes yet.",)

@@ -1,0 +1,267 @@
+"""The runs of a study: their dispatch to workers, and the file that collects their results.
+
+Runs are sent in batches, and sent again if the worker that had them has died. Workers are an executor of
+``concurrent.futures``. The clock decides how large batches are, never the result of a run.
+
+Lines are added to the file as runs end, and stay if the study is interrupted. A lock keeps a second program from
+writing the same file; it ends with the program, however that ends.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, Self, cast
+
+from engine.studies.runs import Kept, failed_line, kept
+from tui.saving.targets import TargetError, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
+    from engine.studies.runs import Run, Study
+
+
+try:
+    import fcntl
+except ImportError:  # Windows: there a file has no lock that others may ignore
+    HAS_LOCKS = False
+else:
+    HAS_LOCKS = True
+
+
+def is_locked(stream: BinaryIO) -> bool:
+    """Lock a file until the stream is closed; return True if another stream has locked it already.
+
+    Where the system or the file system has no such locks, nothing is locked.
+    """
+    if not HAS_LOCKS:
+        return False
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+_IN_USE = "another study adds its results to it: wait for that one, or name another file"
+
+
+class ResultsFile:
+    """A file of results. It is checked before a run begins, and what is in it stays until the first line is added.
+
+    Until the end of the ``with`` block the file is locked: another study that wants to use it is refused.
+    """
+
+    def __init__(self, path: Path, study: Study) -> None:
+        """Read what is there.
+
+        Raises:
+            NoResults: The file holds something else, or results of another study.
+            TargetError: It cannot be read, or another study uses it.
+        """
+        self._path = path
+        self._open = ExitStack()
+        self._stream: BinaryIO | None = None
+        self._is_clean = False
+        with ExitStack() as stack:
+            try:
+                if path.exists() and not path.is_file():
+                    raise TargetError(path, "it is not a file", before_run=True)
+                self._is_there = path.exists()
+                content = stack.enter_context(self._locked("rb")).read() if self._is_there else b""
+            except OSError as error:
+                raise TargetError(path, reason_of(error), before_run=True) from None
+            self._kept: Kept = kept(content, study, str(path))
+            self._open = stack.pop_all()
+
+    def _locked(self, mode: str) -> BinaryIO:
+        """Open the file and lock it. Raises OSError, and TargetError if another study uses it."""
+        stream = cast("BinaryIO", self._path.open(mode))
+        if is_locked(stream):
+            stream.close()
+            raise TargetError(self._path, _IN_USE, before_run=True)
+        return stream
+
+    @property
+    def lines(self) -> dict[Run, str]:
+        """The results of earlier runs of this study."""
+        return self._kept.lines
+
+    def open(self) -> None:
+        """Open the file for writing, or make it, before the first run begins. Raises TargetError."""
+        try:
+            self._stream = self._open.enter_context(self._path.open("r+b") if self._is_there else self._locked("xb"))
+        except FileExistsError:  # since it was read
+            raise TargetError(self._path, _IN_USE, before_run=True) from None
+        except OSError as error:
+            raise TargetError(self._path, reason_of(error), before_run=True) from None
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Add lines; they are in the file when this returns, even if the program is killed. Raises TargetError."""
+        assert self._stream is not None
+        try:
+            if not self._is_clean:
+                self._drop_cut_line(self._stream)
+            self._stream.write("".join(f"{line}\n" for line in lines).encode())
+            self._stream.flush()
+        except OSError as error:
+            raise TargetError(self._path, reason_of(error)) from None
+
+    def _drop_cut_line(self, stream: BinaryIO) -> None:
+        """Go behind the last whole line, and end the file there."""
+        stream.truncate(self._kept.length)
+        stream.seek(self._kept.length)
+        if self._kept.ends_open:
+            stream.write(b"\n")
+        self._is_clean = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):  # every line was flushed
+            self._open.close()
+
+
+BATCH_S = 1.0
+"""The time that a batch should take: sending it then costs next to nothing, and losing it little."""
+
+_AHEAD = 2  # batches for each worker, so that one waits while another is played
+_TICK_S = 1.0  # some systems do not interrupt a wait that has no end
+_TRIES = 2  # so often a batch is sent together with others before it is sent alone
+_ENDED = "the process that played this run ended before it, each time"
+
+
+class WorkersLost(Exception):
+    """There are no workers any more, and new ones cannot be had."""
+
+
+class Played(NamedTuple):
+    """The lines of a batch, and how long it took, in seconds."""
+
+    lines: list[str]
+    seconds: float
+
+
+class Workers(Protocol):
+    """Anything that plays batches: processes on this machine, or a cluster."""
+
+    @property
+    def count(self) -> int:
+        """The number of batches that are played at a time."""
+
+    def submit(self, runs: tuple[Run, ...]) -> Future[Played]:
+        """Send a batch. Raises BrokenExecutor if a worker has died."""
+
+    def renew(self) -> None:
+        """Replace all workers after one has died."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    runs: tuple[Run, ...]
+    losses: int = 0  # how often a worker died with it
+
+    @property
+    def is_suspect(self) -> bool:
+        """True if it is sent alone, so that nothing else can be why the worker dies."""
+        return self.losses >= _TRIES
+
+
+class Dispatcher:
+    """Plays runs on workers. A batch that was lost is sent again, then alone, then in halves.
+
+    A single run with which a worker dies although it was sent alone gets a result with an error.
+    """
+
+    def __init__(self, study: Study, workers: Workers) -> None:
+        self._study = study
+        self._workers = workers
+        self._waiting: deque[Run] = deque()
+        self._again: deque[_Batch] = deque()
+        self._sent: dict[Future[Played], _Batch] = {}
+        self._pace_s: float | None = None  # seconds for a run, lately
+
+    def play(self, runs: Iterable[Run]) -> Iterator[list[str]]:
+        """Yield the lines of all runs, batch by batch, in the order in which they are done; now and then none."""
+        self._waiting.extend(runs)
+        while self._waiting or self._again or self._sent:
+            is_broken = not self._send()
+            done = wait(self._sent, 0 if is_broken else _TICK_S, FIRST_COMPLETED).done
+            for future in done:
+                batch = self._sent.pop(future)
+                lost = _reason(future)
+                is_broken |= isinstance(lost, BrokenExecutor)
+                yield self._played(batch, future.result()) if lost is None else self._lost(batch, lost)
+            if is_broken:
+                yield from self._renew()
+            elif not done:
+                yield []
+
+    def _send(self) -> bool:
+        """Send as many batches as the workers need; return False if a worker has died."""
+        while batch := self._next():
+            try:
+                self._sent[self._workers.submit(batch.runs)] = batch
+            except (BrokenExecutor, BrokenPipeError):
+                self._again.appendleft(batch)
+                return False
+        return True
+
+    def _next(self) -> _Batch | None:
+        """Take the next batch to send, or None if there is none now. Suspects wait until nothing else is on its way."""
+        if any(batch.is_suspect for batch in self._sent.values()):
+            return None
+        count = max(1, self._workers.count)
+        has_room = len(self._sent) < count * _AHEAD
+        usual = next((batch for batch in self._again if not batch.is_suspect), None)
+        if usual is not None and has_room:
+            self._again.remove(usual)
+            return usual
+        if self._waiting and has_room and not self._again:
+            size = 1 if self._pace_s is None else int(BATCH_S / max(self._pace_s, 1e-6))
+            size = max(1, min(size, ceil(len(self._waiting) / (count * _AHEAD))))
+            return _Batch(tuple(self._waiting.popleft() for _ in range(size)))
+        return self._again.popleft() if self._again and not self._sent else None
+
+    def _played(self, batch: _Batch, played: Played) -> list[str]:
+        pace_s = played.seconds / len(batch.runs)
+        self._pace_s = pace_s if self._pace_s is None else (self._pace_s + pace_s) / 2
+        return played.lines
+
+    def _lost(self, batch: _Batch, reason: BaseException) -> list[str]:
+        """Plan what becomes of a batch that was lost; return the line of a run that is given up."""
+        if batch.is_suspect and len(batch.runs) == 1:
+            died = isinstance(reason, BrokenExecutor)
+            return [failed_line(self._study, batch.runs[0], _ENDED if died else f"{type(reason).__name__}: {reason}")]
+        if batch.is_suspect:
+            middle = len(batch.runs) // 2
+            halves = batch.runs[:middle], batch.runs[middle:]
+            self._again.extendleft(_Batch(half, batch.losses) for half in reversed(halves))
+        else:
+            self._again.append(_Batch(batch.runs, batch.losses + 1))
+        return []
+
+    def _renew(self) -> Iterator[list[str]]:
+        """Replace the workers; batches that were on their way are lost, except for those that are done."""
+        self._workers.renew()
+        for future, batch in self._sent.items():
+            future.cancel()
+            lost = _reason(future)
+            yield self._played(batch, future.result()) if lost is None else self._lost(batch, lost)
+        self._sent.clear()
+
+
+def _reason(future: Future[Played]) -> BaseException | None:
+    """Return why a batch that is over was lost; None if it was played."""
+    return BrokenExecutor() if future.cancelled() else future.exception()
