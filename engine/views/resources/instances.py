@@ -7,6 +7,7 @@ for filters of ten thousand nodes. The phases of a job are preparation, tasks an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.base.terms import FailureInfo
     from engine.specs.bodies import JobReleaseTask
-    from engine.state.instances import InstanceView
+    from engine.state.instances import InstanceView as InstanceView  # noqa: PLC0414  # for the screen
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -433,18 +434,23 @@ class InstancePage(InstanceStatuses):
 _NEVER = -1
 
 
-def instance_groups(
-    simulation: Simulation, page: InstancePage, column: str, from_ms: int
-) -> Callable[[int], Hashable] | None:
-    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
+# Values of a preparation or release by which many are grouped.
+InstanceKey = Enum(
+    "InstanceKey",
+    "STATE POOL NODE_STATE INELIGIBLE RESULT START END EXIT_CODE RETRIES FAILURE RUNS LAST_RETRY",
+)
 
-    None for a column whose texts differ from node to node.
+
+def instance_groups(
+    simulation: Simulation, page: InstancePage, key: InstanceKey, from_ms: int
+) -> Callable[[int], Hashable]:
+    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
 
     Args:
         simulation: The run.
         page: Preparation or release of a job.
-        column: The name of the column.
-        from_ms: The moment from which the column counts its times, in ms since the start.
+        key: The value.
+        from_ms: The moment from which texts count times, in ms since the start.
     """
     nodes, view_of = simulation.world.nodes, page.view_of
 
@@ -459,26 +465,25 @@ def instance_groups(
         code = nodes.state[node]
         return code, seconds(nodes.since[node] if code == GONE else None)
 
-    of_node: dict[str, Callable[[int], Hashable]] = {
-        "State": state,
-        "Pool": lambda node: nodes[node].pool,
-        "Node state": node_state,
-        "Ineligible": page.is_ineligible,
+    of_node: dict[InstanceKey, Callable[[int], Hashable]] = {
+        InstanceKey.STATE: state,
+        InstanceKey.POOL: lambda node: nodes[node].pool,
+        InstanceKey.NODE_STATE: node_state,
+        InstanceKey.INELIGIBLE: page.is_ineligible,
     }
-    of_view: dict[str, Callable[[InstanceView], Hashable]] = {
-        "Result": lambda view: view.result,
-        "Start time": lambda view: seconds(view.start_ms),
-        "End time": lambda view: seconds(view.end_ms),
-        "Exit code": lambda view: view.exit_code,
-        "Retries": lambda view: view.retry_count,
-        "Failure category": lambda view: view.failure,
-        "Failure code": lambda view: view.failure,
-        "Runs": lambda view: view.runs,
-        "Last retry time": lambda view: seconds(view.start_ms if view.retry_count else None),
+    of_view: dict[InstanceKey, Callable[[InstanceView], Hashable]] = {
+        InstanceKey.RESULT: lambda view: view.result,
+        InstanceKey.START: lambda view: seconds(view.start_ms),
+        InstanceKey.END: lambda view: seconds(view.end_ms),
+        InstanceKey.EXIT_CODE: lambda view: view.exit_code,
+        InstanceKey.RETRIES: lambda view: view.retry_count,
+        InstanceKey.FAILURE: lambda view: view.failure,
+        InstanceKey.RUNS: lambda view: view.runs,
+        InstanceKey.LAST_RETRY: lambda view: seconds(view.start_ms if view.retry_count else None),
     }
-    value_of = of_view.get(column)
-    if value_of is None:
-        return of_node.get(column)
+    if key in of_node:
+        return of_node[key]
+    value_of = of_view[key]
 
     def group(node: int) -> Hashable:
         view = view_of(node)
