@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
-from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
+from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.base.values import SECOND_MS, percentile
 from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
@@ -96,17 +96,16 @@ class Phases(NamedTuple):
     release: HookCounts
 
 
+def task_counts(job: Job) -> TaskCounts:
+    """Return the tasks of a job, without the time that one has waited."""
+    counts = job.counts
+    succeeded = counts[COMPLETED] - job.failed
+    return TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None)
+
+
 def phases_of(simulation: Simulation, job: Job, preparation: InstancePage, release: InstancePage) -> Phases:
     """Return the phases of a job, whose pages these are."""
-    done = job.counts[COMPLETED]
-    tasks = TaskCounts(
-        active=job.counts[ACTIVE],
-        preparing=job.counts[PREPARING],
-        running=job.counts[RUNNING],
-        succeeded=done - job.failed,
-        failed=job.failed,
-        oldest_wait_ms=_oldest_wait_ms(simulation, job),
-    )
+    tasks = task_counts(job)._replace(oldest_wait_ms=_oldest_wait_ms(simulation, job))
     return Phases(_counts(preparation), tasks, _counts(release))
 
 
@@ -173,16 +172,8 @@ class InstanceRow(NamedTuple):
     scheduling: SchedulingState
     gone_ms: int | None
     status: HookStatus
-    state: InstanceState | None
-    result: TaskResult | None
-    start_ms: int | None
-    end_ms: int | None
-    exit_code: int | None
-    retry_count: int
-    last_retry_ms: int | None
+    view: InstanceView | None  # None where it has never run
     max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
-    runs: int
-    failure: FailureInfo | None
     is_ineligible: bool  # the node gets no task of the job: preparation has failed for good (PREP-9)
     root_directory: str  # below the node's root, with forward slashes
 
@@ -416,16 +407,8 @@ class InstancePage(InstanceStatuses):
             node_state=world.nodes.state_of(node),
             gone_ms=world.nodes.since[node] if world.nodes.state_of(node) is None else None,
             status=self.status_of(node),
-            state=view.state if view else None,
-            result=view.result if view else None,
-            start_ms=view.start_ms if view else None,
-            end_ms=view.end_ms if view else None,
-            exit_code=view.exit_code if view else None,
-            retry_count=view.retry_count if view else 0,
-            last_retry_ms=view.start_ms if view and view.retry_count else None,
+            view=view,
             max_retries=task.constraints.max_task_retry_count if isinstance(task, JobPreparationTask) else None,
-            runs=view.runs if view else 0,
-            failure=view.failure if view else None,
             is_ineligible=self.is_ineligible(node),
             root_directory="" if job is None or task is None else task_directory(job.id, task.id),
         )

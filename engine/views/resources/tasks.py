@@ -15,9 +15,10 @@ from engine.base.values import natural_key
 from engine.rules.processes import execution
 from engine.rules.processes.setup import Work
 from engine.state.tables import NEVER_MS, PAGE_BITS
-from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
+from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.bulk import rows_in_state, values
 from engine.views.log.reader import LogReader, of_kind
+from engine.views.resources.instances import task_counts
 from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
 
 if TYPE_CHECKING:
@@ -136,8 +137,7 @@ class TaskPage:
         job = self._job
         if job is None:
             return ()
-        active, preparing, running, done = (job.counts[state] for state in (ACTIVE, PREPARING, RUNNING, COMPLETED))
-        return active, preparing, running, done - job.failed, job.failed
+        return task_counts(job)[:-1]
 
     def place(self, task: int) -> tuple[int, ...]:
         """Return what puts a task in its place in ``order``, as a value to sort by."""

@@ -42,6 +42,7 @@ from tui.viewmodels.text import Block, Line, Role, Span, line, one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
+    from engine.base.terms import FailureInfo
     from engine.views.resources.instances import InstanceView
     from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.session import Session
@@ -73,6 +74,14 @@ def of_view(cell: Callable[[InstanceView], Span | str]) -> Callable[[_Brief], Sp
 def _result(view: InstanceView) -> Span | str:
     failed = Role.FAILED if view.result is TaskResult.FAILURE else Role.PLAIN
     return Span(view.result.value, failed) if view.result else ""
+
+
+def _failure(record: InstanceRow) -> FailureInfo | None:
+    return None if record.view is None else record.view.failure
+
+
+def _runs(record: InstanceRow) -> str:
+    return "0" if record.view is None else f"{record.view.runs:,}"
 
 
 class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
@@ -162,10 +171,10 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
     def extra_columns(self) -> Iterator[Column[InstanceRow]]:
         yield NODE_ID._replace(texts=self.identities_of).showing(lambda record: record.node_id)
         yield Column("Pool", 12, "the pool's id", lambda record: record.pool_id, is_id=True, key=Key.POOL)
-        yield FAILURE_CATEGORY.showing(lambda record: failure_category(record.failure), Key.FAILURE)
-        yield FAILURE_CODE.showing(lambda record: failure_code(record.failure), Key.FAILURE)
+        yield FAILURE_CATEGORY.showing(lambda record: failure_category(_failure(record)), Key.FAILURE)
+        yield FAILURE_CODE.showing(lambda record: failure_code(_failure(record)), Key.FAILURE)
         runs = Column[Any]("Runs", 4, "starts on this node, after retries, reboots and reimages too", is_right=True)
-        yield runs._replace(is_derived=True).showing(lambda record: f"{record.runs:,}", Key.RUNS)
+        yield runs._replace(is_derived=True).showing(_runs, Key.RUNS)
         said = "present state of the node, or when it left the pool"
         yield Column("Node state", 28, said, self._node_state, key=Key.NODE_STATE)
 
@@ -224,17 +233,17 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
     def files_of(self, key: int) -> FileLocation | str:
         """Return the task's output on the node, or the node if the task has not run there."""
         record = self._page.row(key)
-        if record.state is None:
+        if record.view is None:
             return super().files_of(key)
         return output_at(key, record.root_directory, has_failed=self.is_failed(key))
 
     def sentence(self, key: int) -> Line:
         record = self._page.row(key)
         words = [f"n{self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
-        if record.exit_code is not None:
-            words.append(f"exit {record.exit_code}")
-        if record.retry_count:
-            words.append(f"{record.retry_count + 1:,} attempts")
+        if record.view is not None and record.view.exit_code is not None:
+            words.append(f"exit {record.view.exit_code}")
+        if record.view is not None and record.view.retry_count:
+            words.append(f"{record.view.retry_count + 1:,} attempts")
         if record.is_ineligible:
             has_ended = blocks.is_job_over(self.session, self.session.job_id)
             until = "it ended" if has_ended else eligible_again(self.session.options).until
@@ -288,8 +297,7 @@ class PreparationModel(InstancesModel):
 
     def extra_columns(self) -> Iterator[Column[InstanceRow]]:
         yield from super().extra_columns()
-        clock, said = self.session.clock, "when it was last retried"
-        yield Column("Last retry time", 15, said, lambda record: clock(record.last_retry_ms), key=Key.LAST_RETRY)
+        yield Column("Last retry time", 15, "when it was last retried", self._last_retry, key=Key.LAST_RETRY)
         said = "the task whose assignment started the preparation"
         yield Column("Triggered by", 18, said, self._trigger_cell, is_derived=True, is_id=True)
         said = "preparation failed: until when the node gets no task of the job"
@@ -305,6 +313,10 @@ class PreparationModel(InstancesModel):
             f"it gets no task of this job until {again.until} ({again.rule}). Other jobs still use it.\n"
             "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
         )
+
+    def _last_retry(self, record: InstanceRow) -> str:
+        view = record.view
+        return self.session.clock(view.start_ms if view is not None and view.retry_count else None)
 
     def _trigger_cell(self, record: InstanceRow) -> Span:
         task = self._trigger(record.node)
