@@ -18,7 +18,7 @@ from tui.viewmodels.items import job_transfers
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import no_limit, yes
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block_of, line, link, plain, row
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block, block_of, line, link, plain, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -228,45 +228,37 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         schedule = self.row(key)
         glyph, timing = JOB_SCHEDULE[schedule.state], schedule.spec.schedule
         return (
-            Block(
+            block(
                 "General",
-                (
-                    row("ID", schedule.schedule_id),
-                    row("Display name", schedule.spec.display_name),
-                    row("State", glyph.name, glyph.role),
-                    row("Since", self.session.clock(schedule.since_ms)),
-                    row("Previous state", schedule.previous.wire if schedule.previous is not None else None),
-                    row("Created", self.session.clock(schedule.created_ms)),
-                ),
+                row("ID", schedule.schedule_id),
+                row("Display name", schedule.spec.display_name),
+                row("State", glyph.name, glyph.role),
+                row("Since", self.session.clock(schedule.since_ms)),
+                row("Previous state", schedule.previous.wire if schedule.previous is not None else None),
+                row("Created", self.session.clock(schedule.created_ms)),
             ),
-            Block(
+            block(
                 "Schedule",
-                (
-                    row("Do not run until", _moment(timing.do_not_run_until)),
-                    row("Do not run after", _moment(timing.do_not_run_after)),
-                    row("Start window", fmt.span(timing.start_window) or "no limit"),
-                    row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
-                ),
+                row("Do not run until", _moment(timing.do_not_run_until)),
+                row("Do not run after", _moment(timing.do_not_run_after)),
+                row("Start window", fmt.span(timing.start_window) or "no limit"),
+                row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
             ),
-            Block(
+            block(
                 "Jobs",
-                (
-                    row("Jobs created", f"{schedule.jobs_made:,}"),
-                    row("Not deleted", f"{schedule.jobs_left:,}"),
-                    row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
-                    row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
-                ),
+                row("Jobs created", f"{schedule.jobs_made:,}"),
+                row("Not deleted", f"{schedule.jobs_left:,}"),
+                row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
+                row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
             ),
             *self._latest(schedule.schedule_id),
             *self._missed(schedule.schedule_id),
             _specification(schedule.spec.job_specification, schedule.pool_id),
-            Block(
+            block(
                 "Execution information",
-                (
-                    row("Next run time", self.session.clock(schedule.next_run_ms)),
-                    row("Recent job", schedule.recent_job),
-                    row("End time", self.session.clock(schedule.end_ms)),
-                ),
+                row("Next run time", self.session.clock(schedule.next_run_ms)),
+                row("Recent job", schedule.recent_job),
+                row("End time", self.session.clock(schedule.end_ms)),
             ),
         )
 
@@ -327,16 +319,12 @@ def _specification(job: JobSpecification, pool_id: str) -> Block:
     auto_pool = job.pool_info.auto_pool_specification
     pool = job.pool_info.pool_id if auto_pool is None else f"one for each {auto_pool.pool_lifetime_option.value}"
     manager = job.job_manager_task
-    return Block(
+    return block(
         "Job specification",
-        (
-            row("Priority", job.priority),
-            row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
-            row("Job manager task", "none: tasks must be added by others" if manager is None else manager.command_line),
-            row(
-                "Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line
-            ),
-            row("Release task", None if job.job_release_task is None else job.job_release_task.command_line),
-            row("On all tasks complete", job.on_all_tasks_complete.value),
-        ),
+        row("Priority", job.priority),
+        row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
+        row("Job manager task", "none: tasks must be added by others" if manager is None else manager.command_line),
+        row("Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line),
+        row("Release task", None if job.job_release_task is None else job.job_release_task.command_line),
+        row("On all tasks complete", job.on_all_tasks_complete.value),
     )
