@@ -281,20 +281,20 @@ def yes(value: object) -> str:
 
 def job_general(session: Session, job: JobRow) -> Block:
     """Return id, state, pool and settings."""
-    pool = link(job.pool_id, ItemRef("pool", job.pool_id)) if job.pool_id else row("", None)[1]
+    pool = link(job.record.pool_id, ItemRef("pool", job.record.pool_id)) if job.pool_id else row("", None)[1]
     return block(
         "General",
         row("ID", job.job_id),
         row("State", glyph_of_job(job).name, glyph_of_job(job).role),
-        row("Since", session.clock(job.since_ms)),
+        row("Since", session.clock(job.record.since_ms)),
         row("Previous state", job.previous.wire if job.previous is not None else None),
-        row("Priority", job.priority),
+        row("Priority", job.record.priority),
         ("Pool", pool),
-        row("On all tasks complete", job.on_all_tasks_complete),
-        row("On task failure", job.spec.on_task_failure.value),
-        row("Uses task dependencies", yes(job.spec.uses_task_dependencies)),
-        row("Allow task preemption", yes(job.is_preemptible)),
-        row("Max parallel tasks", no_limit(job.max_parallel_tasks)),
+        row("On all tasks complete", job.record.on_all_tasks_complete.value),
+        row("On task failure", job.record.spec.on_task_failure.value),
+        row("Uses task dependencies", yes(job.record.spec.uses_task_dependencies)),
+        row("Allow task preemption", yes(job.record.preemptible)),
+        row("Max parallel tasks", no_limit(job.record.max_parallel)),
     )
 
 
@@ -302,15 +302,15 @@ def job_constraints(job: JobRow) -> Block:
     """Return the job's constraints."""
     return block(
         "Constraints",
-        row("Max task retry count", no_limit(job.max_task_retry_count)),
-        row("Max wall-clock time", fmt.span(job.max_wall_clock_ms) or "no limit"),
+        row("Max task retry count", no_limit(job.record.max_retries)),
+        row("Max wall-clock time", fmt.span(job.record.max_wall_clock_ms) or "no limit"),
     )
 
 
 def job_hooks(job: JobRow, options: Options) -> list[Block]:
     """Return the job's preparation and release task, with the options in force; nothing for those it does not have."""
     found = []
-    prep, release = job.spec.job_preparation_task, job.spec.job_release_task
+    prep, release = job.record.spec.job_preparation_task, job.record.spec.job_release_task
     if prep is not None:
         rows = (
             row("Command line", prep.command_line),
@@ -340,11 +340,11 @@ def job_options(options: Options) -> list[Block]:
 
 def job_execution(session: Session, job: JobRow) -> Block:
     """Return when the job started and ended, and why."""
-    rows = [row("Started", session.clock(job.created_ms)), row("Ended", session.clock(job.end_ms))]
-    if job.terminate_reason:
-        rows.append(row("Terminate reason", job.terminate_reason, glyph_of_job(job).role))
-    if job.scheduling_error:
-        rows.append(row("Scheduling error", " ".join(job.scheduling_error), Role.FAILED))
+    rows = [row("Started", session.clock(job.record.created_ms)), row("Ended", session.clock(job.record.end_ms))]
+    if job.record.terminate_reason:
+        rows.append(row("Terminate reason", job.record.terminate_reason, glyph_of_job(job).role))
+    if job.record.scheduling_error:
+        rows.append(row("Scheduling error", " ".join(job.record.scheduling_error), Role.FAILED))
     return Block("Execution information", tuple(rows))
 
 

@@ -379,7 +379,7 @@ JOB: tuple[ActionType[JobRow], ...] = (
     ActionType(
         "Change the priority of {}",
         "updateJob",
-        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.priority), whole),),
+        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.record.priority), whole),),
         effects=lambda _: ("running tasks continue",),
         unavailable=_is_over,
     ),
