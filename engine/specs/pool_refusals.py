@@ -158,6 +158,13 @@ class PoolSetting(NamedTuple):
 _USUAL = PoolSetting()
 
 
+class AccountInForce(NamedTuple):
+    """The account at this moment and the settings of its pools, by which the service refuses pools."""
+
+    account: Account
+    setting: PoolSetting
+
+
 def pool_refusals(spec: PoolSpecification, account: Account, setting: PoolSetting = _USUAL) -> list[Refusal]:
     """Return what the service refuses in a pool; an auto pool has no id (POOL-2, POOL-4, POOL-5, POOL-9, ACC-5)."""
     return [
