@@ -22,7 +22,7 @@ from engine.histories.pools import TARGETS, Event, PoolStory, count, fitted, poo
 from engine.histories.reading import Source
 from engine.scenario.load import load
 from engine.scenario.record import document_text
-from engine.scenario.tree import format_path
+from engine.scenario.document import format_path
 from engine.specs.account import Quotas
 from engine.specs.catalogue import vm_size
 from engine.views.diagnosis.model import some

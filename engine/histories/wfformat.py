@@ -32,7 +32,7 @@ from engine.histories.files import (
     readable,
 )
 from engine.histories.swf import NAMED_LIMIT
-from engine.scenario.tree import Path, format_path
+from engine.scenario.document import Path, format_path
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND, PROCESS_START_MS, SCHEDULING_LATENCY_MS
 from engine.specs.job_refusals import DEPENDENCIES_MAX
 

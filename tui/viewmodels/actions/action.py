@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from engine.base.terms import OnAllTasksComplete, Plain, PoolState
 from engine.base.values import format_duration, quoted
-from engine.scenario.commands import AccountInForce
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse
+from engine.specs.pool_refusals import AccountInForce
 from engine.views.resources.jobs import users_pool_ids
 from tui.viewmodels.format import duration_ms
 
