@@ -281,7 +281,7 @@ def yes(value: object) -> str:
 
 def job_general(session: Session, job: JobRow) -> Block:
     """Return id, state, pool and settings."""
-    pool = link(job.record.pool_id, ItemRef("pool", job.record.pool_id)) if job.pool_id else row("", None)[1]
+    pool = link(job.record.pool_id, ItemRef("pool", job.record.pool_id)) if job.record.pool_id else row("", None)[1]
     return block(
         "General",
         row("ID", job.job_id),
