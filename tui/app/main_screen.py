@@ -114,7 +114,7 @@ class MainScreen(ViewScreen):
             self.update()
             if self._plays and not self.session.is_over:
                 self.playback.play()
-        self.call_after_refresh(self.draw_frames)
+        self.call_after_refresh(lambda: self.draw_frames(self.view))
 
     def on_unmount(self) -> None:
         self.playback.pause()

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import Horizontal, Vertical
 
 from tui.textual import drawing
+from tui.textual.overrides import set_title
 from tui.textual.screens import GoToTime, View
-from tui.textual.views import LinesView, ResizeFilter, set_title
+from tui.textual.views import LinesView, ResizeFilter
 from tui.viewmodels.detail_model import tab_at, tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.frame import breadcrumb, scrubber, scrubber_ms, tab_line
