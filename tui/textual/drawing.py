@@ -80,7 +80,7 @@ def _theme(name: str) -> Theme:
     is_ansi = name == ANSI
     colours = {role: f"ansi_{each}" if is_ansi else each for role, each in _COLOURS[name].items()}
     background, surface, cursor = (f"ansi_{each}" if is_ansi else each for each in _GROUNDS[name])
-    return Theme(
+    theme = Theme(
         name=name,
         primary=colours[Role.RUNNING],
         secondary=colours[Role.DIM],
@@ -93,14 +93,15 @@ def _theme(name: str) -> Theme:
         warning=colours[Role.WARNING],
         success=colours[Role.OK],
         dark=name != LIGHT,
-        ansi=is_ansi,
         variables={
-            **(BUILTIN_THEMES["ansi-dark"].variables if is_ansi else {}),
+            **((BUILTIN_THEMES.get("ansi-dark") or BUILTIN_THEMES["textual-ansi"]).variables if is_ansi else {}),
             "cursor-ground": cursor,
             "frame": colours[Role.DIM],
             "frame-focus": colours[Role.KEY],
         },
     )
+    theme.ansi = is_ansi  # Textual 8.1 has no such attribute, and does not look at it
+    return theme
 
 
 def has_grounds(theme: str) -> bool:

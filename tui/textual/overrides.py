@@ -28,14 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
-    from rich.terminal_theme import TerminalTheme
     from textual.color import Color
     from textual.css.styles import StylesBase
     from textual.dom import DOMNode
     from textual.geometry import Spacing
     from textual.message import Message
     from textual.screen import Screen
-    from textual.style import Style as TitleStyle
 
     _Screen = Screen[Any]
     Pieces = dict[int, Strip | None]  # of a line, by their columns; None: not drawn yet
@@ -73,7 +71,7 @@ class LineCache(StylesCache):
         super().clear()
         self._sides = None
 
-    def render_line(  # noqa: PLR0913, PLR0917  # as Textual declares it
+    def render_line(  # as Textual declares it; titles and colours follow
         self,
         styles: StylesBase,
         y: int,
@@ -83,18 +81,14 @@ class LineCache(StylesCache):
         base_background: Color,
         background: Color,
         render_content_line: Callable[[int], Strip],
-        border_title: tuple[Content, Color, Color, TitleStyle] | None,
-        border_subtitle: tuple[Content, Color, Color, TitleStyle] | None,
-        opacity: float,
-        ansi_theme: TerminalTheme,
-        native_ansi: bool,
+        *others: Any,  # noqa: ANN401
+        **named: Any,  # noqa: ANN401
     ) -> Strip:
         """Draw a line of the widget, counted with its frame."""
 
         def framed(y: int, content: Callable[[int], Strip]) -> Strip:
             before = styles, y, size, content_size, padding, base_background, background
-            titles = border_title, border_subtitle
-            return super(LineCache, self).render_line(*before, content, *titles, opacity, ansi_theme, native_ansi)
+            return super(LineCache, self).render_line(*before, content, *others, **named)
 
         width, height = content_size
         if self._sides is None:
