@@ -21,11 +21,11 @@ from engine.base.terms import OnAllTasksComplete, Plain, PoolState, WireOption
 from engine.base.values import format_duration, quoted
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse
-from engine.specs.pool_refusals import AccountInForce
 from engine.specs.base import Distribution, accepted_names, is_duration
 from engine.specs.bodies import TaskSpec
 from engine.specs.commands import COMMANDS
 from engine.specs.common import ApplicationPackageReference, CertificateReference
+from engine.specs.pool_refusals import AccountInForce
 from engine.views.resources.jobs import users_pool_ids
 from tui.viewmodels.format import duration_ms
 
@@ -436,7 +436,7 @@ def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
 def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
     """Return the cautions about tasks that are added to a job."""
     job = session.job(job_id)
-    return [] if job is None else _about_pool_of(session, job.pool_id, "")
+    return [] if job is None else _about_pool_of(session, job.record.pool_id, "")
 
 
 def _about_release(body: Body, prefix: str) -> Iterator[Caution]:
