@@ -25,7 +25,7 @@ from engine.views.diagnosis.pools import why_pool, why_targets
 from engine.views.diagnosis.tasks import why_task
 from engine.views.hook_status import HookStatus
 from engine.views.log.histories import JobHistory, TaskHistory
-from engine.views.log.reader import count_by_job, matching, where
+from engine.views.log.reader import count_by_job, is_event, matching, where
 from engine.views.resources.instances import oldest_waiting
 from engine.views.resources.statistics import critical_path, deciding_task
 
@@ -367,7 +367,7 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
 def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
     """Return the first entry from this number on that is waited for."""
     log = simulation.log
-    for at in matching(log, lambda shape: shape.event == wait.event, start):
+    for at in matching(log, is_event(wait.event), start):
         if wait.row_a in (None, log.row_a[at]) and wait.row_b in (None, log.row_b[at]):
             fields = dict(log.shapes[log.shape_of[at]].fields)
             text = wait.meaning(fields.get("to"), log.row_b[at])

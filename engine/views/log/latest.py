@@ -14,7 +14,7 @@ from engine.base.log import LogSubject
 from engine.base.terms import TaskState
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, RUNNING
 from engine.views.log.histories import RECENT_TASKS, TASK_EVENTS, NodeHistory, RecentTask, recent_task
-from engine.views.log.reader import Cuts, latest_numbers_of, matching
+from engine.views.log.reader import Cuts, is_event, latest_numbers_of, matching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,12 +98,11 @@ class LatestTransitions:
 
     def now(self) -> TaskTransitions:
         """Return the transitions so far; only what the log has got since the last call is read."""
-        known, cut = self._known, self._cuts.shortest()
-        went_back = known is not None and len(self._simulation.log) < known.length
-        if known is None or went_back or (cut is not None and cut < known.length):
-            self._known = TaskTransitions(self._simulation.world)
-            return self._known
-        known.update()
+        known = self._known
+        if known is None or min(len(self._simulation.log), self._cuts.kept(known.length)) < known.length:
+            known = self._known = TaskTransitions(self._simulation.world)
+        else:
+            known.update()
         return known
 
 
@@ -150,7 +149,7 @@ def ready_ms(world: World, now_ms: int) -> dict[int, int]:
     log = world.log
     since: dict[int, int] = {}
     total: dict[int, int] = {}
-    for at in matching(log, lambda shape: shape.event == "NodeStateChanged"):
+    for at in matching(log, is_event("NodeStateChanged")):
         node, when_ms = log.row_b[at], log.when[at]
         if dict(log.shapes[log.shape_of[at]].fields)["to"] in READY:
             since.setdefault(node, when_ms)
@@ -199,10 +198,9 @@ class LatestTasks:
 
     def _update(self) -> None:
         log, world = self._simulation.log, self._simulation.world
-        cut = self._cuts.shortest()
-        if len(log) < self._read or (cut is not None and cut < self._read):
+        if min(len(log), self._cuts.kept(self._read)) < self._read:
             self._read, self._found = 0, {}
-        for at in matching(log, _is_about_task, self._read, len(log)):
+        for at in matching(log, is_event(*TASK_EVENTS), self._read, len(log)):
             recent = recent_task(world, at)
             if recent is None:
                 continue
@@ -212,7 +210,3 @@ class LatestTasks:
             if len(latest) > RECENT_TASKS:
                 del latest[next(iter(latest))]
         self._read = len(log)
-
-
-def _is_about_task(shape: Shape) -> bool:
-    return shape.event in TASK_EVENTS

@@ -24,7 +24,7 @@ from engine.base.values import bytes_above, equals, lowest_bytes, where_set
 from engine.base.values import tally as tally_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from engine import Simulation
     from engine.base.log import EventLog, Shape
@@ -50,6 +50,11 @@ class Cuts:
         self._seen += len(cuts)
         return min(cuts, default=None)
 
+    def kept(self, read: int) -> int:
+        """Return how many of the entries that were read are still there; ask once for the cuts since the last call."""
+        length = self.shortest()
+        return read if length is None else min(read, length)
+
 
 class LogReader:
     """The entries that a function finds. Each entry of the log is read once, even if time goes back."""
@@ -71,14 +76,11 @@ class LogReader:
     def update(self) -> bool:
         """Read on. Return whether a branch has cut off entries that had been found."""
         log = self._simulation.log
-        length = self._cuts.shortest()
-        is_cut = False
-        if length is not None:
-            kept = bisect_left(self.found, length)
-            is_cut = kept < len(self.found)
-            self._taken = -1 if is_cut else self._taken
-            del self.found[kept:]
-            self._read = min(self._read, length)
+        before, self._read = self._read, self._cuts.kept(self._read)
+        is_cut = self._read < before and bool(self.found) and self.found[-1] >= self._read
+        if is_cut:
+            self._taken = -1
+            del self.found[bisect_left(self.found, self._read) :]
         if self._read < len(log):
             self.found.extend(self._find(log, self._read))
             self._read = len(log)
@@ -129,6 +131,12 @@ def of_kind(is_wanted: Callable[[Shape], bool]) -> Callable[[EventLog, int], Ite
         return _where(kinds, table, log.shape_of[start:], start)
 
     return find
+
+
+def is_event(*events: str, **fields: Hashable) -> Callable[[Shape], bool]:
+    """Return a function that tells the shapes of some events, if these have the given fields."""
+    wanted = fields.items()
+    return lambda shape: shape.event in events and wanted <= dict(shape.fields).items()
 
 
 def matching(
