@@ -366,7 +366,9 @@ def _without_nodes(world: World, failures: TaskFailures, job: Job, pool: Pool, *
         effect = f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch (NET-4)"
         return _stalled(text, pool.allocation_since_ms, effect, network_remedy(world, pool))
     closed_ms = max(pool.allocation_since_ms, *values(world.nodes.since, pool.nodes))
-    return _stalled(text, closed_ms, ", ".join(_why_closed(states)), "enable, repair or add nodes")
+    counts = ((some(states.count(state), "node"), NODE_STATES[state].text) for state in NodeState if state in states)
+    closed = ", ".join(f"{nodes} {why or 'with scheduling disabled'}" for nodes, why in counts)
+    return _stalled(text, closed_ms, closed, "enable, repair or add nodes")
 
 
 def _empty(job: Job, pool: Pool, tasks: str) -> Concern | None:
@@ -404,14 +406,6 @@ def _gang(world: World, job: Job, pool: Pool, tasks: str) -> Concern | None:
         return None
     effect = f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of pool {pool.id} take tasks"
     return _stalled(f"{tasks}, none runs", pool.allocation_since_ms, effect, "resize it")
-
-
-def _why_closed(states: bytes) -> Iterator[str]:
-    """Yield the states of nodes that take no tasks, with their numbers."""
-    for state in NodeState:
-        count = states.count(state)
-        if count:
-            yield f"{some(count, 'node')} {NODE_STATES[state].text or 'with scheduling disabled'}"
 
 
 class ScheduleConcerns:
