@@ -101,7 +101,7 @@ class Session:
         self._forecaster: Forecaster | None = None
         self.first_starts = FirstStarts(simulation)
         self._forecast: tuple[str, Forecast] | None = None
-        self._later_events: tuple[Simulation, EventPage] | None = None
+        self._later_events: Kept[EventPage] = Kept()
         self._tried: tuple[tuple[int, int], int | None] = ((-1, -1), None)
         self._last_event = (-1, -1)  # where the run is over, if a trial has found that
         self._histories: dict[tuple[object, int], object] = {}
@@ -198,11 +198,7 @@ class Session:
     def later_events(self) -> EventPage | None:
         """Return the events of the whole run; None while it has not been played ahead."""
         future = self.ahead.future
-        if future is None:
-            return None
-        if self._later_events is None or self._later_events[0] is not future:
-            self._later_events = future, EventPage(future)
-        return self._later_events[1]
+        return None if future is None else self._later_events.get(future, lambda: EventPage(future))
 
     def _next_by_trial(self) -> int | None:
         here = self.simulation.jumps, len(self.simulation.log)

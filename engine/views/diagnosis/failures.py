@@ -46,16 +46,17 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
-class _FailedHooks(NamedTuple):
-    """The nodes on which one task of a job has failed for one reason."""
+class HookFailure(NamedTuple):
+    """A run of a job's preparation or release that has failed on a node for good."""
 
-    job: Job
-    nodes: list[int]
-    since_ms: int
-    is_ineligible: bool  # no task of the job may come to them
+    hook: Hook
+    cause: str
+    job: int
+    row: int  # of the instance
+    is_ineligible: bool  # no task of the job may come to the node
 
 
-HookFailure = tuple[Hook, str, int, int, bool]  # cause, job, instance, and whether the node is ineligible
+_Failures = tuple["Job", list[HookFailure]]  # of one hook of a job, for one reason
 
 
 def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
@@ -63,26 +64,17 @@ def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
 
     A failure lasts no longer than its job if its node has left.
     """
-    instances, nodes = simulation.world.instances, simulation.world.nodes.state
-    groups: dict[tuple[Hook, str], dict[int, list[tuple[int, bool]]]] = {}
-    for hook, cause, job, row, is_ineligible in hook_failures(simulation):
-        if nodes[instances.node[row]] == GONE and simulation.world.jobs[job].state is JobState.COMPLETED:
-            continue
-        groups.setdefault((hook, cause), {}).setdefault(job, []).append((row, is_ineligible))
-    found: list[Concern] = []
-    for (hook, cause), jobs in groups.items():
-        ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
-        each = [
-            _FailedHooks(
-                simulation.world.jobs[job],
-                [instances.node[row] for row, _ in rows],
-                max(ends[row] for row, _ in rows),
-                any(is_ineligible for _, is_ineligible in rows),
-            )
-            for job, rows in jobs.items()
-        ]
-        found += (_concern(simulation, hook, cause, group, names_jobs=names_jobs) for group in apart(each))
-    return found
+    world, instances = simulation.world, simulation.world.instances
+    groups: dict[tuple[Hook, str], dict[int, list[HookFailure]]] = {}
+    for one in hook_failures(simulation):
+        is_gone = world.nodes.state[instances.node[one.row]] == GONE
+        if not is_gone or world.jobs[one.job].state is not JobState.COMPLETED:
+            groups.setdefault((one.hook, one.cause), {}).setdefault(one.job, []).append(one)
+    return [
+        _concern(simulation, hook, cause, group, names_jobs=names_jobs)
+        for (hook, cause), by_job in groups.items()
+        for group in apart([(world.jobs[job], failures) for job, failures in by_job.items()])
+    ]
 
 
 def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
@@ -95,7 +87,8 @@ def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
                 job = jobs[instances.job[row]]
                 if job.state is not None and _has_failed(simulation, job, row, hook):
                     is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
-                    yield hook, cause_of(ending.failure, ending.exit_code), job.row, row, is_ineligible
+                    cause = cause_of(ending.failure, ending.exit_code)
+                    yield HookFailure(hook, cause, job.row, row, is_ineligible)
 
 
 def _is_final(ending: Ending, *, is_release: bool) -> bool:
@@ -125,11 +118,14 @@ def _has_failed(simulation: Simulation, job: Job, row: int, hook: Hook) -> bool:
 
 
 def _concern(
-    simulation: Simulation, hook: Hook, cause: str, groups: Sequence[_FailedHooks], *, names_jobs: bool
+    simulation: Simulation, hook: Hook, cause: str, groups: Sequence[_Failures], *, names_jobs: bool
 ) -> Concern:
-    nodes = sorted({node for group in groups for node in group.nodes})
+    instances = simulation.world.instances
+    ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
+    rows = [one.row for _, failures in groups for one in failures]
+    nodes = sorted({instances.node[row] for row in rows})
     named = first_names(simulation.world, nodes)
-    jobs = tuple(group.job.id for group in groups)
+    jobs = tuple(job.id for job, _ in groups)
     what = f"{hook.value.lower()} task{f' of {whose(jobs)}' if names_jobs else ''} failed"
     on = named[0] if len(nodes) == 1 else some(len(nodes), "node")
     severity, effect, remedy = _consequence(simulation, hook, groups)
@@ -137,7 +133,7 @@ def _concern(
         "preparation" if hook is Hook.PREPARATION else "release",
         severity,
         f"{what} on {on}: {cause}",
-        max(group.since_ms for group in groups),
+        max(map(ends.__getitem__, rows)),
         effect=shared(jobs, effect),
         remedy=remedy,
         names=named if len(nodes) > 1 else (),
@@ -147,13 +143,13 @@ def _concern(
     )
 
 
-def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_FailedHooks]) -> tuple[Severity, str, str]:
+def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_Failures]) -> tuple[Severity, str, str]:
     """Return how bad it is, its effect, and its remedy."""
     if hook is Hook.RELEASE:
         return Severity.SHORTAGE, "the job still completes; what it should clean up may be left (REL-7)", ""
-    if all(group.job.state in OVER for group in groups):
+    if all(job.state in OVER for job, _ in groups):
         return Severity.SHORTAGE, "", ""
-    if not any(group.is_ineligible for group in groups):
+    if not any(one.is_ineligible for _, failures in groups for one in failures):
         return Severity.SHORTAGE, "no effect on scheduling: waitForSuccess is false (PREP-13)", ""
     helps = eligible_again(simulation.world.options)
     who = "job" if len(groups) == 1 else "jobs"

@@ -13,8 +13,8 @@ from engine.base.lifecycles import READY
 from engine.base.log import LogSubject
 from engine.base.terms import TaskState
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, RUNNING
-from engine.views.log.histories import RECENT_TASKS, TASK_EVENTS, NodeHistory, RecentTask, recent_task
-from engine.views.log.reader import Cuts, is_event, latest_numbers_of, matching
+from engine.views.log.histories import RECENT_TASKS, TASK_EVENTS, NodeHistory, RecentTask, TaskHistory, recent_task
+from engine.views.log.reader import Cuts, is_event, matching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,26 +122,13 @@ def plain_transitions(world: World, task: int) -> Transitions | None:
     return None
 
 
-def last_transitions(world: World, task: int) -> Transitions:
-    """Return the last transitions of one task, read backwards from the last one."""
-    plain = plain_transitions(world, task)
+def last_transitions(simulation: Simulation, task: int) -> Transitions:
+    """Return the last transitions of one task; most tasks need no look into the log."""
+    plain = plain_transitions(simulation.world, task)
     if plain is not None:
         return plain
-    log = world.log
-    created_ms = world.tasks.block_of(task).created_ms
-    last: Transitions | None = None
-    for at in latest_numbers_of(log.row_a, task):
-        shape = log.shapes[log.shape_of[at]]
-        if log.when[at] < created_ms:
-            break
-        if _kind(shape) < ACTIVE:
-            continue
-        if last is not None:
-            return last._replace(previous_since_ms=log.when[at])
-        old = dict(shape.fields)["from"]
-        assert isinstance(old, TaskState)
-        last = Transitions(log.when[at], old, created_ms)
-    return last or Transitions(created_ms)
+    *before, last = TaskHistory(simulation, task).steps()
+    return Transitions(last.when_ms, before[-1].state, before[-1].when_ms) if before else Transitions(last.when_ms)
 
 
 def ready_ms(world: World, now_ms: int) -> dict[int, int]:

@@ -22,6 +22,7 @@ from engine.base.log import LogSubject
 from engine.base.terms import TaskState
 from engine.base.values import bytes_above, equals, lowest_bytes, where_set
 from engine.base.values import tally as tally_bytes
+from engine.views.log.kept import KeptByKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -290,26 +291,21 @@ class FirstStarts:
     def __init__(self, simulation: Simulation) -> None:
         """Begin with no job."""
         self._simulation = simulation
-        self._cuts = Cuts(simulation.log)
-        self._found: dict[int, int] = {}  # the entry of the log by the row of the job
+        self._found: KeptByKey[int] = KeptByKey()  # the entry of the log by the row of the job
 
     def began_ms(self, job: Job) -> int | None:
         """Return when the first of the job's tasks started, in ms since the start; None before that."""
-        log, cut = self._simulation.log, self._cuts.shortest()
-        if cut is not None:
-            self._found = {row: at for row, at in self._found.items() if at < cut}
-        at = self._found.get(job.row)
-        if at is None:
-            at = self._search(job)
-            if at is None:
+        log = self._simulation.log
+        found = self._found.at(len(log.cuts))
+        if job.row not in found:
+            ranges = self._simulation.world.tasks.ranges_of(job.blocks)
+            starts = matching(log, _starts, log.index_at(job.created_ms - 1))
+            first = next((at for at in starts if any(log.row_a[at] in rows for rows in ranges)), None)
+            if first is None:
                 return None
-            self._found[job.row] = at
+            found[job.row] = first
+        at = found[job.row]
         return log.when[at] if at < len(log) else None
-
-    def _search(self, job: Job) -> int | None:
-        log, ranges = self._simulation.log, self._simulation.world.tasks.ranges_of(job.blocks)
-        starts = matching(log, _starts, log.index_at(job.created_ms - 1))
-        return next((at for at in starts if any(log.row_a[at] in rows for rows in ranges)), None)
 
 
 def _starts(shape: Shape) -> bool:

@@ -284,10 +284,6 @@ class TimelineModel:
         """Return the times of day above the columns, with the present moment."""
         return axis(self.session, self.columns, self.label_cells)
 
-    def row(self, index: int, *, is_cursor: bool) -> Line:
-        """Return the first line of a row."""
-        return self.row_lines(index, is_cursor=is_cursor)[0]
-
     def lines(self, shown: range, at: int) -> Sequence[Line]:
         """Return the lines of these rows; ``at`` is the one under the cursor."""
         rows, frame, keys = self.rows, self._frame(self.height), self.keys[shown.start : shown.stop]
