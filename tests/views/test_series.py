@@ -153,10 +153,9 @@ def test_all_jobs_together_are_the_sum_of_the_jobs():
     jobs = [series.of_job(job.id, Window.ALL, 50) for job in sim.world.jobs.present()]
     together = series.of_job(None, Window.ALL, 50)
     assert sum(together.running) > 0
-    for measure in ("waiting", "running", "preparing", "succeeded_a_minute"):
+    for measure in ("waiting", "running", "preparing", "succeeded_a_minute", "preparation_s"):
         sums = [sum(each) for each in zip(*(getattr(job, measure) for job in jobs), strict=True)]
         assert all(map(math.isclose, getattr(together, measure), sums))
-    assert series.preparation_ms(None) == sum(series.preparation_ms(job.id) for job in sim.world.jobs.present())
 
 
 def test_a_short_preparation_has_its_full_height_however_wide_the_columns_are():
