@@ -171,10 +171,9 @@ def _rejected(simulation: Simulation) -> list[Concern]:
     return found
 
 
-def _in_use(certificate: CertificateRecord) -> str:
+def _users(certificate: CertificateRecord) -> list[str]:
     pools, nodes = certificate.use or ((), ())
-    users = [*(f"pool {pool_id}" for pool_id in pools), *([some(len(nodes), "node")] if nodes else [])]
-    return f"in use by {listed(users)}"
+    return [*(f"pool {pool_id}" for pool_id in pools), *([some(len(nodes), "node")] if nodes else [])]
 
 
 def _certificates(world: World) -> list[Concern]:
@@ -184,7 +183,7 @@ def _certificates(world: World) -> list[Concern]:
             Severity.SHORTAGE,
             f"certificate {certificate.spec.thumbprint} could not be deleted",
             certificate.since_ms,
-            effect=_in_use(certificate),
+            effect=f"in use by {listed(_users(certificate))}",
             remedy="take it out of the pools, then delete it again",
         )
         for certificate in world.certificates.rows

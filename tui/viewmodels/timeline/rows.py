@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 from rich.cells import cell_len
 
 from engine.base.terms import JobState, TaskState
+from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.hook_status import HookStatus
 from engine.views.log.kept import KeptByKey
 from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph, going_on
@@ -70,7 +71,6 @@ class Extent(NamedTuple):
         return self._replace(begin_ms=begin_ms) if end_ms is None else Extent(begin_ms, end_ms, is_over=True)
 
 
-_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 _AHEAD_SHARE = 0.1  # of the time so far, for what is planned
 
 _UP_TO_EIGHT = (1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8)
@@ -80,11 +80,11 @@ _UP_TO_SIXTY = (*_UP_TO_EIGHT, 10, 12, 15, 18, 20, 25, 30, 36, 45, 50)
 ROUND_STEPS_MS = tuple(
     round(each * unit_ms)
     for unit_ms, numbers in (
-        (_SECOND / 10, _UP_TO_EIGHT),
-        (_SECOND, _UP_TO_SIXTY),
-        (_MINUTE, _UP_TO_SIXTY),
-        (_HOUR, (*_UP_TO_EIGHT, 10, 12, 15, 18, 20)),
-        (_DAY, _UP_TO_SIXTY),
+        (SECOND_MS / 10, _UP_TO_EIGHT),
+        (SECOND_MS, _UP_TO_SIXTY),
+        (MINUTE_MS, _UP_TO_SIXTY),
+        (HOUR_MS, (*_UP_TO_EIGHT, 10, 12, 15, 18, 20)),
+        (DAY_MS, _UP_TO_SIXTY),
     )
     for each in numbers
 )
@@ -113,10 +113,10 @@ def ticks(columns: TimeColumns, least_cells: int) -> Iterator[int]:
 
 
 _ROUND_MS = (
-    *(each * _SECOND for each in (1, 2, 5, 10, 15, 20, 30)),
-    *(each * _MINUTE for each in (1, 2, 5, 10, 15, 20, 30)),
-    *(each * _HOUR for each in (1, 2, 3, 6, 12)),
-    *(each * _DAY for each in (1, 2, 7, 14, 28)),
+    *(each * SECOND_MS for each in (1, 2, 5, 10, 15, 20, 30)),
+    *(each * MINUTE_MS for each in (1, 2, 5, 10, 15, 20, 30)),
+    *(each * HOUR_MS for each in (1, 2, 3, 6, 12)),
+    *(each * DAY_MS for each in (1, 2, 7, 14, 28)),
 )
 
 
