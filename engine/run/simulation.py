@@ -85,6 +85,11 @@ class Simulation:
         return self.world.log
 
     @property
+    def moment(self) -> tuple[int, int, int]:
+        """A value that differs when anything may have changed: the moves in time, the length of the log, and now."""
+        return self.jumps, len(self.log), self.now_ms
+
+    @property
     def entry_ms(self) -> int:
         """The moment of the calendar entry handled last, in ms since the start, even if it raised an exception."""
         return self.world.now_ms
