@@ -312,10 +312,10 @@ class Watch(View):
         return ("pane.next", "next pane"), *here
 
     def remembered(self) -> dict[str, Any]:
-        return self._map.remembered()
+        return self._map.model.remembered()
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        self._map.recall(values)
+        self._map.model.recall(values)
 
     def on_mount(self) -> None:
         self._recent.border_title = "Events, newest first"
@@ -356,7 +356,7 @@ class Watch(View):
         return Wish(10, 24, 36)
 
     def _update_panes(self) -> None:
-        if not self._map.is_built:
+        if not self._map.nodes.is_attached:
             return  # the run is being left: its panes are gone
         self._strip.update()
         self._map.update()
@@ -406,21 +406,8 @@ class Watch(View):
         """Show the job that is in focus now."""
         self.update()
 
-    def on_node_map_changed(self) -> None:
-        """Show the details of the node under the cursor."""
-        self._update_details()
-
-    def on_table_moved(self) -> None:
-        """Show the details of the row under the cursor."""
-        self._update_details()
-
-    def on_choices_moved(self) -> None:
-        """Show the details of the group under the cursor."""
-        self._update_details()
-
-    def on_descendant_focus(self) -> None:
-        """Show the details of what is under the cursor of the focused pane."""
-        self._update_details()
+    # Something else is under the cursor of the pane with the focus.
+    on_node_map_changed = on_table_moved = on_choices_moved = on_descendant_focus = _update_details
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """Open the whole list with the cursor on the same row; an event leads to its moment."""
