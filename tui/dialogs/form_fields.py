@@ -289,7 +289,7 @@ class FormInputs(Vertical):
         action = self._action
         assert action.document is not None
         texts = self._texts()
-        body, mistakes = body_of(action.entries, action.document, self._base, texts)
+        body, mistakes = body_of(action.command, action.entries, action.document, self._base, texts)
         unread = next((each for each in mistakes if texts[each.name].strip()), None)
         if unread is not None:
             self._rows[unread.name].entry.focus()

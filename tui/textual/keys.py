@@ -65,32 +65,16 @@ class KeyHelp(NamedTuple):
     words: str = ""
 
 
-# By the part of a binding's id before the full stop; anything else looks at something.
+# Groups by the id of a binding, or by its beginning up to the full stop; anything else looks at something.
 _GROUPS = {
-    "time": Group.TIME,
-    "view": Group.GO,
-    "go": Group.GO,
-    "focus": Group.GO,
-    "pane": Group.GO,
-    "quit": Group.GO,
-    "interrupt": Group.GO,
-    "suspend": Group.GO,
-    "palette": Group.GO,
-    "find": Group.GO,
-    "scenario": Group.GO,
-    "session": Group.ACT,
-}
-_GROUP_OF = {
-    "row.links": Group.GO,
-    "row.act": Group.ACT,
-    "job.act": Group.ACT,
-    "row.mark": Group.ACT,
-    "row.mark-all": Group.ACT,
-    "row.unmark": Group.ACT,
-    "row.new": Group.ACT,
-    "pool.scale": Group.ACT,
-    "settings": Group.ACT,
-    "events.by-hand": Group.ACT,
+    name: group
+    for group, names in (
+        (Group.TIME, "time."),
+        (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario. row.links"),
+        (Group.ACT, "row.act job.act row.mark row.mark-all row.unmark row.new pool.scale"),
+        (Group.ACT, "session. settings events.by-hand"),
+    )
+    for name in names.split()
 }
 
 KEYS: dict[str, KeyHelp] = {
@@ -194,8 +178,7 @@ KEYS: dict[str, KeyHelp] = {
 
 def group_of(identity: str) -> Group:
     """Return the group of a binding."""
-    found = _GROUP_OF.get(identity) or _GROUPS.get(identity.partition(".")[0])
-    return found or Group.LOOK
+    return _GROUPS.get(identity) or _GROUPS.get("".join(identity.partition(".")[:2]), Group.LOOK)
 
 
 def when_of(identity: str) -> str:

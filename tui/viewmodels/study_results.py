@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import groupby, pairwise
 from math import floor, log10
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
@@ -54,7 +54,7 @@ class VariantsModel(RowsModel):
 
     title = "Variants"
     own_order = "number"
-    columns: tuple[Column, ...] = ()
+    columns: tuple[Column[Any], ...] = ()
 
     def __init__(self, session: Session, study: StudyModel) -> None:
         """Show the results of a study so far."""
@@ -65,7 +65,7 @@ class VariantsModel(RowsModel):
         super().__init__(session)
         self.recall(study.arrangement)
 
-    def _made_columns(self) -> Iterable[Column]:
+    def _made_columns(self) -> Iterable[Column[Any]]:
         study = self.study
         yield Column("", 1)
         yield Column(NUMBER, len(str(study.study.variants)), "the number of the variant", is_right=True, is_whole=True)
@@ -80,11 +80,17 @@ class VariantsModel(RowsModel):
             name = heading(measure)
             from_width = 0 if at < 2 else _MORE_MEASURES
             said = f"{name}: the median over the seeds"
-            yield Column(_head(measure), _MEASURE_CELLS, said, from_width, is_right=True, is_whole=True)
+            yield Column(_head(measure), _MEASURE_CELLS, said, from_width=from_width, is_right=True, is_whole=True)
             said = f"{name}: 5th to 95th percentile over the seeds"
             whole_from = max(from_width, _WITHOUT_SPREAD) + at
-            yield Column(_spread(measure), _SPREAD_CELLS, said, whole_from, is_whole=True, short=SPREAD)
-        yield Column(RUNS, 4, "runs that have results, and those of them that failed inside", _RUNS_FROM, is_whole=True)
+            yield Column(_spread(measure), _SPREAD_CELLS, said, from_width=whole_from, is_whole=True, short=SPREAD)
+        yield Column(
+            RUNS,
+            4,
+            "runs that have results, and those of them that failed inside",
+            from_width=_RUNS_FROM,
+            is_whole=True,
+        )
 
     def order(self) -> Sequence[int]:
         return range(1, self.study.study.variants + 1)
@@ -229,7 +235,7 @@ class RunsModel(RowsModel):
         Column(END, 9, "when the last task ended", is_right=True, is_whole=True),
         Column(COST, 8, "what the nodes cost", is_right=True, is_whole=True),
         Column(BROKEN, 18, "the expectations that were broken, by number"),
-        Column(ERROR, 20, "why the run failed", stretch=True, is_extra=False, from_width=50),
+        Column(ERROR, 20, "why the run failed", stretch=True, from_width=50),
     )
 
     def __init__(self, session: Session, study: StudyModel, variant: int) -> None:

@@ -159,6 +159,11 @@ def unfold_one_task(body: Body) -> Body:
     return found if EACH in found or {"tasks", "taskFactory"} & set(found) else {**found, EACH: {}, COUNT: 1}
 
 
+def new_certificate(number: int) -> Document:
+    """Return the body of a new certificate, with a thumbprint of forty hexadecimal digits."""
+    return Document({"thumbprint": f"{number:040x}", "thumbprintAlgorithm": "sha1"})
+
+
 def new_schedule(session: Session) -> Document:
     """Return the body of a new job schedule whose jobs run in the pool in focus."""
     _, jobs, schedules = taken_ids(session)
@@ -291,7 +296,7 @@ def texts_of(fields: Sequence[Field[Any]], document: Document, body: Body) -> di
 
 
 def body_of(
-    fields: Sequence[Field[Any]], document: Document, base: Body, texts: Mapping[str, str]
+    command: str, fields: Sequence[Field[Any]], document: Document, base: Body, texts: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[FormMistake]]:
     """Return the body for what was typed into the fields, and mistakes of single fields.
 
@@ -305,7 +310,7 @@ def body_of(
         if text.strip() == before[field.name].strip():
             continue
         try:
-            body = field.put_into(body, text)
+            body = field.put_into(body, text, command)
         except ValueError as error:
             mistakes.append(FormMistake(str(error), field.name, field.label))
     for field in fields:
@@ -336,7 +341,7 @@ def read_form(
     base: Body | None = None,
 ) -> FormResult:
     """Return what was typed into the fields as commands; ``base`` has the properties without a field."""
-    body, mistakes = body_of(fields, document, document.start if base is None else base, texts)
+    body, mistakes = body_of(command, fields, document, document.start if base is None else base, texts)
     if mistakes:
         return FormResult((), tuple(mistakes))
     result = read_text(command, beside, document, text_of(body) or "{}")
