@@ -104,10 +104,6 @@ _PRESENT_S = 0.02
 _REQUESTS_S = 0.1
 
 
-def _is_escape(event: events.Event) -> bool:
-    return isinstance(event, events.Key) and event.key == "escape"
-
-
 def _mode(run: int) -> str:
     """Return the name of the stack of screens of a run."""
     return f"run {run}"
@@ -188,7 +184,8 @@ class Dashboard(App[None]):
         if self.keyboard.holds(event):
             return
         self.main_screen.end_introduction()
-        if not (self._close_message() and _is_escape(event) and self._has_only_the_message_to_close()):
+        is_escape = isinstance(event, events.Key) and event.key == "escape"
+        if not (self._close_message() and is_escape and self._has_only_the_message_to_close()):
             await super().on_event(event)
         self.keyboard.follow()
 

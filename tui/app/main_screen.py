@@ -50,12 +50,8 @@ if TYPE_CHECKING:
 
 # -- the screen --------------------------------------------------------------------------------------------------
 
-# In the order of the settings, and in that of the palette.
-_LISTED = (
-    *(*navigation_keys.TIME, *run_keys.RUNS, *navigation_keys.NAVIGATION, *list_keys.FIND),
-    *(*list_keys.LISTS, *GO_LINE, *item_keys.ACTIONS, *item_keys.INFORMATION),
-)
-_OFFERED = (
+# In the order of the palette.
+_COMMANDS = (
     *(*navigation_keys.TIME, *run_keys.RUNS, *navigation_keys.NAVIGATION, *list_keys.FIND),
     *(*GO_LINE, *list_keys.LISTS, *item_keys.INFORMATION, *item_keys.ACTIONS),
 )
@@ -65,8 +61,8 @@ _RIGHT_BUTTON = 3
 class MainScreen(ViewScreen):
     """One simulation on the screen."""
 
-    COMMANDS_BY_ID: ClassVar = {command.id: command for command in _LISTED}
-    BINDINGS: ClassVar[list[BindingType]] = [command.binding for command in _LISTED]
+    COMMANDS_BY_ID: ClassVar = {command.id: command for command in _COMMANDS}
+    BINDINGS: ClassVar[list[BindingType]] = [command.binding for command in _COMMANDS]
     AUTO_FOCUS = ""  # the view focuses its first pane itself
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (24, "-short"), (36, "-tall")]  # noqa: RUF012  # as Textual declares it
@@ -262,7 +258,7 @@ def palette_entries(
         subjects: The items to act on, all of one kind.
     """
     offered: list[tuple[Binding, Callable[[], object]]]
-    offered = [(command.binding, partial(command.run, main)) for command in _OFFERED]
+    offered = [(command.binding, partial(command.run, main)) for command in _COMMANDS]
     offered += [(each, partial(app.run_action, each.action)) for each in main.keymap.bindings_of(type(app))]
     for binding, run in offered:
         identity = binding.id or ""
