@@ -427,7 +427,7 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     running = [_Area("running", Role.RUNNING, values.running, f"{tasks.running:,}")]
     if any(others):
         running.append(_Area("of other jobs", Role.OFF, others, f"{all_running - tasks.running:,}"))
-    active, preparing = (tasks.active, tasks.preparing) if job.end_ms is None else (0, 0)
+    active, preparing = (tasks.active, tasks.preparing) if job.record.end_ms is None else (0, 0)
     waits = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
     waiting = [_Area("waiting", Role.OFF, waits, f"{active:,}")]
     if preparing or any(values.preparing):
