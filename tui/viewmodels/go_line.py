@@ -84,19 +84,9 @@ _SEARCHED: dict[str, type[RowsModel]] = {
     "schedules": JobSchedulesModel,
 }
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
-ACCOUNT = "account"
-WARNINGS = "warnings"
-EXPECTATIONS = "expectations"
-STORAGE = "storage"
-STATISTICS = "statistics"
-MESSAGES = "messages"
-REQUESTS = "requests"
-RELOAD = "reload"
-CRITICAL_PATH = "critical path"
-SETTINGS = "settings"
-THEME = "theme"
 PAGES = (
-    *(ACCOUNT, CRITICAL_PATH, EXPECTATIONS, MESSAGES, RELOAD, REQUESTS, SETTINGS, STATISTICS, STORAGE, THEME, WARNINGS),
+    *("account", "critical path", "expectations", "messages", "reload", "requests", "settings", "statistics"),
+    *("storage", "theme", "warnings"),
 )
 GO_WORDS = (
     "time",

@@ -22,7 +22,6 @@ from engine.views.resources.jobs import (
     cost_of_run,
     count_deleted_jobs,
     has_preparation,
-    is_unfinished,
     job_ids,
     job_row,
     jobs_worst_first,
@@ -299,10 +298,6 @@ class Session:
     def has_several_jobs(self) -> bool:
         """True if there is more than one job, so that a task's id alone does not say which one it is."""
         return len(job_ids(self.simulation)) > 1
-
-    def is_unfinished(self, job_id: str) -> bool:
-        """Return True if the job exists and is not completed."""
-        return is_unfinished(self.simulation, job_id)
 
     def pool(self, pool_id: str) -> PoolRow | None:
         """Return a pool's row, also of a deleted one, which has no state; None if there never was one."""

@@ -352,11 +352,6 @@ class Studies:
     requests: dict[str, StudyRequest] = field(default_factory=dict)  # by path of the scenario
     formulas: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by path of the scenario and pool
 
-    @property
-    def under_way(self) -> StudyModel | None:
-        """The study whose runs are being played."""
-        return self.shown if self.shown is not None and self.shown.background.is_under_way else None
-
     def end(self) -> None:
         """End a study that is under way, and wait for the end of its workers."""
         if self.shown is not None:

@@ -178,14 +178,8 @@ def _widths(cells: int, count: int) -> list[int]:
 
 
 def _side_by_side(blocks: Sequence[Sequence[Line]], widths: Sequence[int]) -> list[Line]:
-    return [
-        tuple(
-            span
-            for part, wide, gap in zip(parts, widths, _gaps(widths), strict=True)
-            for span in _padded(part, wide, gap)
-        )
-        for parts in zip(*blocks, strict=True)
-    ]
+    gaps = _gaps(widths)
+    return [tuple(chain.from_iterable(map(_padded, parts, widths, gaps))) for parts in zip(*blocks, strict=True)]
 
 
 def _gaps(widths: Sequence[int]) -> list[int]:

@@ -9,7 +9,7 @@ from engine.views.hook_status import Hook, HookStatus
 from engine.views.resources.nodes import hooks_on, last_output, tasks_on
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, hook_glyph
-from tui.viewmodels.lists.pools import next_words
+from tui.viewmodels.properties import next_words
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, cut, fit, line, merged, one_line, squeeze, width
 from tui.viewmodels.watch.lenses import FRAMED_LINES, Form, Lens, slots_glyph
 from tui.viewmodels.watch.node_map import MOST_OUTPUT
