@@ -20,8 +20,8 @@ from tui.viewmodels.actions.forms import (
     FormResult,
     base_for,
     body_of,
+    read_body,
     read_form,
-    read_text,
     text_of,
     texts_of,
 )
@@ -262,7 +262,7 @@ class FormInputs(Vertical):
             choice = action.choices[self._choices.number] if action.choices else None
             return action.read(choice, self._texts())
         if self.shows_body:
-            return read_text(action.command, action.bodies, action.document, self._editor.text)
+            return read_body(action.command, action.bodies, action.document, self._editor.text)
         return read_form(action.command, action.bodies, action.document, action.entries, self._texts(), self._base)
 
     @property
