@@ -15,13 +15,13 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_duration
-from engine.histories.history import History, Record, epoch_ms
-from engine.histories.nodes import ENDED, NodeLife, Outcome, on_nodes, outcome, retries, simulated
+from engine.histories.history import HOOK_INFOS, History, Record, epoch_ms, span_of
+from engine.histories.nodes import ENDED, UNKNOWN, NodeLife, Outcome, on_nodes, outcome, retries, simulated
 from engine.histories.pools import Event, created
 from engine.histories.reading import Source
 from engine.specs.base import parse_time
 from engine.specs.bodies import JobSpec, TaskSpec
-from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, SCHEDULING_LATENCY_MS, TASK_DURATION_MS
+from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS, TASK_DURATION_MS
 from engine.specs.job_refusals import COLLECTION_MAX_TASKS
 
 _AT_ONCE_MS = SECOND_MS
@@ -46,10 +46,10 @@ class Occupancy:
         self._prepared: dict[tuple[str, str], tuple[int, int]] = {}
         for job_id, instances in history.instances.items():
             for record in instances:
-                info = record.body.get("jobPreparationTaskExecutionInfo", {})
-                start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
-                if start is not None and end is not None:
-                    self._prepared[job_id, record.body["nodeId"]] = start - retries(info) * (end - start), end
+                info = record.body.get(HOOK_INFOS[0], {})
+                if (span := span_of(info)) is not None:
+                    first_ms = span[0] - retries(info) * (span[1] - span[0])
+                    self._prepared[job_id, record.body["nodeId"]] = first_ms, span[1]
         if not any(retries(one.body.get("executionInfo", {})) for tasks in history.tasks.values() for one in tasks):
             return
         for tasks in history.tasks.values():
@@ -68,10 +68,11 @@ class Occupancy:
         node_id, info = _node_of(record), record.body.get("executionInfo", {})
         start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
         if node_id is not None and start is not None:
-            slots = _slots(record)
-            changes = self._changes.setdefault(node_id, [])
-            changes.append(_Change(start, slots, record.source))
-            changes.append(_Change(end if end is not None else start, -slots, record.source))
+            slots, source = _slots(record), record.source
+            last_ms = end if end is not None else start
+            self._changes.setdefault(node_id, []).extend(
+                (_Change(start, slots, source), _Change(last_ms, -slots, source))
+            )
 
     def out_of_turn(self, instances: Iterable[Record]) -> int | None:
         """Return how many tasks of a job may have lost their node to a failed preparation; None if one was retried.
@@ -80,7 +81,7 @@ class Occupancy:
         """
         slots = 0
         for record in instances:
-            info = record.body.get("jobPreparationTaskExecutionInfo", {})
+            info = record.body.get(HOOK_INFOS[0], {})
             if retries(info):
                 return None
             failure = info.get("failureInfo")
@@ -114,8 +115,7 @@ def _slots(record: Record) -> int:
 
 
 def _node_of(record: Record) -> str | None:
-    where: Mapping[str, Any] = record.body.get("nodeInfo", {})
-    node_id = where.get("nodeId")
+    node_id = record.body.get("nodeInfo", {}).get("nodeId")
     return node_id if isinstance(node_id, str) else None
 
 
@@ -303,10 +303,6 @@ _ALL_COMPLETED = frozenset({"AllTasksCompleted", "AllTasksComplete"})
 _BY_ITSELF = _ALL_COMPLETED | {"JMComplete", "MaxWallClockTimeExpiry", "TaskFailed"}
 _DEFAULT_REASON = "UserTerminate"
 _LATE_MS = 10 * SECOND_MS  # a job that ends so long after its last task does not end because of it
-_HOOKS = {
-    "jobPreparationTask": "jobPreparationTaskExecutionInfo",
-    "jobReleaseTask": "jobReleaseTaskExecutionInfo",
-}
 
 
 class JobStory(NamedTuple):
@@ -352,10 +348,8 @@ def job_story(
         own = next((story for story in stories if story.task_id == manager.get("id")), None)
         if own is not None:
             stories.remove(own)
-            manager["simulate"] = _outlasting(own, stories)
-        else:
-            manager["simulate"] = {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
-    for name, info in _HOOKS.items():
+        manager["simulate"] = dict(UNKNOWN) if own is None else _outlasting(own, stories)
+    for name, info in zip(("jobPreparationTask", "jobReleaseTask"), HOOK_INFOS, strict=True):
         if name in new:
             new[name]["simulate"] = _hook(instances, info, indexes)
     by_itself_ms = ending_ms if body.get("executionInfo", {}).get("terminateReason") in _ALL_COMPLETED else None
@@ -389,7 +383,7 @@ def _hook(instances: Sequence[Record], name: str, indexes: Mapping[str, int]) ->
         if isinstance(failure, dict) and failure.get("code") == ENDED:
             one = Outcome(one.run_ms + _LONGER_MS, failed_attempts=one.failed_attempts)
         outcomes[index] = one
-    return on_nodes(outcomes) or {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
+    return on_nodes(outcomes) or dict(UNKNOWN)
 
 
 def _additions(
@@ -430,7 +424,7 @@ def _ending_ms(body: Mapping[str, Any], instances: Sequence[Record]) -> int | No
         began = epoch_ms(body.get("previousStateTransitionTime"))
         if began is not None:
             return began
-    releases = (record.body.get("jobReleaseTaskExecutionInfo", {}) for record in instances)
+    releases = (record.body.get(HOOK_INFOS[1], {}) for record in instances)
     starts = (epoch_ms(info.get("startTime")) for info in releases)
     return min((moment for moment in starts if moment is not None), default=end)
 

@@ -22,7 +22,7 @@ from engine.base.errors import Position, Problem, ScenarioError
 from engine.base.values import format_duration, parse_duration, parse_utc, quoted, shortened, with_short_words
 from engine.histories.files import name_of, opened
 from engine.scenario.bodies import PRINTED_BY_AZ, fields_of, folded_name, iso_duration, model_of
-from engine.scenario.tree import format_path
+from engine.scenario.document import format_path
 from engine.specs.base import Spec, is_duration
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 

@@ -29,7 +29,6 @@ from engine.specs.job_refusals import (
     job_update_refusals,
     schedule_refusals,
     schedule_update_refusals,
-    task_constraints_refusals,
     task_refusals,
 )
 from engine.specs.pool_refusals import (
@@ -40,7 +39,7 @@ from engine.specs.pool_refusals import (
     remove_nodes_refusals,
     resize_refusals,
 )
-from engine.specs.refusals import display_name_refusals
+from engine.specs.refusals import constraint_refusals, display_name_refusals
 from engine.state.acting import NO_JOB, Acting, ProcessKind
 from engine.state.nodes import Operation
 
@@ -288,7 +287,7 @@ def _add(world: World, job: Job, extras: Extras) -> None:
 def _on_task(world: World, job: Job, task: int, command: OnTask) -> None:
     match command:
         case c.UpdateTask():
-            _refuse(task_constraints_refusals(command.constraints), command)
+            _refuse(list(constraint_refusals(command.constraints)), command)
             operations.update(world, task, command.constraints)
         case c.TerminateTask():
             operations.terminate(world, task)

@@ -1,7 +1,7 @@
 """Jobs (chapter 9): create, update, disable, enable, terminate, delete, and the ways in which they end.
 
-``decisions.verdicts`` decides what the service refuses in which state. A job that is terminated or deleted waits here for
-its release tasks.
+``decisions.verdicts`` decides what the service refuses in which state. A job that is terminated or deleted waits here
+for its release tasks.
 """
 
 from __future__ import annotations

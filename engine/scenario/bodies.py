@@ -19,8 +19,9 @@ from pydantic_core import ErrorDetails
 from engine.base.errors import Position
 from engine.base.terms import Plain
 from engine.base.values import lazy_regex
+from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.text import does_not_exist, shown
-from engine.scenario.tree import DocumentPlace, Path, Tree
+from engine.scenario.tree import Tree
 from engine.specs.base import Spec, accepted_names, is_duration, is_secret, wire_names
 from engine.specs.refusals import MISSING, Refusal
 
@@ -127,8 +128,7 @@ class Parts:
 
     def place(self) -> DocumentPlace:
         """Return the mapping, at the place for which it was made."""
-        size = 1 + sum(inner.size for inner in self.value.values())
-        return self._place._replace(tree=Tree(self._place.tree.position, self.value, self._keys, self._origins, size))
+        return self._place._replace(tree=Tree(self._place.tree.position, self.value, self._keys, self._origins))
 
 
 def spelled(place: DocumentPlace, model: type[Spec], style: Style) -> Tree:
@@ -167,8 +167,7 @@ def spelled_value(place: DocumentPlace, field: FieldInfo, style: Style) -> Tree:
     if model is None:
         return place.tree
     if isinstance(place.tree.value, list):
-        items = [spelled(item, model, style) for item in place.entries()]
-        return Tree(place.tree.position, list(items), size=1 + sum(item.size for item in items))
+        return Tree(place.tree.position, [spelled(item, model, style) for item in place.entries()])
     return spelled(place, model, style)
 
 

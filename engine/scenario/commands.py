@@ -18,21 +18,21 @@ from engine.base.terms import Plain
 from engine.base.values import lazy_regex
 from engine.scenario.bodies import report_refusals
 from engine.scenario.conditions import Asked
+from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
 from engine.scenario.names import DeclaredIds, text_at
 from engine.scenario.pasted import as_created, command_as_created
 from engine.scenario.tasks import read_factory
 from engine.scenario.timeline import read_command, read_does, read_until
-from engine.scenario.tree import Document, DocumentPlace, ReadingStopped, Tree, parse, tree_of
+from engine.scenario.tree import ReadingStopped, Tree, parse, tree_of
 from engine.scenario.warnings import WarningCollector
-from engine.specs.account import Account
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 from engine.specs.command import Command
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob, CreateJobSchedule, CreatePool
 from engine.specs.conditions import OWN_JOB, Unread, is_others_completed
 from engine.specs.job_refusals import job_refusals, schedule_refusals, task_refusals
-from engine.specs.pool_refusals import PoolSetting, pool_refusals
+from engine.specs.pool_refusals import AccountInForce, pool_refusals
 
 # So many tasks of a factory are looked at for what they may make.
 _MOST_TASKS = 1_000
@@ -62,16 +62,15 @@ class Processes:
 
     def read(self, root: DocumentPlace) -> None:
         """Read all processes of a scenario."""
-        for place in _entries(root, "pools"):
+        for place in root.listed("pools"):
             self._walk(place, None)
-        for place in _entries(root, "jobs"):
+        for place in root.listed("jobs"):
             self._walk(place, _owner(text_at(place.plain, "id")))
-        for place in _entries(root, "jobSchedules"):
+        for place in root.listed("jobSchedules"):
             self._walk(place, _under(text_at(place.plain, "id")))
-        for place in _entries(root, "timeline"):
+        for place in root.listed("timeline"):
             self.read_command(place)
-        simulate = root.get("simulate")
-        tasks = simulate.get("tasks") if simulate is not None else None
+        tasks = root.at("simulate", "tasks")
         if tasks is not None:
             self._block(tasks, _UNKNOWN)
 
@@ -166,11 +165,6 @@ class Processes:
             self.names.open_all()
 
 
-def _entries(root: DocumentPlace, section: str) -> Iterator[DocumentPlace]:
-    place = root.get(section)
-    return iter(()) if place is None else place.entries()
-
-
 def _owner(job_id: str | None) -> Owner:
     return _UNKNOWN if job_id is None else Owner(job_id, job_id)
 
@@ -231,13 +225,6 @@ class TypedCommand(NamedTuple):
     warnings: tuple[Problem, ...] = ()
 
 
-class AccountInForce(NamedTuple):
-    """The account at this moment and the settings of its pools, by which the service refuses pools."""
-
-    account: Account
-    setting: PoolSetting
-
-
 def read_typed(
     name: str,
     body: str | Mapping[str, Any],
@@ -260,11 +247,11 @@ def read_typed(
         tree = parse(body, document.report) if isinstance(body, str) else tree_of(dict(body))
         if tree is not None and tree.value is not None:
             place = _body_place(DocumentPlace(document, tree), name)
-            place = place._replace(tree=_with_names(place.tree, known))
+            if known and isinstance(place.tree.value, dict):  # what was typed does not change them
+                names = {key: value for key, value in known.items() if not isinstance(value, dict | list)}
+                place = place._replace(tree=place.tree.with_names(names))
             place = as_created(place, COMMANDS[name], known)
-            if not isinstance(place.tree.value, dict):
-                place.report("must be a mapping, such as id: nightly")
-            else:
+            if place.is_mapping("must be a mapping, such as id: nightly"):
                 given = read_command(name, place)
                 command = None if document.problems or given is None else given[0]
         elif not document.problems:
@@ -294,7 +281,7 @@ def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:
         place = entry
         value = place.tree.value
     if adds_tasks and isinstance(value, dict) and "commandLine" in value:
-        return _as_tasks(place, Tree(place.tree.position, [place.tree], size=place.tree.size + 1))
+        return _as_tasks(place, Tree(place.tree.position, [place.tree]))
     if adds_tasks and isinstance(value, list):
         return _as_tasks(place, place.tree)
     return place
@@ -302,17 +289,8 @@ def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:
 
 def _as_tasks(place: DocumentPlace, tasks: Tree) -> DocumentPlace:
     position = place.tree.position
-    tree = Tree(position, {"tasks": tasks}, {"tasks": position}, {"tasks": place.path}, size=tasks.size + 1)
+    tree = Tree(position, {"tasks": tasks}, {"tasks": position}, {"tasks": place.path})
     return place._replace(tree=tree)
-
-
-def _with_names(tree: Tree, beside: Mapping[str, Plain]) -> Tree:
-    """Return a mapping with the names that stand beside the body; what was typed does not change them."""
-    if not isinstance(tree.value, dict) or not beside:
-        return tree
-    names = {key: Tree(tree.position, value) for key, value in beside.items() if not isinstance(value, dict | list)}
-    keys = {**tree.keys, **dict.fromkeys(names, tree.position)}
-    return Tree(tree.position, {**tree.value, **names}, keys, tree.origins, tree.size + len(names))
 
 
 def _refusals(place: DocumentPlace, command: Command, account: AccountInForce | None) -> Iterator[Problem]:
@@ -333,6 +311,5 @@ def _refusals(place: DocumentPlace, command: Command, account: AccountInForce | 
 
 
 def _report_tasks(place: DocumentPlace, tasks: tuple[TaskSpec, ...], job: JobSpec) -> None:
-    written = place.get("tasks")
-    for task, body in zip(tasks, written.entries() if written is not None else (), strict=False):
+    for task, body in zip(tasks, place.listed("tasks"), strict=False):
         report_refusals(body, TaskSpec, task_refusals(task, job))

@@ -21,8 +21,8 @@ from engine.base.terms import (
     TaskState,
 )
 from engine.base.values import SECOND_MS, lazy_regex, parse_duration, parse_utc, quoted, shortened
+from engine.scenario.document import DocumentPlace
 from engine.scenario.text import nearest, one_of, shown
-from engine.scenario.tree import DocumentPlace
 from engine.specs.conditions import OWN_JOB, Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 
 LATEST_MS = 100 * 366 * 86_400_000
@@ -285,8 +285,7 @@ def read_condition(
     Keys in ``also`` are read by the caller. The subject is added to ``asked`` even if a property is wrong. With
     ``own_job`` a process of a job asks, so a task or properties without a job are those of its own (JM-11).
     """
-    if not isinstance(place.tree.value, dict):
-        place.report("must name a subject and its properties, such as {jobId: risk, state: completed}")
+    if not place.is_mapping("must name a subject and its properties, such as {jobId: risk, state: completed}"):
         return None
     subject = _subject(place, own_job=own_job)
     if subject is None:

@@ -14,6 +14,7 @@ from engine.base.values import lazy_regex, parse_utc
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.commands import Processes
 from engine.scenario.conditions import Asked, read_condition, read_time
+from engine.scenario.document import Document, DocumentPlace, check_keys
 from engine.scenario.locations import VARIED
 from engine.scenario.model import (
     DEFAULT_START,
@@ -30,10 +31,10 @@ from engine.scenario.model import (
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications, text_at
 from engine.scenario.pasted import as_created
-from engine.scenario.tasks import added_body, check_keys, read_job_tasks
+from engine.scenario.tasks import added_body, read_job_tasks
 from engine.scenario.text import ScenarioSource, read_source, shown
 from engine.scenario.timeline import read_timeline
-from engine.scenario.tree import Document, DocumentPlace, ReadingStopped, Tree, parse
+from engine.scenario.tree import ReadingStopped, Tree, parse
 from engine.scenario.warnings import WarningCollector
 from engine.specs.account import Account, SimulateStorage
 from engine.specs.base import Spec
@@ -254,8 +255,8 @@ class _ScenarioReader:
 
     def _globs(self, place: DocumentPlace, key: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
         inner = place.get(key)
-        if inner is not None and not isinstance(inner.tree.value, dict):
-            inner.report("must be a mapping from a pattern such as 'https://*/market/*' to its settings")
+        if inner is not None:
+            inner.is_mapping("must be a mapping from a pattern such as 'https://*/market/*' to its settings")
         for glob, settings in inner.items() if inner is not None else ():
             body = read_body(settings, model)
             if body is not None:
@@ -268,9 +269,9 @@ class _ScenarioReader:
     ) -> Iterator[tuple[DocumentPlace, Model | None, int]]:
         """Yield the entries of a section with their times; the body is None if it is malformed."""
         section = self._root.get(key)
-        if section is not None and not isinstance(section.tree.value, list):
-            section.report(f"must be a list: put '- ' before each of the {key}")
-        for written in section.entries() if section is not None else ():
+        if section is not None:
+            section.is_list(f"must be a list: put '- ' before each of the {key}")
+        for written in self._root.listed(key):
             place = as_created(written, model, others)
             entry_id = text_at(place.plain, "id")
             if entry_id is not None:
@@ -334,9 +335,9 @@ class _ScenarioReader:
 
     def _expect(self) -> Iterator[Expectation]:
         section = self._root.get("expect")
-        if section is not None and not isinstance(section.tree.value, list):
-            section.report("must be a list: put '- ' before each expectation")
-        for index, place in enumerate(section.entries() if section is not None else ()):
+        if section is not None:
+            section.is_list("must be a list: put '- ' before each expectation")
+        for index, place in enumerate(self._root.listed("expect")):
             condition = read_condition(place, self._asked, also=_EXPECT_KEYS)
             at_ms, within_ms = self._time(place, "at"), self._time(place, "within")
             if condition is not None and isinstance(place.plain, dict):

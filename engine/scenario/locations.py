@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from engine.base.errors import Position
 from engine.base.values import lazy_regex, quoted
+from engine.scenario.document import Path, format_path
 from engine.scenario.text import Scalar, one_of, shown
-from engine.scenario.tree import Path, Tree, format_path, parse
+from engine.scenario.tree import Tree, parse
 from engine.specs.commands import COMMANDS
 
 VARIED = (
@@ -146,11 +147,10 @@ def parse_range(text: str) -> list[int | float]:
 def _without_positions(tree: Tree) -> Tree:
     """Return the value with no positions, since it is in no file."""
     if isinstance(tree.value, list):
-        items = [_without_positions(inner) for inner in tree.value]
-        return Tree(NOWHERE, items, size=tree.size)
+        return Tree(NOWHERE, [_without_positions(inner) for inner in tree.value])
     if isinstance(tree.value, dict):
         value = {key: _without_positions(inner) for key, inner in tree.value.items()}
-        return Tree(NOWHERE, value, dict.fromkeys(value, NOWHERE), size=tree.size)
+        return Tree(NOWHERE, value, dict.fromkeys(value, NOWHERE))
     return Tree(NOWHERE, tree.value)
 
 
@@ -328,11 +328,11 @@ def _put(tree: Tree | None, path: Path, placed: Placed) -> Tree:
         assert isinstance(step, int)
         items = list(tree.value)
         items[step] = _put(items[step], path[1:], placed)
-        return Tree(tree.position, items, size=_size(items))
+        return Tree(tree.position, items)
     inside, keys = _mapping(tree)
     inside[str(step)] = _put(inside.get(str(step)), path[1:], placed)
     keys.setdefault(str(step), placed.position)
-    return Tree(tree.position if tree is not None else placed.position, inside, keys, size=_size(inside.values()))
+    return Tree(tree.position if tree is not None else placed.position, inside, keys)
 
 
 def _taken_away(tree: Tree, path: Path) -> Tree:
@@ -343,8 +343,7 @@ def _taken_away(tree: Tree, path: Path) -> Tree:
         if step >= len(tree.value):
             return tree
         inner = [_taken_away(tree.value[step], path[1:])] if len(path) > 1 else []
-        items = [*tree.value[:step], *inner, *tree.value[step + 1 :]]
-        return Tree(tree.position, items, size=_size(items))
+        return Tree(tree.position, [*tree.value[:step], *inner, *tree.value[step + 1 :]])
     inside, keys = _mapping(tree)
     name = str(step)
     if name not in inside:
@@ -353,7 +352,7 @@ def _taken_away(tree: Tree, path: Path) -> Tree:
         inside[name] = _taken_away(inside[name], path[1:])
     else:
         del inside[name]
-    return Tree(tree.position, inside, keys, size=_size(inside.values()))
+    return Tree(tree.position, inside, keys)
 
 
 def _mapping(tree: Tree | None) -> tuple[dict[str, Tree], dict[str, Position]]:
@@ -361,7 +360,3 @@ def _mapping(tree: Tree | None) -> tuple[dict[str, Tree], dict[str, Position]]:
     if tree is None or not isinstance(tree.value, dict):
         return {}, {}
     return dict(tree.value), dict(tree.keys)
-
-
-def _size(inside: Iterable[Tree]) -> int:
-    return 1 + sum(inner.size for inner in inside)

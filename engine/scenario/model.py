@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import ReleaseAfter
 from engine.base.values import lazy_regex, quoted
+from engine.scenario.document import DocumentPlace, check_keys
 from engine.scenario.locations import (
     VALUE_LIMIT,
     Factor,
@@ -26,9 +27,8 @@ from engine.scenario.locations import (
     parse_range,
     repeats,
 )
-from engine.scenario.tasks import check_keys
 from engine.scenario.text import does_not_exist, shown
-from engine.scenario.tree import DocumentPlace, Tree
+from engine.scenario.tree import Tree
 from engine.specs.base import Bool, Spec
 from engine.specs.common import SimulateService, SimulateSpot
 from engine.specs.pool_refusals import PoolSetting
@@ -139,9 +139,7 @@ def _read_seeds(place: DocumentPlace) -> tuple[int, ...] | None:
 
 
 def _read_factors(root: DocumentPlace, vary: DocumentPlace) -> tuple[Factor, ...]:
-    if not isinstance(vary.tree.value, dict):
-        vary.report("must be a mapping from paths to lists of values, such as {pools.p.vmSize: [a, b]}")
-        return ()
+    vary.is_mapping("must be a mapping from paths to lists of values, such as {pools.p.vmSize: [a, b]}")
     found = []
     for path, place in vary.items():
         trees = _read_values(place)
@@ -176,8 +174,7 @@ def _read_values(place: DocumentPlace) -> list[Tree]:
 
 
 def _read_shown(place: DocumentPlace) -> tuple[str | JobEnd, ...]:
-    if not isinstance(place.tree.value, list):
-        place.report("must be a list of measures such as [nodeHours, {jobId: risk, end}]")
+    place.is_list("must be a list of measures such as [nodeHours, {jobId: risk, end}]")
     found: list[str | JobEnd] = []
     for entry in place.entries():
         value = entry.plain

@@ -24,9 +24,10 @@ from engine.scenario.bodies import (
     spelled_value,
     wire_spelled,
 )
+from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.factory import template_strings
 from engine.scenario.text import does_not_exist, one_of, shown
-from engine.scenario.tree import DocumentPlace, Path, Tree
+from engine.scenario.tree import Tree
 from engine.specs.account import Account, Certificate
 from engine.specs.base import Spec
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, PoolSpecification, TaskSpec
@@ -96,6 +97,10 @@ def pool_of(place: DocumentPlace, *, others: Iterable[str], has_id: bool) -> tup
     return reader.finish(), reader.left_out
 
 
+def _is_mapping(place: DocumentPlace) -> bool:
+    return place.is_mapping(f"must be a mapping, not {shown(place.plain)}")
+
+
 class _PoolReader:
     """A reader of one pool. Without ``properties`` its parts stand beside those of the data plane."""
 
@@ -122,7 +127,7 @@ class _PoolReader:
         if kind is not None and name not in (_TYPE.lower(), "pools"):
             kind.report(f"{shown(kind.plain)} is no pool: only resources of the type {_TYPE} can stand here")
             return False
-        if not self._is_mapping(self._place):
+        if not _is_mapping(self._place):
             return False
         before = len(self._outer.document.problems)
         for path, text in template_strings(self._place.plain):
@@ -221,15 +226,9 @@ class _PoolReader:
             return stand_in
         return text.rstrip("/").rpartition("/")[2] or stand_in
 
-    def _is_mapping(self, place: DocumentPlace) -> bool:
-        if not isinstance(place.tree.value, dict):
-            place.report(f"must be a mapping, not {shown(place.plain)}")
-            return False
-        return True
-
     def _sections(self, place: DocumentPlace, names: tuple[str, ...]) -> None:
         """Read the parts of a section, each of which the data plane has at the top of a pool."""
-        for name, inner in place.items() if self._is_mapping(place) else ():
+        for name, inner in place.items() if _is_mapping(place) else ():
             if name not in names:
                 inner.report(does_not_exist(name, names), key=True)
             elif inner.tree.value is not None and name in self._fields:
@@ -239,14 +238,14 @@ class _PoolReader:
 
     def _scale(self, place: DocumentPlace) -> None:
         fixed, auto = place.get("fixedScale"), place.get("autoScale")
-        for name, inner in place.items() if self._is_mapping(place) else ():
+        for name, inner in place.items() if _is_mapping(place) else ():
             if name not in ("fixedScale", "autoScale"):
                 inner.report(does_not_exist(name, ("fixedScale", "autoScale")), key=True)
         if fixed is not None and auto is not None:
             auto.report("a pool has 'fixedScale' or 'autoScale', not both", key=True)
         elif fixed is not None:
             self._sections(fixed, FIXED_SCALE)
-        elif auto is not None and self._is_mapping(auto):
+        elif auto is not None and _is_mapping(auto):
             self._parts.put("enableAutoScale", auto, Tree(auto.tree.position, True))
             for name, inner in auto.items():
                 if name not in AUTO_SCALE:
@@ -268,12 +267,9 @@ class _PoolReader:
 
     def _references(self, name: str, place: DocumentPlace) -> None:
         """Read references to packages or certificates, which a resource names by the ids of their resources."""
-        target = _RENAMED[name]
-        if not isinstance(place.tree.value, list):
-            place.report(f"must be a list, not {shown(place.plain)}")
-            return
-        entries = [self._reference(name, entry) for entry in place.entries()]
-        self._parts.put(target, place, Tree(place.tree.position, list(entries)))
+        if place.is_list(f"must be a list, not {shown(place.plain)}"):
+            entries = [self._reference(name, entry) for entry in place.entries()]
+            self._parts.put(_RENAMED[name], place, Tree(place.tree.position, entries))
 
     def _reference(self, name: str, place: DocumentPlace) -> Tree:
         if not isinstance(place.tree.value, dict):
@@ -399,8 +395,7 @@ def _each(place: DocumentPlace, model: type[Spec]) -> DocumentPlace:
     entries = [(entry, _as_sent(entry, model, ())) for entry in place.entries()]
     if all(before.tree is after.tree for before, after in entries):
         return place
-    trees = [after.tree for _, after in entries]
-    return place._replace(tree=Tree(place.tree.position, trees, size=1 + sum(tree.size for tree in trees)))
+    return place._replace(tree=Tree(place.tree.position, [after.tree for _, after in entries]))
 
 
 def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -> DocumentPlace:
@@ -470,4 +465,4 @@ def _changed(place: DocumentPlace, path: Path, change: Change) -> DocumentPlace:
         return place
     tree = place.tree
     origins = {**tree.origins, name: new.path}
-    return place._replace(tree=Tree(tree.position, {**value, name: new.tree}, tree.keys, origins, tree.size))
+    return place._replace(tree=Tree(tree.position, {**value, name: new.tree}, tree.keys, origins))

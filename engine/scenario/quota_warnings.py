@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from engine.base.terms import Plain
     from engine.scenario.conditions import Asked
-    from engine.scenario.tree import DocumentPlace
+    from engine.scenario.document import DocumentPlace
     from engine.specs.account import Quotas
     from engine.specs.catalogue import VmSize
 

@@ -18,10 +18,11 @@ from engine.base.terms import Plain
 from engine.base.values import quoted
 from engine.scenario.bodies import read_body, read_value, report_refusals
 from engine.scenario.conditions import parse_time
+from engine.scenario.document import Document, DocumentPlace, check_keys
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
 from engine.scenario.names import Ids
-from engine.scenario.text import does_not_exist, one_of, shown
-from engine.scenario.tree import Document, DocumentPlace, JsonTree, Tree, parse
+from engine.scenario.text import one_of, shown
+from engine.scenario.tree import JsonTree, Tree, parse
 from engine.specs.bodies import JobSpec, TaskSpec
 from engine.specs.commands import AddTasks
 from engine.specs.job_refusals import task_refusals
@@ -33,14 +34,9 @@ _SET_KEYS = ("start", "end", "step")
 
 def read_tasks(place: DocumentPlace) -> tuple[tuple[DocumentPlace, TaskSpec], ...]:
     """Return the valid tasks of a list with their places; report mistakes."""
-    if not isinstance(place.tree.value, list):
-        place.report("must be a list of tasks")
-    found = []
-    for entry in place.entries():
-        task = read_body(entry, TaskSpec)
-        if task is not None:
-            found.append((entry, task))
-    return tuple(found)
+    place.is_list("must be a list of tasks")
+    read = ((entry, read_body(entry, TaskSpec)) for entry in place.entries())
+    return tuple((entry, task) for entry, task in read if task is not None)
 
 
 def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[DocumentPlace, TaskSpec], ...]]:
@@ -81,17 +77,6 @@ def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[Tas
     if document.problems:
         raise ScenarioError(document.problems)
     return factory, tuple(task for _, task in listed)
-
-
-def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
-    """Return whether the value is a mapping; report unknown keys."""
-    if not isinstance(place.tree.value, dict):
-        place.report(f"must be a mapping with {', '.join(known)}")
-        return False
-    for name, inner in place.items() if not only_mapping else ():
-        if name not in known:
-            inner.report(does_not_exist(name, known), key=True)
-    return True
 
 
 def _read_sweep(place: DocumentPlace) -> TaskFactory | None:

@@ -14,12 +14,13 @@ from engine.base.errors import ScenarioError
 from engine.base.values import lazy_regex, quoted
 from engine.scenario.bodies import read_body
 from engine.scenario.conditions import Asked, read_condition, read_time
+from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
 from engine.scenario.pasted import command_as_created
 from engine.scenario.tasks import addition, read_factory
 from engine.scenario.text import one_of, shown
-from engine.scenario.tree import Document, DocumentPlace, Tree, parse
+from engine.scenario.tree import Tree, parse
 from engine.specs.bodies import TaskSpec
 from engine.specs.command import Command, OnJob
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
@@ -36,8 +37,7 @@ def read_timeline(
 
     Subjects of ``when`` are added to ``asked``.
     """
-    if not isinstance(place.tree.value, list):
-        place.report("must be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
+    place.is_list("must be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
     for index, written in enumerate(place.entries()):
         added = addition(written.tree, start)
         if added is not None:
@@ -49,8 +49,7 @@ def read_timeline(
 
 
 def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked) -> TimelineEntry | None:
-    if not isinstance(place.tree.value, dict):
-        place.report("must be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
+    if not place.is_mapping("must be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}"):
         return None
     before = len(place.document.problems)
     at_ms, when, after_ms = _read_timing(place, start, asked)
@@ -115,7 +114,7 @@ def _read_refused(place: DocumentPlace) -> str | None:
 def read_command(name: str, place: DocumentPlace) -> Given | None:
     """Return the command with this body, or None if it has a mistake, which is reported."""
     if place.plain is None:
-        place = DocumentPlace(place.document, Tree(place.tree.position, {}), place.path, place.key_position)
+        place = place._replace(tree=Tree(place.tree.position, {}))
     command = read_body(place, COMMANDS[name])
     factory = None
     listed: tuple[TaskSpec, ...] = ()
@@ -168,8 +167,7 @@ def read_until(place: DocumentPlace, asked: Asked, *, own_job: bool) -> ProcessE
 
 
 def _read_act(place: DocumentPlace, index: int, asked: Asked, *, own_job: bool) -> TimelineEntry | None:
-    if not isinstance(place.tree.value, dict):
-        place.report("must be a mapping such as {after: PT10S, addTasks: {tasks: [...]}}")
+    if not place.is_mapping("must be a mapping such as {after: PT10S, addTasks: {tasks: [...]}}"):
         return None
     before = len(place.document.problems)
     at, after, when = place.get("at"), place.get("after"), place.get("when")
@@ -202,10 +200,7 @@ def _read_own(name: str, place: DocumentPlace) -> Given | None:
     """Read a command of a process that belongs to a job, which the command is about if it names none."""
     value = place.tree.value
     if issubclass(COMMANDS[name], OnJob) and (value is None or isinstance(value, dict)) and place.get("jobId") is None:
-        job = Tree(place.tree.position, OWN_JOB)
-        keys = place.tree.keys | {"jobId": job.position}
-        tree = Tree(place.tree.position, (value or {}) | {"jobId": job}, keys, place.tree.origins)
-        place = place._replace(tree=tree)
+        place = place._replace(tree=place.tree.with_names({"jobId": OWN_JOB}))
     return read_command(name, place)
 
 

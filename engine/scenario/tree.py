@@ -1,25 +1,22 @@
-"""A scenario file as a tree of values with their positions, and as a document that collects problems.
+"""A scenario file as a tree of values with their positions.
 
 Scalars follow the core schema of YAML 1.2, which is JSON's: ``on``, ``no``, ``08:30``, ``1_000`` and times are text.
 Keys of mappings are text, as in JSON. The tree is built from parser events without recursion, and nesting, size and the
 expansion of aliases are limited: any input is read quickly, to a tree or to a problem with line and column.
-
-A document is the tree while it is checked: its values have paths, and the problems found have positions.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol
 
 import yaml
 
-from engine.base.errors import Position, Problem, Severity
+from engine.base.errors import Position
 from engine.base.terms import Plain
-from engine.base.values import lazy_regex, shortened, with_short_words
+from engine.base.values import shortened
 from engine.scenario.text import (
     MESSAGE_LIMIT,
     JsonLine,
@@ -35,10 +32,6 @@ from engine.scenario.text import (
     syntax_message,
     unprintable,
 )
-
-if TYPE_CHECKING:
-    from engine.scenario.factory import TaskFactory
-
 
 VALUE_LIMIT = 2_000_000
 """A scenario has at most so many values, counted after aliases are followed."""
@@ -56,9 +49,10 @@ _NO_ORIGINS: dict[str, tuple[str | int, ...]] = {}  # of all values that are rea
 
 @dataclass(slots=True, eq=False)
 class Tree:
-    """A value of the document. ``size`` counts the values in it, itself included.
+    """A value of the document.
 
-    ``origins`` are the paths of keys that the document has elsewhere or by another name.
+    ``origins`` are the paths of keys that the document has elsewhere or by another name. ``size`` counts the values in
+    it, itself included, while the document is parsed.
     """
 
     position: Position
@@ -83,6 +77,12 @@ class Tree:
             self._has_plain = True
         return self._plain
 
+    def with_names(self, names: Mapping[str, Scalar]) -> Tree:
+        """Return the mapping with these values, which have no positions of their own; null is an empty mapping."""
+        value = self.value if isinstance(self.value, dict) else {}
+        added = {key: Tree(self.position, scalar) for key, scalar in names.items()}
+        return Tree(self.position, value | added, self.keys | dict.fromkeys(names, self.position), self.origins)
+
 
 class JsonTree(Tree):
     """A value that is written as JSON. Its parts, with their positions, are only made where they are needed."""
@@ -98,7 +98,7 @@ class JsonTree(Tree):
         self._has_plain = True
         self._text = text
         self._start = start
-        self._inside: _Inside | None = None
+        self._inside: tuple[Scalar | list[Tree] | dict[str, Tree], dict[str, Position]] | None = None
 
     @property
     def position(self) -> Position:  # type: ignore[override]
@@ -108,33 +108,26 @@ class JsonTree(Tree):
     @property
     def value(self) -> Scalar | list[Tree] | dict[str, Tree]:  # type: ignore[override]
         """The parts of the value, or itself."""
-        return self._look_inside().value
+        return self._look_inside()[0]
 
     @property
     def keys(self) -> dict[str, Position]:  # type: ignore[override]
         """The positions of the keys."""
-        return self._look_inside().keys
+        return self._look_inside()[1]
 
-    def _look_inside(self) -> _Inside:
+    def _look_inside(self) -> tuple[Scalar | list[Tree] | dict[str, Tree], dict[str, Position]]:
         if self._inside is None:
             plain, text = self._plain, self._text
             if isinstance(plain, dict):
                 parts = list(text.parts(self._start))
                 keys = {part.key: text.position(part.key_start) for part in parts}
-                self._inside = _Inside({part.key: JsonTree(text, part.start, plain[part.key]) for part in parts}, keys)
+                self._inside = {part.key: JsonTree(text, part.start, plain[part.key]) for part in parts}, keys
             elif isinstance(plain, list):
                 items = zip(text.parts(self._start), plain, strict=True)
-                self._inside = _Inside([JsonTree(text, part.start, inner) for part, inner in items])
+                self._inside = [JsonTree(text, part.start, inner) for part, inner in items], _NO_KEYS
             else:
-                self._inside = _Inside(plain)
+                self._inside = plain, _NO_KEYS
         return self._inside
-
-
-class _Inside(NamedTuple):
-    """The parts of a value, or itself, and the positions of its keys."""
-
-    value: Scalar | list[Tree] | dict[str, Tree]
-    keys: dict[str, Position] = _NO_KEYS
 
 
 class ReadingStopped(Exception):
@@ -382,132 +375,3 @@ def _built(
         report(f"this is not YAML: {shortened(str(error), MESSAGE_LIMIT)}", Position(1, 1))
         return None
     return builder.root
-
-
-PROBLEM_LIMIT = 1_000
-"""The most problems that are reported of one file, and the most warnings."""
-
-Path: TypeAlias = "tuple[str | int, ...]"
-
-_NAME = lazy_regex(r"[A-Za-z_$][\w$-]*", re.ASCII)
-_LONGEST = 60
-_NOWHERE = Position(0, 0)
-
-
-def format_path(path: Path) -> str:
-    """Return ``jobs[0].poolInfo.poolId``; unusual keys are quoted: ``simulate.storage["https://*"]``."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif _NAME.fullmatch(part) and len(part) <= _LONGEST:
-            text += f".{part}" if text else part
-        else:
-            text += f'["{shortened(part, _LONGEST)}"]'
-    return text
-
-
-@dataclass(slots=True)
-class Document:
-    """A scenario file while it is checked: its tree, and the problems and warnings found.
-
-    ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
-    the entries of timelines with their bodies in the form that creates the thing. ``returned`` are the paths of bodies
-    that the service has returned. ``sweeps`` are the valid task factories by their text; equal ones are one object.
-    """
-
-    file: str
-    root: Tree | None = None
-    problems: list[Problem] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
-    misspelt: set[Path] = field(default_factory=set)
-    created: dict[Tree, Tree] = field(default_factory=dict)
-    returned: set[Path] = field(default_factory=set)
-    sweeps: dict[str, TaskFactory] = field(default_factory=dict)
-
-    def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
-        """Record a problem. Raises ReadingStopped at the limit."""
-        message = with_short_words(message)
-        self.problems.append(Problem(message, format_path(path), position.line, position.column, self.file))
-        if len(self.problems) >= PROBLEM_LIMIT:
-            raise ReadingStopped
-
-    def warn(self, message: str, position: Position, path: Path) -> None:
-        """Record a warning; those beyond the limit are dropped."""
-        if len(self.warnings) < PROBLEM_LIMIT:
-            message, place = with_short_words(message), format_path(path)
-            self.warnings.append(
-                Problem(message, place, position.line, position.column, self.file, severity=Severity.WARNING)
-            )
-
-
-class DocumentPlace(NamedTuple):
-    """A place in the document: a value and its path."""
-
-    document: Document
-    tree: Tree
-    path: Path = ()
-    key_position: Position | None = None
-
-    @property
-    def plain(self) -> Plain:
-        """The value as JSON."""
-        return self.tree.plain
-
-    @property
-    def line(self) -> int:
-        """The line where the entry begins, counted from 1."""
-        return (self.key_position or self.tree.position).line
-
-    def report(self, message: str, *, key: bool = False, below: Path = ()) -> None:
-        """Report a problem with this value, or with its key; ``below`` is the path of something absent below it."""
-        position = self.key_position if key and self.key_position else self.tree.position
-        path = self._path_of(below[0]) + below[1:] if below else self.path
-        self.document.report(message, position, path)
-
-    def warn(self, message: str) -> None:
-        """Record a warning about this value."""
-        self.document.warn(message, self.tree.position, self.path)
-
-    def report_missing(self, name: str) -> None:
-        """Report a missing required key of this mapping."""
-        written = self._path_of(name)[-1]
-        self.report(f"{shown(written)} is missing and required", key=True, below=(name,))
-
-    def get(self, name: str) -> DocumentPlace | None:
-        """Return the value of a key, or None if it is absent or null, which mean the same to the service."""
-        if not isinstance(self.tree.value, dict) or name not in self.tree.value:
-            return None
-        return None if self.tree.value[name].value is None else self._below(name, self.tree.value[name])
-
-    def _below(self, name: str, inner: Tree) -> DocumentPlace:
-        return DocumentPlace(self.document, inner, self._path_of(name), self.tree.keys[name])
-
-    def _path_of(self, part: str | int) -> Path:
-        """Return the path of a part: in a body that was written in another form, the path that the user wrote."""
-        return self.tree.origins.get(str(part)) or (*self.path, part)
-
-    def items(self) -> Iterator[tuple[str, DocumentPlace]]:
-        """Yield keys and values of a mapping, nulls included; nothing for other values."""
-        if isinstance(self.tree.value, dict):
-            for name, inner in self.tree.value.items():
-                yield name, self._below(name, inner)
-
-    def entries(self) -> Iterator[DocumentPlace]:
-        """Yield the items of a list; nothing for other values."""
-        if isinstance(self.tree.value, list):
-            for index, inner in enumerate(self.tree.value):
-                yield DocumentPlace(self.document, inner, (*self.path, index))
-
-    def find(self, location: Path) -> tuple[DocumentPlace, Path]:
-        """Follow a path as far as it exists; return the place reached and the rest of the path."""
-        place = self
-        for done, part in enumerate(location):
-            value = place.tree.value
-            if isinstance(value, dict) and str(part) in value:
-                place = place._below(str(part), value[str(part)])
-            elif isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
-                place = DocumentPlace(self.document, value[part], (*place.path, part))
-            else:
-                return place, location[done:]
-        return place, ()

@@ -19,10 +19,10 @@ from pydantic import ValidationError
 from engine.base.terms import OsFamily
 from engine.base.values import lazy_regex
 from engine.scenario.bodies import fields_of, model_of
+from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.names import DeclaredIds, KnownNodes, NodeOwner, nodes_in, owner_in, text_at
 from engine.scenario.quota_warnings import CoreQuotas, pools_at_quota
 from engine.scenario.tasks import is_ordinary
-from engine.scenario.tree import DocumentPlace, format_path
 from engine.shell.small_shell import syntax_error, unreadable
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
     from engine.base.terms import Plain
     from engine.scenario.conditions import Asked
+    from engine.scenario.document import Path
     from engine.scenario.factory import TaskFactory
     from engine.scenario.locations import Factor
-    from engine.scenario.tree import Path
     from engine.specs.account import Account
 
 
@@ -416,24 +416,20 @@ class WarningCollector:
         self._quotas.finish(pools_at_quota(asked), varied)
 
     def _auto_pool(self, specification: DocumentPlace, at_ms: int | None, owner: str) -> None:
-        place: DocumentPlace | None = specification
-        for name in ("poolInfo", "autoPoolSpecification", "pool"):
-            place = place.get(name) if place is not None else None
+        place = specification.at("poolInfo", "autoPoolSpecification", "pool")
         if place is not None:
             self._quotas.create(place, at_ms, owner)
 
     def _search_tasks(self, place: DocumentPlace, owner: NodeOwner, factory: TaskFactory | None) -> None:
         for name in ("tasks", "value"):
-            listed = place.get(name)
-            for task in listed.entries() if listed is not None else ():
+            for task in place.listed(name):
                 if is_ordinary(task.plain):
                     self._slots.visit(task, owner)
                 else:
                     self._bodies.search(task, TaskSpec, owner)
-        written = place.get("taskFactory")
-        template = written.get("repeatTask") if written is not None else None
+        template = place.at("taskFactory", "repeatTask")
         if template is not None and factory is not None:
             self._bodies.search(template, TaskSpec, owner, line=factory.command_line(0))
-        listed = written.get("tasks") if written is not None else None
+        listed = place.at("taskFactory", "tasks")
         if listed is not None:
             self._bodies.search_alike(listed, TaskSpec, owner)

@@ -17,152 +17,126 @@ from typing import NamedTuple
 from engine.base.terms import OsFamily
 from engine.base.values import lazy_regex, quoted, shortened
 
-_WINDOWS_AGENT = "batch.node.windows amd64"
-_WINDOWS_SERVER = ("MicrosoftWindowsServer", "WindowsServer", _WINDOWS_AGENT)
+# The operating systems by the names of their node agents, with the end of their support, when the service stops to
+# create pools with an image. All Windows Servers have the same agent.
+_ENDS = {
+    "ubuntu 14.04": date(2019, 4, 25),
+    "ubuntu 16.04": date(2021, 5, 21),
+    "ubuntu 18.04": date(2023, 5, 31),
+    "ubuntu 20.04": date(2025, 4, 22),
+    "ubuntu 22.04": date(2027, 4, 1),
+    "ubuntu 24.04": date(2029, 5, 31),
+    "debian 8": date(2020, 6, 30),
+    "debian 9": date(2022, 6, 30),
+    "debian 10": date(2024, 6, 30),
+    "debian 11": date(2026, 8, 31),
+    "debian 12": date(2028, 6, 30),
+    "centos 7": date(2024, 6, 30),
+    "centos 8": date(2021, 12, 31),
+    "el 8": date(2029, 3, 1),
+    "el 9": date(2032, 5, 31),
+    "opensuse 13.2": date(2017, 1, 17),
+    "opensuse 42.1": date(2019, 6, 30),
+    "windows 2008": date(2020, 1, 14),
+    "windows 2012": date(2023, 10, 10),
+    "windows 2016": date(2027, 1, 12),
+    "windows 2019": date(2029, 1, 9),
+    "windows 2022": date(2031, 10, 14),
+    "windows 2025": date(2034, 10, 10),
+}
 
-# Ends of support by operating system; the service stops to create pools with an image at that time.
-_UBUNTU_14 = date(2019, 4, 25)
-_UBUNTU_16 = date(2021, 5, 21)
-_UBUNTU_18 = date(2023, 5, 31)
-_UBUNTU_20 = date(2025, 4, 22)
-_UBUNTU_22 = date(2027, 4, 1)
-_UBUNTU_24 = date(2029, 5, 31)
-_DEBIAN_8 = date(2020, 6, 30)
-_DEBIAN_9 = date(2022, 6, 30)
-_DEBIAN_10 = date(2024, 6, 30)
-_DEBIAN_11 = date(2026, 8, 31)
-_DEBIAN_12 = date(2028, 6, 30)
-_CENTOS_7 = date(2024, 6, 30)
-_CENTOS_8 = date(2021, 12, 31)
-_EL_8 = date(2029, 3, 1)
-_EL_9 = date(2032, 5, 31)
-_OPENSUSE_13 = date(2017, 1, 17)
-_OPENSUSE_42 = date(2019, 6, 30)
-_SERVER_2008 = date(2020, 1, 14)
-_SERVER_2012 = date(2023, 10, 10)
-_SERVER_2016 = date(2027, 1, 12)
-_SERVER_2019 = date(2029, 1, 9)
-_SERVER_2022 = date(2031, 10, 14)
-_SERVER_2025 = date(2034, 10, 10)
-
-# Publisher, offer, node agent, end of support, SKUs. The first is the default of a scenario.
-_TABLE: tuple[tuple[str, str, str, date, str], ...] = (
+# The SKUs of Windows Server by year, without the year. The two newest have the same.
+_EDITIONS = (
+    "datacenter datacenter-g2 datacenter-smalldisk datacenter-smalldisk-g2 datacenter-core datacenter-core-g2"
+    " datacenter-core-smalldisk datacenter-core-smalldisk-g2 datacenter-azure-edition datacenter-azure-edition-core"
+    " datacenter-azure-edition-smalldisk"
+)
+_WINDOWS_SERVERS = (
+    ("2025", _EDITIONS),
+    ("2022", _EDITIONS),
     (
-        "Canonical",
-        "0001-com-ubuntu-server-jammy",
-        "batch.node.ubuntu 22.04",
-        _UBUNTU_22,
-        "22_04-lts 22_04-lts-gen2 22_04-lts-cvm",
+        "2019",
+        "datacenter datacenter-gensecond datacenter-smalldisk datacenter-smalldisk-g2 datacenter-core"
+        " datacenter-core-g2 datacenter-core-smalldisk datacenter-core-smalldisk-g2 datacenter-with-containers"
+        " datacenter-with-containers-g2 datacenter-with-containers-smalldisk datacenter-core-with-containers"
+        " datacenter-core-with-containers-smalldisk",
     ),
-    ("Canonical", "ubuntu-24_04-lts", "batch.node.ubuntu 24.04", _UBUNTU_24, "server server-gen1 cvm minimal"),
     (
-        "Canonical",
-        "0001-com-ubuntu-server-focal",
-        "batch.node.ubuntu 20.04",
-        _UBUNTU_20,
-        "20_04-lts 20_04-lts-gen2 20_04-lts-cvm",
+        "2016",
+        "datacenter datacenter-gensecond datacenter-smalldisk datacenter-server-core datacenter-server-core-smalldisk"
+        " datacenter-with-containers datacenter-with-containers-g2",
     ),
-    ("Canonical", "UbuntuServer", "batch.node.ubuntu 18.04", _UBUNTU_18, "18.04-LTS 18_04-lts-gen2 18.04-DAILY-LTS"),
-    ("Canonical", "UbuntuServer", "batch.node.ubuntu 16.04", _UBUNTU_16, "16.04-LTS 16.04.0-LTS 16_04-lts-gen2"),
-    ("Canonical", "UbuntuServer", "batch.node.ubuntu 14.04", _UBUNTU_14, "14.04.0-LTS 14.04.1-LTS 14.04.5-LTS"),
-    ("Debian", "debian-12", "batch.node.debian 12", _DEBIAN_12, "12 12-gen2"),
-    ("Debian", "debian-11", "batch.node.debian 11", _DEBIAN_11, "11 11-gen2 11-backports 11-backports-gen2"),
-    ("Debian", "debian-10", "batch.node.debian 10", _DEBIAN_10, "10 10-gen2 10-backports 10-backports-gen2"),
-    ("credativ", "Debian", "batch.node.debian 9", _DEBIAN_9, "9 9-backports"),
-    ("credativ", "Debian", "batch.node.debian 8", _DEBIAN_8, "8"),
-    ("almalinux", "almalinux-x86_64", "batch.node.el 9", _EL_9, "9-gen1 9-gen2"),
-    ("almalinux", "almalinux-x86_64", "batch.node.el 8", _EL_8, "8-gen1 8-gen2"),
-    ("almalinux", "almalinux", "batch.node.el 9", _EL_9, "9-gen1 9-gen2"),
-    ("almalinux", "almalinux", "batch.node.el 8", _EL_8, "8-gen1 8-gen2 8_4 8_4-gen2 8_5 8_5-gen2"),
+    ("2012", "datacenter datacenter-smalldisk r2-datacenter r2-datacenter-gensecond r2-datacenter-smalldisk"),
+    ("2008", "r2-sp1 r2-sp1-smalldisk"),
+)
+# Publisher, offer, operating system, SKUs. The first is the default of a scenario.
+_TABLE: tuple[tuple[str, str, str, str], ...] = (
+    ("Canonical", "0001-com-ubuntu-server-jammy", "ubuntu 22.04", "22_04-lts 22_04-lts-gen2 22_04-lts-cvm"),
+    ("Canonical", "ubuntu-24_04-lts", "ubuntu 24.04", "server server-gen1 cvm minimal"),
+    ("Canonical", "0001-com-ubuntu-server-focal", "ubuntu 20.04", "20_04-lts 20_04-lts-gen2 20_04-lts-cvm"),
+    ("Canonical", "UbuntuServer", "ubuntu 18.04", "18.04-LTS 18_04-lts-gen2 18.04-DAILY-LTS"),
+    ("Canonical", "UbuntuServer", "ubuntu 16.04", "16.04-LTS 16.04.0-LTS 16_04-lts-gen2"),
+    ("Canonical", "UbuntuServer", "ubuntu 14.04", "14.04.0-LTS 14.04.1-LTS 14.04.5-LTS"),
+    ("Debian", "debian-12", "debian 12", "12 12-gen2"),
+    ("Debian", "debian-11", "debian 11", "11 11-gen2 11-backports 11-backports-gen2"),
+    ("Debian", "debian-10", "debian 10", "10 10-gen2 10-backports 10-backports-gen2"),
+    ("credativ", "Debian", "debian 9", "9 9-backports"),
+    ("credativ", "Debian", "debian 8", "8"),
+    ("almalinux", "almalinux-x86_64", "el 9", "9-gen1 9-gen2"),
+    ("almalinux", "almalinux-x86_64", "el 8", "8-gen1 8-gen2"),
+    ("almalinux", "almalinux", "el 9", "9-gen1 9-gen2"),
+    ("almalinux", "almalinux", "el 8", "8-gen1 8-gen2 8_4 8_4-gen2 8_5 8_5-gen2"),
     (
         "almalinux",
         "almalinux-hpc",
-        "batch.node.el 8",
-        _EL_8,
+        "el 8",
         "8_5-hpc 8_5-hpc-gen2 8_6-hpc 8_6-hpc-gen2 8_7-hpc-gen1 8_7-hpc-gen2 8_10-hpc-gen1 8_10-hpc-gen2",
     ),
-    ("OpenLogic", "CentOS", "batch.node.centos 8", _CENTOS_8, "8_0 8_1 8_2 8_2-gen2 8_3 8_3-gen2 8_4 8_4-gen2"),
+    ("OpenLogic", "CentOS", "centos 8", "8_0 8_1 8_2 8_2-gen2 8_3 8_3-gen2 8_4 8_4-gen2"),
     (
         "OpenLogic",
         "CentOS",
-        "batch.node.centos 7",
-        _CENTOS_7,
+        "centos 7",
         "7.0 7.1 7.2 7.3 7.4 7.5 7.6 7.7 7_4-gen2 7_5-gen2 7_6-gen2 7_7-gen2 7_8 7_8-gen2 7_9 7_9-gen2",
     ),
-    ("OpenLogic", "CentOS-HPC", "batch.node.centos 8", _CENTOS_8, "8_1 8_1-gen2"),
-    (
-        "OpenLogic",
-        "CentOS-HPC",
-        "batch.node.centos 7",
-        _CENTOS_7,
-        "7.1 7.3 7.4 7.6 7.7 7_6gen2 7_7-gen2 7_8 7_8-gen2 7_9 7_9-gen2",
+    ("OpenLogic", "CentOS-HPC", "centos 8", "8_1 8_1-gen2"),
+    ("OpenLogic", "CentOS-HPC", "centos 7", "7.1 7.3 7.4 7.6 7.7 7_6gen2 7_7-gen2 7_8 7_8-gen2 7_9 7_9-gen2"),
+    ("Oracle", "Oracle-Linux", "centos 7", "7.0 7.2 7.3 7.4 7.5 7.6"),
+    ("SUSE", "openSUSE-Leap", "opensuse 42.1", "42.1 42.2 42.3"),
+    ("SUSE", "openSUSE", "opensuse 13.2", "13.2"),
+    ("SUSE", "SLES", "opensuse 42.1", "12-SP1 12-SP2 12-SP3"),
+    ("SUSE", "SLES-HPC", "opensuse 42.1", "12-SP1 12-SP2 12-SP3"),
+    ("microsoft-dsvm", "ubuntu-hpc", "ubuntu 24.04", "2404"),
+    ("microsoft-dsvm", "ubuntu-hpc", "ubuntu 22.04", "2204"),
+    ("microsoft-dsvm", "ubuntu-hpc", "ubuntu 20.04", "2004"),
+    ("microsoft-dsvm", "ubuntu-hpc", "ubuntu 18.04", "1804"),
+    ("microsoft-dsvm", "ubuntu-2204", "ubuntu 22.04", "2204-gen2"),
+    ("microsoft-dsvm", "ubuntu-2004", "ubuntu 20.04", "2004 2004-gen2"),
+    ("microsoft-dsvm", "ubuntu-1804", "ubuntu 18.04", "1804 1804-gen2"),
+    ("microsoft-dsvm", "dsvm-win-2022", "windows 2022", "winserver-2022"),
+    ("microsoft-dsvm", "dsvm-win-2019", "windows 2019", "server-2019 server-2019-g2 winserver-2019"),
+    ("microsoft-dsvm", "dsvm-windows", "windows 2016", "server-2016"),
+    ("microsoft-ads", "linux-data-science-vm", "centos 7", "linuxdsvm linuxdsvmbyol"),
+    ("microsoft-ads", "standard-data-science-vm", "windows 2012", "standard-data-science-vm"),
+    ("microsoft-azure-batch", "ubuntu-server-container", "ubuntu 20.04", "20-04-lts 20.04-lts"),
+    ("microsoft-azure-batch", "ubuntu-server-container", "ubuntu 18.04", "18-04-lts"),
+    ("microsoft-azure-batch", "ubuntu-server-container", "ubuntu 16.04", "16-04-lts"),
+    ("microsoft-azure-batch", "ubuntu-server-container-rdma", "ubuntu 20.04", "20-04-lts"),
+    ("microsoft-azure-batch", "ubuntu-server-container-rdma", "ubuntu 18.04", "18-04-lts"),
+    ("microsoft-azure-batch", "ubuntu-server-container-rdma", "ubuntu 16.04", "16-04-lts"),
+    ("microsoft-azure-batch", "centos-container", "centos 8", "8-1 8-2 8-3"),
+    ("microsoft-azure-batch", "centos-container", "centos 7", "7-4 7-5 7-6 7-7 7-8 7-9"),
+    ("microsoft-azure-batch", "centos-container-rdma", "centos 8", "8-1"),
+    ("microsoft-azure-batch", "centos-container-rdma", "centos 7", "7-3 7-4 7-6 7-7 7-8 7-9"),
+    *(
+        (
+            "MicrosoftWindowsServer",
+            "WindowsServer",
+            f"windows {year}",
+            " ".join(f"{year}-{each}" for each in editions.split()),
+        )
+        for year, editions in _WINDOWS_SERVERS
     ),
-    ("Oracle", "Oracle-Linux", "batch.node.centos 7", _CENTOS_7, "7.0 7.2 7.3 7.4 7.5 7.6"),
-    ("SUSE", "openSUSE-Leap", "batch.node.opensuse 42.1", _OPENSUSE_42, "42.1 42.2 42.3"),
-    ("SUSE", "openSUSE", "batch.node.opensuse 13.2", _OPENSUSE_13, "13.2"),
-    ("SUSE", "SLES", "batch.node.opensuse 42.1", _OPENSUSE_42, "12-SP1 12-SP2 12-SP3"),
-    ("SUSE", "SLES-HPC", "batch.node.opensuse 42.1", _OPENSUSE_42, "12-SP1 12-SP2 12-SP3"),
-    ("microsoft-dsvm", "ubuntu-hpc", "batch.node.ubuntu 24.04", _UBUNTU_24, "2404"),
-    ("microsoft-dsvm", "ubuntu-hpc", "batch.node.ubuntu 22.04", _UBUNTU_22, "2204"),
-    ("microsoft-dsvm", "ubuntu-hpc", "batch.node.ubuntu 20.04", _UBUNTU_20, "2004"),
-    ("microsoft-dsvm", "ubuntu-hpc", "batch.node.ubuntu 18.04", _UBUNTU_18, "1804"),
-    ("microsoft-dsvm", "ubuntu-2204", "batch.node.ubuntu 22.04", _UBUNTU_22, "2204-gen2"),
-    ("microsoft-dsvm", "ubuntu-2004", "batch.node.ubuntu 20.04", _UBUNTU_20, "2004 2004-gen2"),
-    ("microsoft-dsvm", "ubuntu-1804", "batch.node.ubuntu 18.04", _UBUNTU_18, "1804 1804-gen2"),
-    ("microsoft-dsvm", "dsvm-win-2022", _WINDOWS_AGENT, _SERVER_2022, "winserver-2022"),
-    ("microsoft-dsvm", "dsvm-win-2019", _WINDOWS_AGENT, _SERVER_2019, "server-2019 server-2019-g2 winserver-2019"),
-    ("microsoft-dsvm", "dsvm-windows", _WINDOWS_AGENT, _SERVER_2016, "server-2016"),
-    ("microsoft-ads", "linux-data-science-vm", "batch.node.centos 7", _CENTOS_7, "linuxdsvm linuxdsvmbyol"),
-    ("microsoft-ads", "standard-data-science-vm", _WINDOWS_AGENT, _SERVER_2012, "standard-data-science-vm"),
-    ("microsoft-azure-batch", "ubuntu-server-container", "batch.node.ubuntu 20.04", _UBUNTU_20, "20-04-lts 20.04-lts"),
-    ("microsoft-azure-batch", "ubuntu-server-container", "batch.node.ubuntu 18.04", _UBUNTU_18, "18-04-lts"),
-    ("microsoft-azure-batch", "ubuntu-server-container", "batch.node.ubuntu 16.04", _UBUNTU_16, "16-04-lts"),
-    ("microsoft-azure-batch", "ubuntu-server-container-rdma", "batch.node.ubuntu 20.04", _UBUNTU_20, "20-04-lts"),
-    ("microsoft-azure-batch", "ubuntu-server-container-rdma", "batch.node.ubuntu 18.04", _UBUNTU_18, "18-04-lts"),
-    ("microsoft-azure-batch", "ubuntu-server-container-rdma", "batch.node.ubuntu 16.04", _UBUNTU_16, "16-04-lts"),
-    ("microsoft-azure-batch", "centos-container", "batch.node.centos 8", _CENTOS_8, "8-1 8-2 8-3"),
-    ("microsoft-azure-batch", "centos-container", "batch.node.centos 7", _CENTOS_7, "7-4 7-5 7-6 7-7 7-8 7-9"),
-    ("microsoft-azure-batch", "centos-container-rdma", "batch.node.centos 8", _CENTOS_8, "8-1"),
-    ("microsoft-azure-batch", "centos-container-rdma", "batch.node.centos 7", _CENTOS_7, "7-3 7-4 7-6 7-7 7-8 7-9"),
-    (
-        *_WINDOWS_SERVER,
-        _SERVER_2025,
-        "2025-datacenter 2025-datacenter-g2 2025-datacenter-smalldisk 2025-datacenter-smalldisk-g2"
-        " 2025-datacenter-core 2025-datacenter-core-g2 2025-datacenter-core-smalldisk"
-        " 2025-datacenter-core-smalldisk-g2 2025-datacenter-azure-edition 2025-datacenter-azure-edition-core"
-        " 2025-datacenter-azure-edition-smalldisk",
-    ),
-    (
-        *_WINDOWS_SERVER,
-        _SERVER_2022,
-        "2022-datacenter 2022-datacenter-g2 2022-datacenter-smalldisk 2022-datacenter-smalldisk-g2"
-        " 2022-datacenter-core 2022-datacenter-core-g2 2022-datacenter-core-smalldisk"
-        " 2022-datacenter-core-smalldisk-g2 2022-datacenter-azure-edition 2022-datacenter-azure-edition-core"
-        " 2022-datacenter-azure-edition-smalldisk",
-    ),
-    (
-        *_WINDOWS_SERVER,
-        _SERVER_2019,
-        "2019-datacenter 2019-datacenter-gensecond 2019-datacenter-smalldisk 2019-datacenter-smalldisk-g2"
-        " 2019-datacenter-core 2019-datacenter-core-g2 2019-datacenter-core-smalldisk"
-        " 2019-datacenter-core-smalldisk-g2 2019-datacenter-with-containers 2019-datacenter-with-containers-g2"
-        " 2019-datacenter-with-containers-smalldisk 2019-datacenter-core-with-containers"
-        " 2019-datacenter-core-with-containers-smalldisk",
-    ),
-    (
-        *_WINDOWS_SERVER,
-        _SERVER_2016,
-        "2016-datacenter 2016-datacenter-gensecond 2016-datacenter-smalldisk 2016-datacenter-server-core"
-        " 2016-datacenter-server-core-smalldisk 2016-datacenter-with-containers"
-        " 2016-datacenter-with-containers-g2",
-    ),
-    (
-        *_WINDOWS_SERVER,
-        _SERVER_2012,
-        "2012-datacenter 2012-datacenter-smalldisk 2012-r2-datacenter 2012-r2-datacenter-gensecond"
-        " 2012-r2-datacenter-smalldisk",
-    ),
-    (*_WINDOWS_SERVER, _SERVER_2008, "2008-r2-sp1 2008-r2-sp1-smalldisk"),
 )
 
 
@@ -193,8 +167,14 @@ class Image(NamedTuple):
         return self.end_of_support <= start.astimezone(UTC).date()
 
 
+def _agent(system: str) -> str:
+    return "batch.node.windows amd64" if system.startswith("windows") else f"batch.node.{system}"
+
+
 IMAGES: tuple[Image, ...] = tuple(
-    Image(publisher, offer, sku, agent, end) for publisher, offer, agent, end, skus in _TABLE for sku in skus.split()
+    Image(publisher, offer, sku, _agent(system), _ENDS[system])
+    for publisher, offer, system, skus in _TABLE
+    for sku in skus.split()
 )
 DEFAULT_IMAGE = IMAGES[0]
 

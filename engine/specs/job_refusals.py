@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from engine.base.terms import OnAllTasksComplete, OnTaskFailure, PoolLifetimeOption
 from engine.base.values import MINUTE_MS, format_duration, quoted
 from engine.specs.bodies import (
-    AutoPoolSpecification,
+    ExitCodeRangeMapping,
     ExitConditions,
     ExitOptions,
     JobManagerTask,
@@ -24,11 +24,10 @@ from engine.specs.bodies import (
     MultiInstanceSettings,
     PoolInfo,
     Schedule,
-    TaskConstraints,
     TaskDependencies,
+    TaskIdRange,
     TaskSpec,
 )
-from engine.specs.common import OutputFile
 from engine.specs.machine import JobNetworkConfiguration
 from engine.specs.refusals import (
     Path,
@@ -42,6 +41,8 @@ from engine.specs.refusals import (
     invalid,
     metadata_refusals,
     missing,
+    most_refusals,
+    range_refusals,
     resource_files_refusals,
     subnet_refusals,
 )
@@ -62,25 +63,23 @@ def job_refusals(spec: JobSpecification) -> list[Refusal]:
         *display_name_refusals(spec.display_name, ("displayName",)),
         *_priority(spec.priority),
         *_parallel_tasks(spec.max_parallel_tasks),
-        *constraint_refusals(spec.constraints.max_task_retry_count, ("constraints",)),
-        *_job_manager(spec),
+        *constraint_refusals(spec.constraints),
+        *(_task(spec.job_manager_task, spec, ("jobManagerTask",)) if spec.job_manager_task is not None else ()),
         *_preparation(spec.job_preparation_task),
         *_release(spec.job_release_task, spec.job_preparation_task),
         *_pool_info(spec.pool_info, in_schedule=not isinstance(spec, JobSpec)),
         *_network(spec.network_configuration),
-        *metadata_refusals(spec.metadata, ("metadata",)),
+        *metadata_refusals(spec.metadata),
     ]
 
 
 def job_update_refusals(update: JobUpdate, spec: JobSpec) -> list[Refusal]:
     """Return what the service refuses in a change of the job ``spec`` regardless of its state (JOB-2, JOB-7)."""
-    refusals = list(metadata_refusals(update.metadata, ("metadata",)))
-    if update.priority is not None:
-        refusals += _priority(update.priority)
-    if update.max_parallel_tasks is not None:
-        refusals += _parallel_tasks(update.max_parallel_tasks)
+    refusals = list(metadata_refusals(update.metadata))
+    refusals += _priority(update.priority)
+    refusals += _parallel_tasks(update.max_parallel_tasks)
     if update.constraints is not None:
-        refusals += constraint_refusals(update.constraints.max_task_retry_count, ("constraints",))
+        refusals += constraint_refusals(update.constraints)
     if update.pool_info is not None:
         refusals += _changed_pool(update.pool_info)
     back = update.on_all_tasks_complete is OnAllTasksComplete.NO_ACTION
@@ -95,22 +94,11 @@ def task_refusals(spec: TaskSpec, job: JobSpecification) -> list[Refusal]:
     Rules: TASK-2, DEP-1, DEP-2, EXIT-1, EXIT-4, MI-2, PREP-2, REL-1.
     """
     return [
-        *id_refusals(spec.id, ("id",)),
-        *_special_ids(spec.id, job, ("id",)),
-        *display_name_refusals(spec.display_name, ("displayName",)),
-        *command_line_refusals(spec),
-        *_output_files(spec.output_files, ("outputFiles",)),
-        *task_constraints_refusals(spec.constraints),
-        *at_least_refusals(spec.required_slots, 1, ("requiredSlots",)),
+        *_task(spec, job),
         *_multi_instance(spec.multi_instance_settings, spec.required_slots),
         *_dependencies(spec.depends_on, job),
         *_exit_conditions(spec.exit_conditions, job),
     ]
-
-
-def task_constraints_refusals(constraints: TaskConstraints) -> list[Refusal]:
-    """Return what the service refuses in the constraints of a task (RETRY-3)."""
-    return list(constraint_refusals(constraints.max_task_retry_count, ("constraints",)))
 
 
 @cache
@@ -120,14 +108,13 @@ def _list_of_tasks() -> TypeAdapter[list[TaskSpec]]:
 
 def add_tasks_refusals(tasks: Sequence[TaskSpec]) -> list[Refusal]:
     """Return what the service refuses in a collection of tasks as a whole (TASK-3)."""
-    if len(tasks) > COLLECTION_MAX_TASKS:
-        return [
-            Refusal("RequestBodyTooLarge", ("tasks",), f"has {len(tasks)} tasks, {COLLECTION_MAX_TASKS} are allowed")
-        ]
-    size = len(_list_of_tasks().dump_json(list(tasks), by_alias=True, exclude_unset=True))
-    if size >= _COLLECTION_MAX_BYTES:
-        return [Refusal("RequestBodyTooLarge", ("tasks",), f"has {size} bytes, less than 1 MB are allowed")]
-    return []
+    path, code = ("tasks",), "RequestBodyTooLarge"
+    refusals = list(most_refusals(len(tasks), "tasks", COLLECTION_MAX_TASKS, path, code))
+    if not refusals:
+        size = len(_list_of_tasks().dump_json(list(tasks), by_alias=True, exclude_unset=True))
+        if size >= _COLLECTION_MAX_BYTES:
+            refusals.append(Refusal(code, path, f"has {size} bytes, less than 1 MB are allowed"))
+    return refusals
 
 
 def schedule_refusals(spec: JobScheduleSpec) -> list[Refusal]:
@@ -137,13 +124,13 @@ def schedule_refusals(spec: JobScheduleSpec) -> list[Refusal]:
         *display_name_refusals(spec.display_name, ("displayName",)),
         *_schedule(spec.schedule),
         *_below("jobSpecification", job_refusals(spec.job_specification)),
-        *metadata_refusals(spec.metadata, ("metadata",)),
+        *metadata_refusals(spec.metadata),
     ]
 
 
 def schedule_update_refusals(update: JobScheduleUpdate) -> list[Refusal]:
     """Return what the service refuses in a change of a job schedule (JS-9)."""
-    refusals = list(metadata_refusals(update.metadata, ("metadata",)))
+    refusals = list(metadata_refusals(update.metadata))
     if update.schedule is not None:
         refusals += _schedule(update.schedule)
     if update.job_specification is not None:
@@ -158,27 +145,25 @@ def _below(name: str, refusals: list[Refusal]) -> Iterator[Refusal]:
 # --- jobs
 
 
-def _priority(priority: int) -> Iterator[Refusal]:
-    if not -1000 <= priority <= 1000:
-        yield Refusal("OutOfRangePriority", ("priority",), f"is {priority}, must be -1000 to 1000")
+def _priority(priority: int | None) -> Iterator[Refusal]:
+    return range_refusals(priority, -1000, 1000, ("priority",), "OutOfRangePriority")
 
 
-def _parallel_tasks(limit: int) -> Iterator[Refusal]:
-    if limit == 0 or limit < -1:
+def _parallel_tasks(limit: int | None) -> Iterator[Refusal]:
+    if limit is not None and (limit == 0 or limit < -1):
         yield invalid(("maxParallelTasks",), f"is {limit}, must be -1 (no limit) or 1 and more")
 
 
-def _job_manager(job: JobSpecification) -> Iterator[Refusal]:
-    task: JobManagerTask | None = job.job_manager_task
-    if task is None:
-        return
-    path: Path = ("jobManagerTask",)
+def _task(task: TaskSpec | JobManagerTask, job: JobSpecification, path: Path = ()) -> Iterator[Refusal]:
+    """Check what tasks and job manager tasks have in common."""
     yield from id_refusals(task.id, (*path, "id"))
     yield from _special_ids(task.id, job, (*path, "id"))
     yield from display_name_refusals(task.display_name, (*path, "displayName"))
     yield from command_line_refusals(task, path)
-    yield from _output_files(task.output_files, (*path, "outputFiles"))
-    yield from constraint_refusals(task.constraints.max_task_retry_count, (*path, "constraints"))
+    for index, file in enumerate(task.output_files):
+        if not file.file_pattern:
+            yield invalid((*path, "outputFiles", index, "filePattern"), "must not be empty")
+    yield from constraint_refusals(task.constraints, path)
     yield from at_least_refusals(task.required_slots, 1, (*path, "requiredSlots"))
 
 
@@ -187,7 +172,7 @@ def _preparation(task: JobPreparationTask | None) -> Iterator[Refusal]:
         path: Path = ("jobPreparationTask",)
         yield from id_refusals(task.id, (*path, "id"))
         yield from command_line_refusals(task, path)
-        yield from constraint_refusals(task.constraints.max_task_retry_count, (*path, "constraints"))
+        yield from constraint_refusals(task.constraints, path)
 
 
 def _release(task: JobReleaseTask | None, preparation: JobPreparationTask | None) -> Iterator[Refusal]:
@@ -219,18 +204,14 @@ def _changed_pool(info: PoolInfo) -> Iterator[Refusal]:
 
 
 def _pool_info(info: PoolInfo, *, in_schedule: bool) -> Iterator[Refusal]:
-    path: Path = ("poolInfo",)
     yield from _changed_pool(info)
-    if info.auto_pool_specification is not None:
-        yield from _auto_pool(info.auto_pool_specification, (*path, "autoPoolSpecification"), in_schedule=in_schedule)
-
-
-def _auto_pool(auto_pool: AutoPoolSpecification, path: Path, *, in_schedule: bool) -> Iterator[Refusal]:
+    auto_pool, path = info.auto_pool_specification, ("poolInfo", "autoPoolSpecification")
+    if auto_pool is None:
+        return
     prefix = auto_pool.auto_pool_id_prefix
     if prefix:
         yield from id_refusals(prefix, (*path, "autoPoolIdPrefix"))
-        if len(prefix) > 20:
-            yield invalid((*path, "autoPoolIdPrefix"), f"has {len(prefix)} characters, 20 are allowed")
+        yield from most_refusals(len(prefix), "characters", 20, (*path, "autoPoolIdPrefix"))
     if auto_pool.pool_lifetime_option is PoolLifetimeOption.JOB_SCHEDULE and not in_schedule:
         yield invalid((*path, "poolLifetimeOption"), "jobschedule is for the jobs of a job schedule only")
     if auto_pool.pool is None:
@@ -247,12 +228,6 @@ def _special_ids(task_id: str, job: JobSpecification, path: Path) -> Iterator[Re
     ):
         if special is not None and special.id.lower() == task_id.lower():
             yield Refusal(code, path, f"{quoted(task_id)} is the id of a special task of the job")
-
-
-def _output_files(files: tuple[OutputFile, ...], path: Path) -> Iterator[Refusal]:
-    for index, file in enumerate(files):
-        if not file.file_pattern:
-            yield invalid((*path, index, "filePattern"), "must not be empty")
 
 
 def _multi_instance(settings: MultiInstanceSettings | None, required_slots: int) -> Iterator[Refusal]:
@@ -277,26 +252,27 @@ def _dependencies(dependencies: TaskDependencies | None, job: JobSpecification) 
         reason = f"has {length} characters, {DEPENDENCIES_MAX} are allowed; ranges take less"
         yield Refusal("TaskDependencyListTooLong", (*path, "taskIds"), reason)
     length = sum(len(f"{ids.start}{ids.end}") for ids in dependencies.task_id_ranges)
-    if length > DEPENDENCIES_MAX:
-        reason = f"has {length} digits, {DEPENDENCIES_MAX} are allowed"
-        yield Refusal("TaskDependencyRangesTooLong", (*path, "taskIdRanges"), reason)
-    for index, ids in enumerate(dependencies.task_id_ranges):
-        if ids.start > ids.end:
-            yield invalid((*path, "taskIdRanges", index), f"start {ids.start} is after end {ids.end}")
+    ranges = (*path, "taskIdRanges")
+    yield from most_refusals(length, "digits", DEPENDENCIES_MAX, ranges, "TaskDependencyRangesTooLong")
+    yield from _order(dependencies.task_id_ranges, ranges)
 
 
 def _exit_conditions(conditions: ExitConditions | None, job: JobSpecification) -> Iterator[Refusal]:
     if conditions is None:
         return
     path: Path = ("exitConditions",)
-    for index, codes in enumerate(conditions.exit_code_ranges):
-        if codes.start > codes.end:
-            yield invalid((*path, "exitCodeRanges", index), f"start {codes.start} is after end {codes.end}")
+    yield from _order(conditions.exit_code_ranges, (*path, "exitCodeRanges"))
     if job.on_task_failure is OnTaskFailure.NO_ACTION:
         for place, options in _all_exit_options(conditions):
             if options.job_action is not None:
                 reason = "needs onTaskFailure: performexitoptionsjobaction on the job"
                 yield invalid((*path, *place, "jobAction"), reason)
+
+
+def _order(ranges: Sequence[TaskIdRange | ExitCodeRangeMapping], path: Path) -> Iterator[Refusal]:
+    for index, each in enumerate(ranges):
+        if each.start > each.end:
+            yield invalid((*path, index), f"start {each.start} is after end {each.end}")
 
 
 def _all_exit_options(conditions: ExitConditions) -> Iterator[tuple[Path, ExitOptions]]:

@@ -7,14 +7,14 @@ ACC-5 and CERT-1.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine import autoscale
 from engine.base.terms import OsFamily
 from engine.base.values import HOUR_MS, MINUTE_MS, format_duration, lazy_regex, quoted
 from engine.specs import images
-from engine.specs.account import Account, Certificate, CertificateFormat, PoolAllocationMode
+from engine.specs.account import Account, Application, Certificate, CertificateFormat, PoolAllocationMode
 from engine.specs.base import wire_name
 from engine.specs.bodies import PoolSpec, PoolSpecification, StartTask, UserAccount
 from engine.specs.catalogue import allowed_by_classic_size_rules, is_cloud_service_size, nearest_sizes, vm_size
@@ -45,13 +45,18 @@ from engine.specs.refusals import (
     exactly_one_refusals,
     id_refusals,
     invalid,
+    length_refusals,
     metadata_refusals,
     missing,
+    most_refusals,
     network_refusals,
+    range_refusals,
+    repeats,
 )
 
 _MOUNTS = tuple(MountConfiguration.model_fields)
 _MARKETPLACE = ("publisher", "offer", "sku")
+_IMAGE_IDS = ("virtual_machine_image_id", "shared_gallery_image_id", "community_gallery_image_id")
 
 
 def machine_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
@@ -69,15 +74,7 @@ def machine_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
 
 def _image(image: ImageReference, path: Path) -> Iterator[Refusal]:
     parts = [name for name in _MARKETPLACE if getattr(image, name) is not None]
-    ids = [
-        name
-        for name, value in (
-            ("virtualMachineImageId", image.virtual_machine_image_id),
-            ("sharedGalleryImageId", image.shared_gallery_image_id),
-            ("communityGalleryImageId", image.community_gallery_image_id),
-        )
-        if value is not None
-    ]
+    ids = [wire_name(name) for name in _IMAGE_IDS if getattr(image, name) is not None]
     if ids and (parts or len(ids) > 1):
         yield invalid((*path, ids[-1]), f"excludes {(parts + ids)[0]}, which is also given")
     elif not ids:
@@ -96,21 +93,18 @@ def _node_agent(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Re
 
 
 def _disks(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal]:
-    seen: set[int] = set()
+    twice = repeats(disk.lun for disk in machine.data_disks)
     for index, disk in enumerate(machine.data_disks):
-        if not 0 <= disk.lun <= 63:
-            yield invalid((*path, index, "lun"), f"is {disk.lun}, must be 0 to 63")
-        if disk.lun in seen:
+        yield from range_refusals(disk.lun, 0, 63, (*path, index, "lun"))
+        if index in twice:
             yield invalid((*path, index, "lun"), f"another disk also has {disk.lun}")
-        seen.add(disk.lun)
         yield from at_least_refusals(disk.disk_size_gb, 1, (*path, index, "diskSizeGB"))
 
 
 def mounts_refusals(mounts: tuple[MountConfiguration, ...]) -> Iterator[Refusal]:
     """Yield what the service refuses in the mounts (FILE-13)."""
     path: Path = ("mountConfiguration",)
-    if len(mounts) > 10:
-        yield invalid(path, f"has {len(mounts)} file systems, 10 are allowed")
+    yield from most_refusals(len(mounts), "file systems", 10, path)
     for index, mount in enumerate(mounts):
         yield from exactly_one_refusals(mount, _MOUNTS, (*path, index))
 
@@ -132,19 +126,19 @@ def upgrade_policy_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
 
 
 def _rolling(policy: RollingUpgradePolicy, path: Path, *, zonal: bool) -> Iterator[Refusal]:
-    for name, value, least in (
-        ("maxBatchInstancePercent", policy.max_batch_instance_percent, 5),
-        ("maxUnhealthyInstancePercent", policy.max_unhealthy_instance_percent, 5),
-        ("maxUnhealthyUpgradedInstancePercent", policy.max_unhealthy_upgraded_instance_percent, 0),
+    for name, least in (
+        ("max_batch_instance_percent", 5),
+        ("max_unhealthy_instance_percent", 5),
+        ("max_unhealthy_upgraded_instance_percent", 0),
     ):
-        if value is not None and not least <= value <= 100:
-            yield invalid((*path, name), f"is {value}, must be {least} to 100")
+        yield from range_refusals(getattr(policy, name), least, 100, (*path, wire_name(name)))
     if policy.enable_cross_zone_upgrade is not None and not zonal:
         yield invalid((*path, "enableCrossZoneUpgrade"), "is for pools with zonal node placement only")
 
 
 _LICENSES = ("maya", "vray", "3dsmax", "arnold")
 _START_TASK_MAX = 32_768
+_TARGETS = ("target_dedicated_nodes", "target_low_priority_nodes")
 
 
 class PoolSetting(NamedTuple):
@@ -158,10 +152,17 @@ class PoolSetting(NamedTuple):
 _USUAL = PoolSetting()
 
 
+class AccountInForce(NamedTuple):
+    """The account at this moment and the settings of its pools, by which the service refuses pools."""
+
+    account: Account
+    setting: PoolSetting
+
+
 def pool_refusals(spec: PoolSpecification, account: Account, setting: PoolSetting = _USUAL) -> list[Refusal]:
     """Return what the service refuses in a pool; an auto pool has no id (POOL-2, POOL-4, POOL-5, POOL-9, ACC-5)."""
     return [
-        *_identity(spec),
+        *(id_refusals(spec.id, ("id",)) if isinstance(spec, PoolSpec) else ()),
         *display_name_refusals(spec.display_name, ("displayName",)),
         *_size(spec, classic_size_rules=setting.classic_size_rules),
         *_scale(spec),
@@ -172,7 +173,7 @@ def pool_refusals(spec: PoolSpecification, account: Account, setting: PoolSettin
         *_packages(spec, account, classic=setting.classic_packages),
         *_certificates(spec, account),
         *_users(spec),
-        *metadata_refusals(spec.metadata, ("metadata",)),
+        *metadata_refusals(spec.metadata),
         *mounts_refusals(spec.mount_configuration),
         *upgrade_policy_refusals(spec),
         *_licenses(spec),
@@ -210,10 +211,8 @@ def remove_nodes_refusals(command: RemoveNodes) -> list[Refusal]:
 
 def auto_scale_refusals(command: EnablePoolAutoScale | EvaluatePoolAutoScale) -> list[Refusal]:
     """Return what the service refuses in a formula and its interval (POOL-9, ACC-5, AS-72)."""
-    refusals = list(_formula(command.auto_scale_formula))
-    if isinstance(command, EnablePoolAutoScale) and command.auto_scale_evaluation_interval is not None:
-        refusals += _interval(command.auto_scale_evaluation_interval)
-    return refusals
+    interval = command.auto_scale_evaluation_interval if isinstance(command, EnablePoolAutoScale) else None
+    return [*_formula(command.auto_scale_formula), *_interval(interval)]
 
 
 def node_user_refusals(command: CreateNodeUser | UpdateNodeUser, os_family: OsFamily) -> list[Refusal]:
@@ -225,11 +224,6 @@ def node_user_refusals(command: CreateNodeUser | UpdateNodeUser, os_family: OsFa
         if not command.password:
             refusals.append(missing(("password",), "a user of a Windows node needs a password"))
     return refusals
-
-
-def _identity(spec: PoolSpecification) -> Iterator[Refusal]:
-    if isinstance(spec, PoolSpec):
-        yield from id_refusals(spec.id, ("id",))
 
 
 def _size(spec: PoolSpecification, *, classic_size_rules: bool) -> Iterator[Refusal]:
@@ -252,8 +246,7 @@ def _scale(spec: PoolSpecification) -> Iterator[Refusal]:
     yield from _timeout(spec.resize_timeout)
     yield from _interval(spec.auto_scale_evaluation_interval)
     yield from _formula(spec.auto_scale_formula or None)
-    targets = ("target_dedicated_nodes", "target_low_priority_nodes")
-    given = [wire_name(name) for name in targets if getattr(spec, name) is not None]
+    given = [wire_name(name) for name in _TARGETS if getattr(spec, name) is not None]
     if spec.enable_auto_scale:
         for name in given:
             yield invalid((name,), "must be absent from a pool with enableAutoScale, whose formula sets it")
@@ -269,10 +262,8 @@ def _scale(spec: PoolSpecification) -> Iterator[Refusal]:
 
 
 def _targets(body: PoolSpecification | ResizePool) -> Iterator[Refusal]:
-    for name in ("target_dedicated_nodes", "target_low_priority_nodes"):
-        target = getattr(body, name)
-        if target is not None:
-            yield from at_least_refusals(target, 0, (wire_name(name),))
+    for name in _TARGETS:
+        yield from at_least_refusals(getattr(body, name), 0, (wire_name(name),))
 
 
 def _timeout(timeout_ms: int) -> Iterator[Refusal]:
@@ -280,8 +271,8 @@ def _timeout(timeout_ms: int) -> Iterator[Refusal]:
         yield invalid(("resizeTimeout",), f"is {format_duration(timeout_ms)}, must be PT5M or more")
 
 
-def _interval(interval_ms: int) -> Iterator[Refusal]:
-    if not 5 * MINUTE_MS <= interval_ms <= 168 * HOUR_MS:
+def _interval(interval_ms: int | None) -> Iterator[Refusal]:
+    if interval_ms is not None and not 5 * MINUTE_MS <= interval_ms <= 168 * HOUR_MS:
         reason = f"is {format_duration(interval_ms)}, must be PT5M to PT168H"
         yield invalid(("autoScaleEvaluationInterval",), reason)
 
@@ -343,9 +334,7 @@ def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> It
     username = task.user_identity.username
     if username is not None and username not in {account.name for account in accounts}:
         yield invalid((*path, "userIdentity", "username"), f"{quoted(username)} is none of the pool's userAccounts")
-    length = len(json.dumps(task.wire()))
-    if length > _START_TASK_MAX:
-        yield invalid(path, f"has {length} characters, {_START_TASK_MAX} are allowed")
+    yield from most_refusals(len(json.dumps(task.wire())), "characters", _START_TASK_MAX, path)
 
 
 def _packages(spec: PoolSpecification, account: Account, *, classic: bool) -> Iterator[Refusal]:
@@ -355,8 +344,7 @@ def _packages(spec: PoolSpecification, account: Account, *, classic: bool) -> It
     if references and classic and spec.os_family is OsFamily.LINUX:
         reason = "Linux nodes have no application packages: options.classicPackages is true"
         yield Refusal("InvalidApplicationPackageReferences", path, reason)
-    if len(references) > 10:
-        yield invalid(path, f"has {len(references)} references, 10 are allowed")
+    yield from most_refusals(len(references), "references", 10, path)
     for index, reference in enumerate(references):
         verdict = account.package_verdict(reference)
         if isinstance(verdict, str):
@@ -373,14 +361,12 @@ def _certificates(spec: PoolSpecification, account: Account) -> Iterator[Refusal
 
 def _users(spec: PoolSpecification) -> Iterator[Refusal]:
     """Check user accounts (USER-2)."""
-    seen: set[str] = set()
+    twice = repeats(user.name.lower() for user in spec.user_accounts)
     for index, user in enumerate(spec.user_accounts):
         path: Path = ("userAccounts", index)
-        if not 1 <= len(user.name) <= 20:
-            yield invalid((*path, "name"), f"has {len(user.name)} characters, 1 to 20 are allowed")
-        if user.name.lower() in seen:
+        yield from length_refusals(user.name, 20, (*path, "name"))
+        if index in twice:
             yield invalid((*path, "name"), f"there is another user {quoted(user.name)}")
-        seen.add(user.name.lower())
         linux = user.linux_user_configuration
         if linux is not None and (linux.uid is None) != (linux.gid is None):
             yield invalid((*path, "linuxUserConfiguration"), "uid and gid must be given together")
@@ -400,7 +386,7 @@ _THUMBPRINT = lazy_regex(r"[0-9a-fA-F]+")
 
 def account_refusals(account: Account) -> list[Refusal]:
     """Return what is wrong with the account of a scenario."""
-    return [*_application_refusals(account), *_certificate_list_refusals(account)]
+    return [*_application_refusals(account.applications), *_certificate_list_refusals(account.certificates)]
 
 
 def certificate_refusals(certificate: Certificate, path: Path = ()) -> list[Refusal]:
@@ -421,7 +407,7 @@ def package_refusals(command: CreateApplicationPackage, account: Account) -> lis
     """Return what the service refuses in an upload of a package (APP-1, ACC-5)."""
     refusals = [
         *id_refusals(command.application_id, ("applicationId",)),
-        *_version_refusals(command.version, ("version",)),
+        *length_refusals(command.version, _VERSION_MAX, ("version",)),
     ]
     application = account.application(command.application_id)
     if application is None and len(account.applications) >= _MOST_APPLICATIONS:
@@ -432,39 +418,28 @@ def package_refusals(command: CreateApplicationPackage, account: Account) -> lis
     return refusals
 
 
-def _application_refusals(account: Account) -> Iterator[Refusal]:
+def _application_refusals(applications: Sequence[Application]) -> Iterator[Refusal]:
     path: Path = ("applications",)
-    if len(account.applications) > _MOST_APPLICATIONS:
-        yield invalid(path, f"has {len(account.applications)} applications, {_MOST_APPLICATIONS} are allowed")
-    yield from _duplicates((application.id for application in account.applications), path, "id", "application")
-    for index, application in enumerate(account.applications):
+    yield from most_refusals(len(applications), "applications", _MOST_APPLICATIONS, path)
+    yield from _duplicates([application.id for application in applications], path, "application", ("id",))
+    for index, application in enumerate(applications):
         place: Path = (*path, index)
         yield from id_refusals(application.id, (*place, "id"))
         yield from display_name_refusals(application.display_name, (*place, "displayName"))
         versions = application.versions
-        if len(versions) > _MOST_PACKAGES:
-            yield invalid((*place, "versions"), f"has {len(versions)} versions, {_MOST_PACKAGES} are allowed")
-        yield from _duplicates(versions, (*place, "versions"), None, "version")
+        yield from most_refusals(len(versions), "versions", _MOST_PACKAGES, (*place, "versions"))
+        yield from _duplicates(versions, (*place, "versions"), "version")
         for number, version in enumerate(versions):
-            yield from _version_refusals(version, (*place, "versions", number))
+            yield from length_refusals(version, _VERSION_MAX, (*place, "versions", number))
 
 
-def _version_refusals(version: str, path: Path) -> Iterator[Refusal]:
-    if not 1 <= len(version) <= _VERSION_MAX:
-        yield invalid(path, f"has {len(version)} characters, 1 to {_VERSION_MAX} are allowed")
-
-
-def _certificate_list_refusals(account: Account) -> Iterator[Refusal]:
+def _certificate_list_refusals(certificates: Sequence[Certificate]) -> Iterator[Refusal]:
     path: Path = ("certificates",)
-    thumbprints = (certificate.thumbprint for certificate in account.certificates)
-    yield from _duplicates(thumbprints, path, "thumbprint", "certificate")
-    for index, certificate in enumerate(account.certificates):
+    yield from _duplicates([each.thumbprint for each in certificates], path, "certificate", ("thumbprint",))
+    for index, certificate in enumerate(certificates):
         yield from certificate_refusals(certificate, (*path, index))
 
 
-def _duplicates(names: Iterable[str], path: Path, key: str | None, what: str) -> Iterator[Refusal]:
-    seen: set[str] = set()
-    for index, name in enumerate(names):
-        if name.lower() in seen:
-            yield invalid((*path, index, *((key,) if key else ())), f"there is another {what} {quoted(name)}")
-        seen.add(name.lower())
+def _duplicates(names: Sequence[str], path: Path, what: str, key: Path = ()) -> Iterator[Refusal]:
+    for index in sorted(repeats(name.lower() for name in names)):
+        yield invalid((*path, index, *key), f"there is another {what} {quoted(names[index])}")

@@ -16,8 +16,8 @@ from engine.base.errors import BatchError
 from engine.base.values import lazy_regex, quoted, shortened
 from engine.specs.account import Account
 from engine.specs.base import MASK, Spec, wire_name
-from engine.specs.bodies import PoolSpecification
-from engine.specs.common import CommandLine, MetadataItem, ResourceFile, UserIdentity
+from engine.specs.bodies import JobConstraints, PoolSpecification, TaskConstraints
+from engine.specs.common import CommandLine, MetadataItem, ResourceFile
 from engine.specs.machine import (
     InboundNatPool,
     IpAddressProvisioning,
@@ -64,9 +64,12 @@ def _value_at(body: object, path: Path) -> object:
     return body
 
 
+_INVALID = "InvalidPropertyValue"
+
+
 def invalid(path: Path, reason: str) -> Refusal:
     """Return the refusal of a value."""
-    return Refusal("InvalidPropertyValue", path, reason)
+    return Refusal(_INVALID, path, reason)
 
 
 def missing(path: Path, reason: str) -> Refusal:
@@ -82,13 +85,42 @@ def id_refusals(value: str, path: Path) -> Iterator[Refusal]:
 
 def display_name_refusals(value: str | None, path: Path) -> Iterator[Refusal]:
     """Check a display name (GEN-3)."""
-    if value is not None and len(value) > 1024:
-        yield invalid(path, f"has {len(value)} characters, 1024 are allowed")
+    return most_refusals(len(value or ""), "characters", 1024, path)
 
 
-def metadata_refusals(items: Iterable[MetadataItem], path: Path) -> Iterator[Refusal]:
+def most_refusals(count: int, what: str, most: int, path: Path, code: str = _INVALID) -> Iterator[Refusal]:
+    """Check that there are no more than ``most`` of something."""
+    if count > most:
+        yield Refusal(code, path, f"has {count} {what}, {most} are allowed")
+
+
+def range_refusals(value: int | None, least: int, most: int, path: Path, code: str = _INVALID) -> Iterator[Refusal]:
+    """Check that a number lies in a range, both ends included, if it is given."""
+    if value is not None and not least <= value <= most:
+        yield Refusal(code, path, f"is {value}, must be {least} to {most}")
+
+
+def at_least_refusals(value: int | None, least: int, path: Path) -> Iterator[Refusal]:
+    """Check that a number is not smaller than ``least``, if it is given."""
+    if value is not None and value < least:
+        yield invalid(path, f"is {value}, must be {least} or more")
+
+
+def length_refusals(text: str, most: int, path: Path) -> Iterator[Refusal]:
+    """Check that a text has from one character to ``most``."""
+    if not 1 <= len(text) <= most:
+        yield invalid(path, f"has {len(text)} characters, 1 to {most} are allowed")
+
+
+def repeats(values: Iterable[str | int]) -> set[int]:
+    """Return the index of each value that is equal to an earlier one."""
+    first: dict[str | int, int] = {}
+    return {index for index, value in enumerate(values) if first.setdefault(value, index) != index}
+
+
+def metadata_refusals(items: Iterable[MetadataItem]) -> Iterator[Refusal]:
     """Check metadata; only printable characters are allowed (GEN-9, decided here)."""
-    size = 0
+    size, path = 0, ("metadata",)
     for index, item in enumerate(items):
         size += len(item.name) + len(item.value)
         if not item.name:
@@ -98,8 +130,7 @@ def metadata_refusals(items: Iterable[MetadataItem], path: Path) -> Iterator[Ref
                 yield Refusal(
                     "InvalidMetadata", (*path, index, name), f"{quoted(text)} has characters that are not allowed"
                 )
-    if size > _METADATA_MAX:
-        yield Refusal("MetadataTooLarge", path, f"has {size} characters, {_METADATA_MAX} are allowed")
+    yield from most_refusals(size, "characters", _METADATA_MAX, path, "MetadataTooLarge")
 
 
 def exactly_one_refusals(body: Spec, names: tuple[str, ...], path: Path) -> Iterator[Refusal]:
@@ -109,11 +140,6 @@ def exactly_one_refusals(body: Spec, names: tuple[str, ...], path: Path) -> Iter
         yield missing(path, f"one of {', '.join(map(wire_name, names))} is required")
     elif len(given) > 1:
         yield invalid((*path, wire_name(given[1])), f"excludes {wire_name(given[0])}, which is also given")
-
-
-def user_identity_refusals(user: UserIdentity, path: Path) -> Iterator[Refusal]:
-    """Check a user identity (USER-1)."""
-    yield from exactly_one_refusals(user, ("username", "auto_user"), path)
 
 
 def resource_files_refusals(files: Iterable[ResourceFile], path: Path) -> Iterator[Refusal]:
@@ -130,22 +156,17 @@ def resource_files_refusals(files: Iterable[ResourceFile], path: Path) -> Iterat
 
 
 def command_line_refusals(body: CommandLine, path: Path = ()) -> Iterator[Refusal]:
-    """Check the resource files and the user of a command line."""
+    """Check the resource files and the user of a command line (TASK-6, USER-1)."""
     yield from resource_files_refusals(body.resource_files, (*path, "resourceFiles"))
-    yield from user_identity_refusals(body.user_identity, (*path, "userIdentity"))
+    yield from exactly_one_refusals(body.user_identity, ("username", "auto_user"), (*path, "userIdentity"))
 
 
-def constraint_refusals(retries: int | None, path: Path) -> Iterator[Refusal]:
-    """Check a retry count: -1 is unlimited, 0 is none (RETRY-3)."""
+def constraint_refusals(constraints: TaskConstraints | JobConstraints, path: Path = ()) -> Iterator[Refusal]:
+    """Check the retry count of a body at ``path``: -1 is unlimited, 0 is none (RETRY-3)."""
+    retries = constraints.max_task_retry_count
     if retries is not None and retries < -1:
         reason = f"is {retries}; -1 (unlimited) and above are allowed"
-        yield Refusal("InvalidConstraintValue", (*path, "maxTaskRetryCount"), reason)
-
-
-def at_least_refusals(value: int, least: int, path: Path) -> Iterator[Refusal]:
-    """Check that a number is not smaller than ``least``."""
-    if value < least:
-        yield invalid(path, f"is {value}, must be {least} or more")
+        yield Refusal("InvalidConstraintValue", (*path, "constraints", "maxTaskRetryCount"), reason)
 
 
 _SUBNET_ID = lazy_regex(
@@ -165,12 +186,9 @@ def network_refusals(spec: PoolSpecification, account: Account, networks: Networ
         return
     path: Path = ("networkConfiguration",)
     if network.subnet_id is not None:
-        subnet_path: Path = (*path, "subnetId")
-        yield from subnet_refusals(network.subnet_id, subnet_path, is_cloud_service=is_cloud_service)
-        yield from _subscription(network.subnet_id, account, subnet_path)
         settings = subnet_settings(networks, network.subnet_id)
-        if settings is not None:
-            yield from _vnet(settings, account, subnet_path, is_classic=_is_classic(network.subnet_id))
+        yield from subnet_refusals(network.subnet_id, (*path, "subnetId"), is_cloud_service=is_cloud_service)
+        yield from _vnet(network.subnet_id, settings, account, (*path, "subnetId"))
     if network.endpoint_configuration is not None:
         nat_pools = network.endpoint_configuration.inbound_nat_pools
         yield from _nat_pools(nat_pools, (*path, "endpointConfiguration", "inboundNATPools"))
@@ -188,25 +206,21 @@ def subnet_refusals(subnet_id: str, path: Path, *, is_cloud_service: bool = Fals
         yield invalid(path, "is in a classic VNet, must be in one of Microsoft.Network for a pool of virtual machines")
 
 
-def _is_classic(subnet_id: str) -> bool:
-    form = _SUBNET_ID.fullmatch(subnet_id)
-    return form is not None and form["kind"] is not None
+def _vnet(subnet_id: str, settings: SimulateNetwork | None, account: Account, path: Path) -> Iterator[Refusal]:
+    """Check that the VNet is in the account's subscription and region and Batch may join nodes to it (NET-2).
 
-
-def _subscription(subnet_id: str, account: Account, path: Path) -> Iterator[Refusal]:
-    """Check that the VNet is in the account's subscription, where the scenario says which that is (NET-2)."""
+    The scenario need not name the subscription, nor describe the subnet.
+    """
     form, wanted = _SUBNET_ID.fullmatch(subnet_id), account.subscription_id
     if form is not None and wanted is not None and form["subscription"].lower() != wanted.lower():
         found = shortened(form["subscription"])
         yield invalid(path, f"its VNet is in subscription {found}, must be in {shortened(wanted)} like the account")
-
-
-def _vnet(settings: SimulateNetwork, account: Account, path: Path, *, is_classic: bool) -> Iterator[Refusal]:
-    """Check that the VNet is in the account's region and that Batch may join nodes to it (NET-2)."""
+    if settings is None:
+        return
     if settings.location is not None and _region(settings.location) != _region(account.location):
         yield invalid(path, f"its VNet is in {settings.location}, must be in {account.location} like the account")
     if not settings.role_assignment:
-        role = "Classic Virtual Machine Contributor" if is_classic else "one"
+        role = "Classic Virtual Machine Contributor" if form is not None and form["kind"] else "one"
         yield invalid(path, f"the principal MicrosoftAzureBatch has no role on its VNet, must be assigned {role}")
 
 
@@ -217,18 +231,15 @@ def _region(name: str) -> str:
 
 def _nat_pools(pools: tuple[InboundNatPool, ...], path: Path) -> Iterator[Refusal]:
     rules = sum(len(pool.network_security_group_rules) for pool in pools)
-    if len(pools) > 5:
-        yield invalid(path, f"has {len(pools)} endpoints, 5 are allowed")
-    if rules > 25:
-        yield invalid(path, f"has {rules} network security group rules, 25 are allowed")
+    yield from most_refusals(len(pools), "endpoints", 5, path)
+    yield from most_refusals(rules, "network security group rules", 25, path)
     priorities: set[int] = set()
     for index, pool in enumerate(pools):
         yield from _nat_pool(pool, (*path, index))
         yield from _unlike_earlier(pool, pools[:index], (*path, index))
         for number, rule in enumerate(pool.network_security_group_rules):
             place = (*path, index, "networkSecurityGroupRules", number, "priority")
-            if not 150 <= rule.priority <= 4096:
-                yield invalid(place, f"is {rule.priority}, must be 150 to 4096")
+            yield from range_refusals(rule.priority, 150, 4096, place)
             if rule.priority in priorities:
                 yield invalid(place, f"another rule also has {rule.priority}")
             priorities.add(rule.priority)
@@ -241,8 +252,7 @@ def _nat_pool(pool: InboundNatPool, path: Path) -> Iterator[Refusal]:
     if not 1 <= pool.backend_port <= 65_535 or pool.backend_port in {29_876, 29_877}:
         yield invalid((*path, "backendPort"), f"is {pool.backend_port}, must be 1 to 65535 but not 29876 or 29877")
     for name, port in (("frontendPortRangeStart", first), ("frontendPortRangeEnd", last)):
-        if not 1 <= port <= 65_534:
-            yield invalid((*path, name), f"is {port}, must be 1 to 65534")
+        yield from range_refusals(port, 1, 65_534, (*path, name))
     if first <= 55_000 and last >= 50_000:
         yield invalid((*path, "frontendPortRangeStart"), f"ports {first} to {last} touch the reserved 50000 to 55000")
     if last - first + 1 < 40:

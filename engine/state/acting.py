@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.specs.commands import AddTasks
 from engine.specs.conditions import OWN_JOB
 
 if TYPE_CHECKING:
@@ -219,4 +218,4 @@ class ActingTable:
 
 def adds_tasks(act: Act) -> bool:
     """Return whether a command adds tasks to the process's own job (JM-13)."""
-    return isinstance(act.command, AddTasks) and act.command.job_id == OWN_JOB
+    return act.command.NAME == "addTasks" and getattr(act.command, "job_id", None) == OWN_JOB

@@ -303,7 +303,7 @@ def _without_study(root: Tree | None) -> Tree:
     assert root is not None
     assert isinstance(root.value, dict)
     kept = {key: value for key, value in root.value.items() if key != "study"}
-    return Tree(root.position, kept, {key: root.keys[key] for key in kept}, size=root.size)
+    return Tree(root.position, kept, {key: root.keys[key] for key in kept})
 
 
 BEGINNING = '{"variant": '

@@ -10,13 +10,12 @@ import codecs
 import math
 import os
 from array import array
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened
-from engine.histories.history import Checks, epoch_ms, read_history
+from engine.histories.history import HOOK_INFOS, Checks, epoch_ms, read_history
 from engine.histories.reading import objects_in
 from engine.specs.catalogue import os_of, vm_size
 from engine.studies.measures import Figures, Times, figures, figures_of_run
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from engine.run.simulation import Simulation
 
 
-_PREPARATION, _RELEASE = "jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo"
+_PREPARATION, _RELEASE = HOOK_INFOS
 
 
 class Collected:
@@ -256,6 +255,7 @@ def _price_usd(pool: Body, node: Body) -> float | None:
 
 _NUMBERS = ("makespanSeconds", "costUsd", "nodeHours", "slotUtilization")
 _COUNTS = {"tasks": ("total", "succeeded", "failed"), "preparationTasks": ("failed",), "releaseTasks": ("failed",)}
+_STATUS = "jobPreparationAndReleaseTaskStatus"
 _ANSWER = "value"  # the list in an answer of the service, which is no state document
 
 
@@ -286,24 +286,17 @@ def read_state(path: Path) -> StateDocument | None:
 
 class _Reader:
     def __init__(self) -> None:
-        self._collected = Collected()
+        self._collected = taken = Collected()
+        self._takers = {"tasks": taken.take_task, "jobs": taken.take_job, _STATUS: taken.take_instance}
         self._warnings: list[Problem] = []
         self._checks = Checks(self._warnings.append)
 
     def take(self, found: Found) -> None:
         """Take an object of the document, which has the names of the REST API."""
-        match found.list_name:
-            case "tasks":
-                self._checks.check(found.body, found.source)
-                self._collected.take_task(found.body)
-            case "jobPreparationAndReleaseTaskStatus":
-                self._checks.check(found.body, found.source)
-                self._collected.take_instance(found.body)
-            case "jobs" if "id" in found.body:
-                self._checks.check(found.body, found.source)
-                self._collected.take_job(found.body)
-            case _:
-                pass
+        take = self._takers.get(found.list_name)
+        if take is not None and (found.list_name != "jobs" or "id" in found.body):
+            self._checks.check(found.body, found.source)
+            take(found.body)
 
     def state(self, root: Found) -> StateDocument:
         """Return the document, of which everything else has been taken."""
@@ -355,34 +348,24 @@ _PACKED = (b"\x1f\x8b", b"PK\x03\x04")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what PowerShell makes of `az ... > file`
 
 
-class SideKind(Enum):
-    """The origin of figures, in words."""
-
-    SCENARIO = "a scenario"
-    RESULTS = "results"
-    HISTORY = "a history"
-
-
 class Side(NamedTuple):
-    """One side of a comparison. ``about`` says what it is; ``notes`` what its figures lack, in sentences."""
+    """One side of a comparison. ``about`` says what it is; ``notes`` what its figures lack, in sentences.
+
+    It ``is_observed`` if it really happened.
+    """
 
     given: str
-    kind: SideKind
     about: str
     figures: Figures
     notes: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
-
-    @property
-    def is_observed(self) -> bool:
-        """True if it really happened."""
-        return self.kind is SideKind.HISTORY
+    is_observed: bool = False
 
 
 def side_of_run(given: str, simulation: Simulation) -> Side:
     """Return the side of a scenario that has been played."""
     about = _run_words(given, simulation.scenario.name, simulation.seed)
-    return Side(given, SideKind.SCENARIO, about, figures_of_run(simulation))
+    return Side(given, about, figures_of_run(simulation))
 
 
 def read_side(given: str) -> Side | None:
@@ -409,7 +392,7 @@ def read_side(given: str) -> Side | None:
     if state.figures is None:
         return None
     about = _run_words(given, state.scenario, state.seed)
-    return Side(given, SideKind.RESULTS, about, state.figures, warnings=state.warnings)
+    return Side(given, about, state.figures, warnings=state.warnings)
 
 
 def _run_words(given: str, scenario: str, seed: int | None) -> str:
@@ -421,14 +404,7 @@ def _history(given: str) -> Side:
     history = read_history([Path(given)])
     found = observed(history)
     jobs = "1 job" if len(history.jobs) == 1 else f"{len(history.jobs):,} jobs"
-    return Side(
-        given,
-        SideKind.HISTORY,
-        f"a history of {jobs}",
-        found.figures,
-        found.notes,
-        history.warnings,
-    )
+    return Side(given, f"a history of {jobs}", found.figures, found.notes, history.warnings, is_observed=True)
 
 
 def _looks_like_json(path: Path) -> bool:

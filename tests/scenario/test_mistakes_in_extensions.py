@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from engine.base.errors import Problem, ScenarioError
+from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.load import load
-from engine.scenario.tree import Document, DocumentPlace, parse
+from engine.scenario.tree import parse
 
 URL = "https://contoso.blob.core.windows.net/c"
 STORAGE = ("simulate", "storage", URL)

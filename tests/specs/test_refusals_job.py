@@ -18,9 +18,9 @@ from engine.specs.job_refusals import (
     job_update_refusals,
     schedule_refusals,
     schedule_update_refusals,
-    task_constraints_refusals,
     task_refusals,
 )
+from engine.specs.refusals import constraint_refusals
 
 A_JOB = {"id": "j", "poolInfo": {"poolId": "p"}}
 A_TASK = {"id": "t", "commandLine": "x"}
@@ -226,8 +226,8 @@ def test_mi_2_a_multi_instance_task_takes_one_slot():
 
 
 def test_task_12_constraints_of_an_update():
-    assert task_constraints_refusals(TaskConstraints(max_task_retry_count=-1)) == []
-    assert found(task_constraints_refusals(TaskConstraints(max_task_retry_count=-2))) == [
+    assert found(constraint_refusals(TaskConstraints(max_task_retry_count=-1))) == []
+    assert found(constraint_refusals(TaskConstraints(max_task_retry_count=-2))) == [
         ("InvalidConstraintValue", "constraints.maxTaskRetryCount")
     ]
 

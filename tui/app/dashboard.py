@@ -19,7 +19,9 @@ from textual.filter import NoColor
 from textual.widgets import Input, TextArea
 
 from engine.pacing import Yielder
+from tui.app.item_keys import subjects_of_act
 from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
+from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
 from tui.saving.session_files import Recorder
@@ -162,7 +164,7 @@ class Dashboard(App[None]):
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual replaces sys.stdout later
         self.studies = Studies()
         self.main_screen = MainScreen(
-            self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays, studies=self.studies
+            self.session, self.recorder, self.settings, self.studies, at_ms=at_ms, plays=plays
         )
         self._runs = 0  # each run has a stack of screens, which goes with it
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
@@ -331,10 +333,10 @@ class Dashboard(App[None]):
             self.session,
             self.recorder,
             self.settings,
+            self.studies,
             at_ms=message.at_ms,
             plays=message.plays,
             view=message.view,
-            studies=self.studies,
         )
         for name in OPTIONS:
             self._apply(name)
@@ -351,7 +353,7 @@ class Dashboard(App[None]):
     def on_study_news(self, _: StudyNews) -> None:
         """Show what a study has brought, unless the application ends: its screens lose their parts one by one."""
         if self.is_running and self.main_screen.is_running:
-            self.main_screen.take_study_news()
+            take_study_news(self.main_screen)
 
     # -- settings ------------------------------------------------------------------------------------------------
 
@@ -442,7 +444,7 @@ class Dashboard(App[None]):
         if isinstance(self.screen, Palette):
             return
         if self.screen is main:
-            entries = list(palette_entries(self, main, self.choose, main.subjects_of_act))
+            entries = list(palette_entries(self, main, self.choose, subjects_of_act(main)))
         else:
             entries = [picture_entry(partial(save_picture, self, main))]
         self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)

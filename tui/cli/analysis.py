@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from engine.base.values import shortened
-from tui.cli.arguments import WRONG, check_apart, complete_scenario, load, print_warnings, scenario_mistakes
+from tui.cli.arguments import (
+    WRONG,
+    check_apart,
+    complete_scenario,
+    load,
+    needing,
+    output_option,
+    print_warnings,
+    scenario_mistakes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +41,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.studies.runs import Study
     from engine.studies.sides import Side
+    from tui.cli.studying import StudyOptions
 
 
 RUN_LIMIT = 100_000
@@ -40,22 +50,6 @@ RUN_LIMIT = 100_000
 _VARY = click.option(
     "--vary", multiple=True, metavar="PATH=VALUES", help="Vary a value of the scenario: 1,2,4 or 10..80:10."
 )
-
-
-class _GivenToStudy(TypedDict):
-    """The options as they were given to ``study``."""
-
-    vary: tuple[str, ...]
-    seeds: str | None
-    workers: int | None
-    dask: str | None
-    confidence: float
-    results: str | None
-    output: str
-    plot: str | None
-    lists: bool
-    quiet: bool
-    yes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +149,12 @@ def _planned(scenario: Scenario, vary: Sequence[str], seeds: str | None) -> Stud
     help="The share of runs in which a variant has to keep all expectations.",
 )
 @click.option("--results", metavar="FILE", help="Collect results in FILE, and go on where it ends.")
-@click.option(
-    "--output",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to show the result; csv has a line for each run.",
-)
+@output_option("table", "json", "csv", about="How to show the result; csv has a line for each run.")
 @click.option("--plot", metavar="FILE", help="Draw end against cost into FILE, which ends in .svg or .png.")
 @click.option("--list", "lists", is_flag=True, help="Only list the variants with their numbers.")
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress and no warnings, only the exit status.")
 @click.option("--yes", is_flag=True, help=f"Do not refuse more than {RUN_LIMIT:,} runs.")
-def study(scenario: str, **given: Unpack[_GivenToStudy]) -> int:
+def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
     """Run SCENARIO many times, with other values and seeds, and say which variant to take.
 
     Every combination of the values of --vary, and of `study: {vary: ...}` in the file, is a variant. A path names
@@ -193,7 +181,7 @@ def study(scenario: str, **given: Unpack[_GivenToStudy]) -> int:
     """
     if given["workers"] is not None and given["dask"] is not None:
         raise click.UsageError("--workers and --dask exclude each other.")
-    plot = _plot_file(given["plot"])
+    _check_plot(given["plot"])
     loaded = load(scenario, quiet=True)
     planned = _planned(loaded, given["vary"], given["seeds"])
     if not given["quiet"]:
@@ -207,46 +195,29 @@ def study(scenario: str, **given: Unpack[_GivenToStudy]) -> int:
     runs = planned.variants * len(planned.seeds)
     if runs > RUN_LIMIT and not given["yes"]:
         raise click.UsageError(f"{planned.variants:,} variants make {runs:,} runs; --yes plays so many.")
-    from tui.cli.studying import Options, conduct
+    from tui.cli.studying import conduct
 
-    results = None if given["results"] is None else Path(given["results"])
-    options = Options(
-        workers=given["workers"],
-        dask=given["dask"],
-        confidence=given["confidence"],
-        results=results,
-        output=given["output"],
-        plot=plot,
-        quiet=given["quiet"],
-    )
-    return conduct(loaded, planned, options)
+    return conduct(loaded, planned, given)
 
 
-def _plot_file(name: str | None) -> Path | None:
-    """Return the file of the plot.
+def _check_plot(name: str | None) -> None:
+    """Check the file of the plot.
 
     Raises:
         click.UsageError: It is of another kind, or the extra ``plot`` is not installed.
     """
     if name is None:
-        return None
-    path = Path(name)
-    if path.suffix.lower() not in (".svg", ".png"):
+        return
+    if Path(name).suffix.lower() not in (".svg", ".png"):
         raise click.BadParameter("must end in .svg or .png.", param_hint="--plot")
-    try:
+    with needing("--plot", "plot"):
         import matplotlib  # noqa: F401 - it is needed when all has been played
-    except ModuleNotFoundError as error:
-        needed = f"--plot needs {error.name}, which is not installed: pip install 'batchdeck[plot]'"
-        raise click.UsageError(needed) from None
-    return path
 
 
 @click.command()
 @click.argument("a", metavar="A", shell_complete=complete_scenario)
 @click.argument("b", metavar="B", shell_complete=complete_scenario)
-@click.option(
-    "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
-)
+@output_option("table", "json")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar, no warnings and no notes beside the result.")
 def compare(a: str, b: str, output: str, quiet: bool) -> int:
     """Compare A and B: ends, cost, node hours, waiting and running times, preparation and failures.
@@ -428,10 +399,8 @@ def _fitting() -> Callable[[Imported], Imported]:
     Raises:
         click.UsageError: The extra ``fit`` is not installed.
     """
-    try:
+    with needing("--fit", "fit", "scipy"):
         from engine.histories.fitting import fitted
-    except ModuleNotFoundError:
-        raise click.UsageError("--fit needs scipy, which is not installed: pip install 'batchdeck[fit]'") from None
     return fitted
 
 

@@ -11,7 +11,7 @@ import os
 import signal
 from contextlib import contextmanager, suppress
 from stat import S_ISCHR
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -19,7 +19,7 @@ from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
 from engine.base.values import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import FrameType
 
     from click.shell_completion import CompletionItem
@@ -28,7 +28,27 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
 
 
+Command = TypeVar("Command", bound="Callable[..., object]")
+
 WRONG = 2  # the exit status of a run that was not begun
+
+
+seed_option = click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
+
+
+def output_option(*kinds: str, about: str = "How to show the result.") -> Callable[[Command], Command]:
+    """Return the option ``--output``, whose default is the first of these kinds."""
+    return click.option("--output", type=click.Choice(kinds), default=kinds[0], show_default=True, help=about)
+
+
+@contextmanager
+def needing(user: str, extra: str, module: str = "") -> Iterator[None]:
+    """Raise click.UsageError if a module that is imported in the block is not installed: ``extra`` has it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = f"{user} needs {module or error.name}, which is not installed: pip install 'batchdeck[{extra}]'"
+        raise click.UsageError(missing) from None
 
 
 def complete_scenario(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -1,21 +1,23 @@
-"""The list page and the detail page.
+"""The header of all views, the list page and the detail page.
 
-A list page has counts, the list, details of the row under the cursor, and the properties that all rows share. The
-detail page of a node, pool, job or task has tabs, a summary, and one of its pages.
+The header has breadcrumb and clock, scrubber, and tabs. A list page has counts, the list, details of the row under the
+cursor, and the properties that all rows share. The detail page of a node, pool, job or task has tabs, a summary, and
+one of its pages.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 
 from tui.textual import drawing
-from tui.textual.screens import View
+from tui.textual.screens import GoToTime, View
 from tui.textual.views import LinesView, ResizeFilter, set_title
 from tui.viewmodels.detail_model import tab_at, tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
-from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, width, wrapped
+from tui.viewmodels.frame import breadcrumb, scrubber, scrubber_ms, tab_line
+from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, link_at, width, wrapped
 from tui.widgets.charts import Curves
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView
@@ -28,9 +30,55 @@ if TYPE_CHECKING:
     from textual.widgets import ContentSwitcher
 
     from tui.viewmodels.detail_model import DetailModel
+    from tui.viewmodels.frame import Transport
+    from tui.viewmodels.go_line import Tab
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Block
+
+
+class Header(Vertical):
+    """The present view and moment, and the views to choose from."""
+
+    BLANK = True  # its children cover it
+
+    def __init__(self, session: Session, tabs: Sequence[Tab]) -> None:
+        super().__init__(id="header")
+        self._session = session
+        self._tabs = tabs
+        self._breadcrumb, self._scrubber = LinesView(id="breadcrumb"), LinesView(id="scrubber")
+        self._tab_line = LinesView(id="tabs")
+        self._tabs_drawn: tuple[str, int] | None = None  # the view and the width
+
+    def compose(self) -> ComposeResult:
+        """Lay out three lines. The style sheet hides the scrubber on a low screen."""
+        yield from (self._breadcrumb, self._scrubber, self._tab_line)
+
+    def set_tabs(self, tabs: Sequence[Tab]) -> None:
+        """Use these tabs and keys from the next ``show`` on."""
+        self._tabs, self._tabs_drawn = tabs, None
+
+    def show(self, view: str, title: str, transport: Transport) -> None:
+        """Bring the lines up to date."""
+        cells = self._breadcrumb.size.width
+        self._breadcrumb.show([breadcrumb(self._session, title, transport, cells)])
+        if self._scrubber.display:
+            self._scrubber.show([scrubber(self._session, cells)])
+        if self._tabs_drawn != (view, cells):
+            self._tabs_drawn = view, cells
+            self._tab_line.show([tab_line(self._tabs, view, cells)])
+
+    async def on_click(self, event: events.Click) -> None:
+        """Go to the view or the moment that was clicked."""
+        view = event.widget
+        if not isinstance(view, LinesView):
+            return
+        if view.id == "scrubber":
+            when_ms = scrubber_ms(self._session, event.x, self.size.width)
+            if when_ms is not None:
+                self.post_message(GoToTime(when_ms))
+        elif isinstance(action := link_at(view.lines[0], event.x), str):
+            await self.screen.run_action(action)
 
 
 _BLANK: Line = (Span(" "),)

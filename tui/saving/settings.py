@@ -9,8 +9,6 @@ from copy import deepcopy
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.scenario.text import did_you_mean
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -165,6 +163,8 @@ class Settings:
 
 def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> tuple[Settings, list[str]]:
     """Return the settings in a parsed file, and a message for each value that is not valid."""
+    from engine.scenario.text import did_you_mean  # noqa: PLC0415 - it loads YAML, which no start should wait for
+
     settings, problems = Settings(), []
     for name, value in found.items():
         if name in OPTIONS and OPTIONS[name].takes(value):
@@ -182,6 +182,8 @@ def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> 
 
 
 def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tuple[str, ...]) -> list[str]:
+    from engine.scenario.text import did_you_mean  # noqa: PLC0415 - as above
+
     problems = []
     for name, values in found.items():
         if name not in view_names or not isinstance(values, dict):

@@ -178,7 +178,7 @@ class JobDetailModel(DetailModel):
 
 
 _MOST_LINES = 200  # of each file
-_FILES = link("Open all its files", "files", Role.KEY)
+_FILES = link("Open all its files", "do('row.files')", Role.KEY)
 
 
 def output_lines(session: Session, task: int, row: TaskRow, cells: int) -> list[Line]:

@@ -126,13 +126,7 @@ def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
 
 
 def of_use(
-    here: Sequence[tuple[str, str]],
-    transport: Transport,
-    *,
-    is_past: bool,
-    is_low: bool,
-    is_empty: bool = False,
-    is_page: bool = False,
+    here: Sequence[tuple[str, str]], session: Session, transport: Transport, *, is_low: bool, is_page: bool
 ) -> list[tuple[str, str]]:
     """Return the ids of bindings that are useful now, with a word for each: the most useful first, six if low.
 
@@ -140,7 +134,8 @@ def of_use(
     that quits leaves only the page. In an empty scenario nothing can be run, opened or explained.
     """
     last = [("palette", "commands"), ("help", "help"), ("quit.ask", "leave" if is_page else "quit")]
-    if is_empty:
+    is_past = session.is_past
+    if session.is_empty:
         return [("row.new", "create"), ("scenario.open", "open another scenario"), ("row.act", "act"), *last]
     plays = "pause" if transport.is_playing else "start again" if transport.is_finished and not is_past else "run"
     first = [("time.play", plays)]

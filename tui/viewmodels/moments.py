@@ -10,9 +10,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.studies.measures import Times, change, measures_of_times
-from engine.studies.measures import row as comparison_row
-from engine.studies.wording import LABELS, change_text, end_label, label, percent_text, value_text
+from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
+from engine.studies.wording import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import (
     LogColumns,
@@ -284,7 +283,7 @@ def _time_rows(a: dict[str, float | None], b: dict[str, float | None]) -> list[_
 
     They are those of ``batchdeck compare``.
     """
-    found = [comparison_row(name, a[name], b[name]) for name in a if a[name] or b[name]]
+    found = [Row(name, a[name], b[name]) for name in a if a[name] or b[name]]
     return [
         _Row(
             label(one),

@@ -276,7 +276,7 @@ class PoolDetailModel(DetailModel):
         pool = self._row
         if pool.state is None:
             return [line(Span("The pool has been deleted.", Role.DIM))]
-        opens = link("Evaluate formula", "scale", Role.KEY)
+        opens = link("Evaluate formula", "do('pool.scale')", Role.KEY)
         if scale_page(self.session.simulation, self.name) is not None:
             return [
                 line(opens, Span(" opens the formula in an editor", Role.DIM)),
@@ -437,7 +437,7 @@ class NodeDetailModel(DetailModel):
     def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
         if self.session.nodes().row(self._node).state is None:
             return [line(Span("The node has left its pool. Its files are deleted.", Role.DIM))]
-        opens = link("Open the files on this node", "files", Role.KEY)
+        opens = link("Open the files on this node", "do('row.files')", Role.KEY)
         return [line(opens, Span(" at this moment. f opens them on every tab.", Role.DIM))]
 
     def _history(self, cells: int) -> Sequence[Line]:

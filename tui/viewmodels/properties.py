@@ -379,26 +379,26 @@ def instance_general(session: Session, page: InstancePage, key: int) -> Block:
     record = page.row(key)
     title = f"{page.hook.value} task"
     glyph = hook_glyph(page.hook, record.status)
-    if record.state is None:
+    view = record.view
+    if view is None:
         return Block(title, (row("Record", f"none: {glyph.name}", Role.DIM),))
     clock = session.clock
-    took_ms = None if record.start_ms is None or record.end_ms is None else record.end_ms - record.start_ms
     rows = [
-        row("State", record.state.wire),
-        row("Result", record.result.value if record.result else None, glyph.role),
-        row("Start time", clock(record.start_ms)),
-        row("End time", clock(record.end_ms)),
-        *([row("Duration", fmt.span(took_ms), Role.DERIVED)] if took_ms is not None else []),
-        row("Exit code", record.exit_code, Role.FAILED if record.exit_code else Role.PLAIN),
+        row("State", view.state.wire),
+        row("Result", view.result.value if view.result else None, glyph.role),
+        row("Start time", clock(view.start_ms)),
+        row("End time", clock(view.end_ms)),
+        *([row("Duration", fmt.span(view.end_ms - view.start_ms), Role.DERIVED)] if view.end_ms is not None else []),
+        row("Exit code", view.exit_code, Role.FAILED if view.exit_code else Role.PLAIN),
     ]
     if page.hook is Hook.PREPARATION:
         retries = record.max_retries
         limit = " of no limit" if retries == -1 else "" if retries is None else f" of {retries}"
-        rows.append(row("Retry count", f"{record.retry_count}{limit}"))
-        if record.last_retry_ms is not None:
-            rows.append(row("Last retry time", clock(record.last_retry_ms)))
-    rows.append(row("Runs so far", record.runs, Role.DERIVED))
-    rows += [*failure_rows(record.failure), row("Task root directory", record.root_directory)]
+        rows.append(row("Retry count", f"{view.retry_count}{limit}"))
+        if view.retry_count:
+            rows.append(row("Last retry time", clock(view.start_ms)))
+    rows.append(row("Runs so far", view.runs, Role.DERIVED))
+    rows += [*failure_rows(view.failure), row("Task root directory", record.root_directory)]
     return Block(title, tuple(rows))
 
 

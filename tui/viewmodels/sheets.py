@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from engine.base.terms import NodeState
 from engine.base.values import lazy_regex
@@ -90,7 +90,7 @@ class HelpPage(NamedTuple):
 
     title: str
     text: str
-    columns: Sequence[Column] = ()
+    columns: Sequence[Column[Any]] = ()
 
 
 class KeyEntry(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import groupby, pairwise
 from math import floor, log10
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
@@ -54,10 +54,9 @@ _WITHOUT_SPREAD, _MORE_MEASURES, _RUNS_FROM = 60, 70, 40  # from these widths on
 
 
 class ResultColumn(NamedTuple, Generic[T]):
-    """A column of results: what it shows of one, and the number by which it sorts; None, not known, comes last."""
+    """A column of results, and the number by which it sorts one; None, not known, comes last."""
 
-    column: Column
-    cell: Callable[[T], Span]
+    column: Column[T]
     value: Callable[[T], float | None] = lambda _: None
 
 
@@ -80,7 +79,7 @@ class ResultsModel(RowsModel, Generic[T]):
 
     def cells(self, key: int) -> tuple[Span, ...]:
         one = self.result(key)
-        return tuple(each.cell(one) for each in self._made)
+        return tuple([each.column.span(one) for each in self._made])
 
     def identity_of(self, key: int) -> str:
         return f"{key}"
@@ -100,7 +99,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
 
     title = "Variants"
     own_order = "number"
-    columns: tuple[Column, ...] = ()
+    columns: tuple[Column[Any], ...] = ()
 
     def __init__(self, session: Session, study: StudyModel) -> None:
         """Show the results of a study so far."""
@@ -110,32 +109,32 @@ class VariantsModel(ResultsModel["VariantSummary"]):
         self.recall(study.arrangement)
 
     def _made_columns(self, study: StudyModel) -> Iterator[ResultColumn[VariantSummary]]:
-        yield ResultColumn(Column("", 1), lambda one: self.session.glyphs.span(study.glyph(one)))
-        cells = len(str(study.study.variants))
-        number = Column("#", cells, "the number of the variant", is_right=True, is_whole=True)
-        yield ResultColumn(number, lambda one: Span(f"{one.variant}", self._role(one)), lambda one: one.variant)
+        yield ResultColumn(Column("", 1, cell=lambda one: self.session.glyphs.span(study.glyph(one))))
+        cells, said = len(str(study.study.variants)), "the number of the variant"
+        number = Column("#", cells, said, self._number, is_right=True, is_whole=True)
+        yield ResultColumn(number, lambda one: one.variant)
         least = _LEAST_FACTOR if len(study.study.factors) <= _MANY else _LEAST_OF_MANY
         for at, (head, factor) in enumerate(zip(study.names.heads, study.study.factors, strict=True)):
-            said, short = f"the value of {factor.path}", short_head(head)
-            column = Column(head, _FACTOR_CELLS, said, least=least, is_id=True, short=short)
-            yield ResultColumn(column, partial(self._factor, at), partial(self._place, at))
+            said, short, cell = f"the value of {factor.path}", short_head(head), partial(self._factor, at)
+            column = Column(head, _FACTOR_CELLS, said, cell, least=least, is_id=True, short=short)
+            yield ResultColumn(column, partial(self._place, at))
         if study.scenario.expect:
             said = "runs that kept all expectations, and the 95 % interval of their share"
-            column = Column("Met", 13, said, is_whole=True)
-            yield ResultColumn(column, self._met, lambda one: one.met.share if one.runs else None)
+            met = Column("Met", 13, said, self._met, is_whole=True)
+            yield ResultColumn(met, lambda one: one.met.share if one.runs else None)
         for at, measure in enumerate(self._measures):
-            name = heading(measure)
-            from_width = 0 if at < 2 else _MORE_MEASURES
+            head, name = _head(measure), heading(measure)
+            from_width, cell = 0 if at < 2 else _MORE_MEASURES, partial(self._median, measure)
             said = f"{name}: the median over the seeds"
-            column = Column(_head(measure), _MEASURE_CELLS, said, from_width, is_right=True, is_whole=True)
-            yield ResultColumn(column, partial(self._median, measure), partial(_middle, measure))
-            said = f"{name}: 5th to 95th percentile over the seeds"
-            whole_from = max(from_width, _WITHOUT_SPREAD) + at
-            head = f"{_head(measure)} {SPREAD}"
-            column = Column(head, _SPREAD_CELLS, said, whole_from, is_whole=True, short=SPREAD)
-            yield ResultColumn(column, partial(_spread, measure), partial(_width, measure))
+            column = Column(head, _MEASURE_CELLS, said, cell, from_width, is_right=True, is_whole=True)
+            yield ResultColumn(column, partial(_middle, measure))
+            said, cell = f"{name}: 5th to 95th percentile over the seeds", partial(_spread, measure)
+            from_width = max(from_width, _WITHOUT_SPREAD) + at
+            head = f"{head} {SPREAD}"
+            column = Column(head, _SPREAD_CELLS, said, cell, from_width, is_whole=True, short=SPREAD)
+            yield ResultColumn(column, partial(_width, measure))
         said = "runs that have results, and those of them that failed inside"
-        yield ResultColumn(Column("Runs", 4, said, _RUNS_FROM, is_whole=True), self._runs, lambda one: one.runs)
+        yield ResultColumn(Column("Runs", 4, said, self._runs, _RUNS_FROM, is_whole=True), lambda one: one.runs)
 
     def order(self) -> Sequence[int]:
         return range(1, self.study.study.variants + 1)
@@ -152,6 +151,9 @@ class VariantsModel(ResultsModel["VariantSummary"]):
     def _role(self, one: VariantSummary) -> Role:
         is_best = one.variant == self.study.summary.recommended and self.study.is_complete
         return Role.STRONG if is_best else Role.PLAIN
+
+    def _number(self, one: VariantSummary) -> Span:
+        return Span(f"{one.variant}", self._role(one))
 
     def _factor(self, at: int, one: VariantSummary) -> Span:
         return Span(self._values(one)[at], self._role(one))
@@ -238,21 +240,21 @@ class RunsModel(ResultsModel["Result"]):
 
     def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
         """Show the runs of a variant, as they are now."""
-        seed = Column("Seed", 6, "the seed", is_right=True, is_whole=True)
-        end = Column("End", 9, "when the last task ended", is_right=True, is_whole=True)
-        cost = Column("USD", 8, "what the nodes cost", is_right=True, is_whole=True)
-        broken = Column("Broken", 18, "the expectations that were broken, by number")
-        error = Column("Error", 20, "why the run failed", stretch=True, is_extra=False, from_width=50)
         columns: tuple[ResultColumn[Result], ...] = (
-            ResultColumn(Column("", 1), self._mark),
-            ResultColumn(seed, lambda one: Span(f"{one['seed']}"), lambda one: one["seed"]),
-            ResultColumn(end, lambda one: Span(end_text(_end_s(one))), _end_s),
-            ResultColumn(cost, lambda one: Span(cost_text(_cost_usd(one))), _cost_usd),
+            ResultColumn(Column("", 1, cell=self._mark)),
             ResultColumn(
-                broken, lambda one: Span(_broken(one), Role.FAILED), lambda one: one["expectations"].count(False)
+                Column("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True),
+                lambda one: one["seed"],
+            ),
+            ResultColumn(Column("End", 9, "when the last task ended", _end, is_right=True, is_whole=True), _end_s),
+            ResultColumn(Column("USD", 8, "what the nodes cost", _cost, is_right=True, is_whole=True), _cost_usd),
+            ResultColumn(
+                Column("Broken", 18, "the expectations that were broken, by number", _broken),
+                lambda one: one["expectations"].count(False),
             ),
             ResultColumn(
-                error, lambda one: Span(one["error"] or "", Role.FAILED), lambda one: one["error"] is not None
+                Column("Error", 20, "why the run failed", _error, from_width=50, stretch=True),
+                lambda one: one["error"] is not None,
             ),
         )
         super().__init__(session, study, columns)
@@ -285,14 +287,26 @@ def _end_s(one: Result) -> float | None:
     return (one["summary"] or {}).get("makespanSeconds")
 
 
+def _end(one: Result) -> str:
+    return end_text(_end_s(one))
+
+
+def _cost(one: Result) -> str:
+    return cost_text(_cost_usd(one))
+
+
+def _error(one: Result) -> Span:
+    return Span(one["error"] or "", Role.FAILED)
+
+
 def _cost_usd(one: Result) -> float | None:
     return (one["summary"] or {}).get("costUsd")
 
 
-def _broken(one: Result) -> str:
+def _broken(one: Result) -> Span:
     """Return the numbers of the expectations that were broken: ``1, 3 of 4``."""
     broken = [str(at) for at, is_met in enumerate(one["expectations"], start=1) if not is_met]
-    return f"{', '.join(broken)} of {len(one['expectations'])}" if broken else ""
+    return Span(f"{', '.join(broken)} of {len(one['expectations'])}" if broken else "", Role.FAILED)
 
 
 _CELLS_FOR_BARS, _ROWS_FOR_BARS = 40, 5  # the room for bars of all variants, and of each of them

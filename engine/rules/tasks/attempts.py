@@ -1,6 +1,7 @@
 """Attempts of tasks: how one starts and ends, and whether the task runs again or is completed (chapters 13 and 14).
 
-``decisions.verdicts`` decides on retries and exit conditions. What stops an attempt from outside is in ``interruptions``.
+``decisions.verdicts`` decides on retries and exit conditions. What stops an attempt from outside is in
+``interruptions``.
 """
 
 from __future__ import annotations

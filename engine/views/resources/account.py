@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.rules.account import use_of_certificate
 from engine.rules.decisions import capacity
 from engine.rules.job_schedules import active_job, missed, next_run_ms
-from engine.scenario.commands import AccountInForce
 from engine.specs.account import UrlParts, parts_of, series_key
+from engine.specs.pool_refusals import AccountInForce
 from engine.state.files import NO_TASK
 from engine.state.jobs import NO_JOB, NO_SCHEDULE
 from engine.views.log.reader import matching, numbers_of

@@ -21,10 +21,9 @@ from engine.specs.commands import EnablePoolAutoScale
 from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
 from engine.state.pools import AutoScaleRun
-from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.bulk import count_bits, places, sum_where, values
 from engine.views.hook_status import OVER, Hook, failed_places, version_of
-from engine.views.resources.instances import Phases, TaskCounts, phases_of
+from engine.views.resources.instances import Phases, TaskCounts, phases_of, task_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -365,15 +364,13 @@ class JobsProgress:
         job = self._simulation.world.jobs.find(job_id)
         if job is None:
             return None
-        counts = job.counts
-        succeeded = counts[COMPLETED] - job.failed
         preparation, release = self._nodes(job)
         return JobProgress(
             job_id=job.id,
             state=job.state,
             bad_end=bad_end(job),
             preparation=preparation,
-            tasks=TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None),
+            tasks=task_counts(job),
             release=release,
             problems=_problems(job),
             created_ms=job.created_ms,

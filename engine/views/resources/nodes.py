@@ -6,6 +6,7 @@ work of a node is its tasks, the preparation and release of a job there, and the
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, Availability, states_in
@@ -330,39 +331,44 @@ class NodePage:
 _NEVER = -1
 
 
-def node_groups(simulation: Simulation, page: NodePage, column: str, from_ms: int) -> Callable[[int], Hashable] | None:
-    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
+# Values of a node by which many nodes are grouped.
+NodeKey = Enum(
+    "NodeKey",
+    "STATE SCHEDULING SLOTS HOOKS RUN AGE SUCCEEDED SINCE BOOT ALLOCATION POOL DEDICATED START_TASK ERRORS",
+)
 
-    None for a column whose texts differ from node to node.
+
+def node_groups(simulation: Simulation, page: NodePage, key: NodeKey, from_ms: int) -> Callable[[int], Hashable]:
+    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
 
     Args:
         simulation: The run.
         page: The nodes, with their status for the job in focus.
-        column: The name of the column.
-        from_ms: The moment from which the column counts its times, in ms since the start.
+        key: The value.
+        from_ms: The moment from which texts count times, in ms since the start.
     """
     nodes, now_ms = simulation.world.nodes, simulation.now_ms
 
     def seconds(when_ms: int | None) -> int:
         return _NEVER if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
 
-    groups: dict[str, Callable[[int], Hashable]] = {
-        "State": lambda node: nodes.state[node],
-        "Scheduling state": lambda node: (nodes.state[node] == GONE, nodes[node].scheduling),
-        "Running tasks": lambda node: (nodes.state[node] == GONE, nodes.free[node]),
-        "Focus job": page.hooks,
-        "Total tasks run": lambda node: nodes.ran[node],
-        "Age in state": lambda node: (now_ms - nodes.since[node]) // SECOND_MS,
-        "Total successful tasks": nodes.succeeded,
-        "State transition time": lambda node: seconds(nodes.since[node]),
-        "Last boot time": lambda node: seconds(nodes[node].boot_ms),
-        "Allocation time": lambda node: seconds(nodes[node].allocation_ms),
-        "Node size": lambda node: nodes[node].pool,
-        "Dedicated": lambda node: nodes[node].dedicated,
-        "Start task": lambda node: nodes[node].start_task,
-        "Errors": lambda node: tuple(error.code for error in nodes[node].errors),
+    groups: dict[NodeKey, Callable[[int], Hashable]] = {
+        NodeKey.STATE: lambda node: nodes.state[node],
+        NodeKey.SCHEDULING: lambda node: (nodes.state[node] == GONE, nodes[node].scheduling),
+        NodeKey.SLOTS: lambda node: (nodes.state[node] == GONE, nodes.free[node]),
+        NodeKey.HOOKS: page.hooks,
+        NodeKey.RUN: lambda node: nodes.ran[node],
+        NodeKey.AGE: lambda node: (now_ms - nodes.since[node]) // SECOND_MS,
+        NodeKey.SUCCEEDED: nodes.succeeded,
+        NodeKey.SINCE: lambda node: seconds(nodes.since[node]),
+        NodeKey.BOOT: lambda node: seconds(nodes[node].boot_ms),
+        NodeKey.ALLOCATION: lambda node: seconds(nodes[node].allocation_ms),
+        NodeKey.POOL: lambda node: nodes[node].pool,
+        NodeKey.DEDICATED: lambda node: nodes[node].dedicated,
+        NodeKey.START_TASK: lambda node: nodes[node].start_task,
+        NodeKey.ERRORS: lambda node: tuple(error.code for error in nodes[node].errors),
     }
-    return groups.get(column)
+    return groups[key]
 
 
 _MOST_CHARACTERS = 4_000  # of an output file, from its end

@@ -9,6 +9,7 @@ from engine.views.diagnosis.estimates import planned_task_end_ms
 from engine.views.hook_status import HookStatus
 from engine.views.log.lanes import PhasesOverTime
 from engine.views.resources.jobs import job_ids
+from engine.views.resources.task_order import TaskKey
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, TASK, Glyph, task_glyph
 from tui.viewmodels.text import ItemRef, Line, Span, line
@@ -209,7 +210,7 @@ class TaskRows(TimelineRows):
 
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
         """Return the sort key of the first start. Tasks that have not started come last."""
-        started = self._page.sort_key("Start time") if sort is Sort.FIRST_START else None
+        started = self._page.sort_key(TaskKey.START) if sort is Sort.FIRST_START else None
         if started is None:
             return None
 

@@ -1,0 +1,181 @@
+"""A scenario file while it is checked: its values have paths, and the problems found have positions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from engine.base.errors import Position, Problem, Severity
+from engine.base.terms import Plain
+from engine.base.values import lazy_regex, shortened, with_short_words
+from engine.scenario.text import does_not_exist, shown
+from engine.scenario.tree import ReadingStopped, Tree
+
+if TYPE_CHECKING:
+    from engine.scenario.factory import TaskFactory
+
+PROBLEM_LIMIT = 1_000
+"""The most problems that are reported of one file, and the most warnings."""
+
+Path: TypeAlias = "tuple[str | int, ...]"
+
+_NAME = lazy_regex(r"[A-Za-z_$][\w$-]*", re.ASCII)
+_LONGEST = 60
+_NOWHERE = Position(0, 0)
+
+
+def format_path(path: Path) -> str:
+    """Return ``jobs[0].poolInfo.poolId``; unusual keys are quoted: ``simulate.storage["https://*"]``."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif _NAME.fullmatch(part) and len(part) <= _LONGEST:
+            text += f".{part}" if text else part
+        else:
+            text += f'["{shortened(part, _LONGEST)}"]'
+    return text
+
+
+@dataclass(slots=True)
+class Document:
+    """A scenario file while it is checked: its tree, and the problems and warnings found.
+
+    ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
+    the entries of timelines with their bodies in the form that creates the thing. ``returned`` are the paths of bodies
+    that the service has returned. ``sweeps`` are the valid task factories by their text; equal ones are one object.
+    """
+
+    file: str
+    root: Tree | None = None
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    misspelt: set[Path] = field(default_factory=set)
+    created: dict[Tree, Tree] = field(default_factory=dict)
+    returned: set[Path] = field(default_factory=set)
+    sweeps: dict[str, TaskFactory] = field(default_factory=dict)
+
+    def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
+        """Record a problem. Raises ReadingStopped at the limit."""
+        message = with_short_words(message)
+        self.problems.append(Problem(message, format_path(path), position.line, position.column, self.file))
+        if len(self.problems) >= PROBLEM_LIMIT:
+            raise ReadingStopped
+
+    def warn(self, message: str, position: Position, path: Path) -> None:
+        """Record a warning; those beyond the limit are dropped."""
+        if len(self.warnings) < PROBLEM_LIMIT:
+            message, place = with_short_words(message), format_path(path)
+            self.warnings.append(
+                Problem(message, place, position.line, position.column, self.file, severity=Severity.WARNING)
+            )
+
+
+class DocumentPlace(NamedTuple):
+    """A place in the document: a value and its path."""
+
+    document: Document
+    tree: Tree
+    path: Path = ()
+    key_position: Position | None = None
+
+    @property
+    def plain(self) -> Plain:
+        """The value as JSON."""
+        return self.tree.plain
+
+    @property
+    def line(self) -> int:
+        """The line where the entry begins, counted from 1."""
+        return (self.key_position or self.tree.position).line
+
+    def report(self, message: str, *, key: bool = False, below: Path = ()) -> None:
+        """Report a problem with this value, or with its key; ``below`` is the path of something absent below it."""
+        position = self.key_position if key and self.key_position else self.tree.position
+        path = self._path_of(below[0]) + below[1:] if below else self.path
+        self.document.report(message, position, path)
+
+    def warn(self, message: str) -> None:
+        """Record a warning about this value."""
+        self.document.warn(message, self.tree.position, self.path)
+
+    def report_missing(self, name: str) -> None:
+        """Report a missing required key of this mapping."""
+        written = self._path_of(name)[-1]
+        self.report(f"{shown(written)} is missing and required", key=True, below=(name,))
+
+    def get(self, name: str) -> DocumentPlace | None:
+        """Return the value of a key, or None if it is absent or null, which mean the same to the service."""
+        if not isinstance(self.tree.value, dict) or name not in self.tree.value:
+            return None
+        return None if self.tree.value[name].value is None else self._below(name, self.tree.value[name])
+
+    def _below(self, name: str, inner: Tree) -> DocumentPlace:
+        return DocumentPlace(self.document, inner, self._path_of(name), self.tree.keys[name])
+
+    def _path_of(self, part: str | int) -> Path:
+        """Return the path of a part: in a body that was written in another form, the path that the user wrote."""
+        return self.tree.origins.get(str(part)) or (*self.path, part)
+
+    def items(self) -> Iterator[tuple[str, DocumentPlace]]:
+        """Yield keys and values of a mapping, nulls included; nothing for other values."""
+        if isinstance(self.tree.value, dict):
+            for name, inner in self.tree.value.items():
+                yield name, self._below(name, inner)
+
+    def entries(self) -> Iterator[DocumentPlace]:
+        """Yield the items of a list; nothing for other values."""
+        if isinstance(self.tree.value, list):
+            for index, inner in enumerate(self.tree.value):
+                yield DocumentPlace(self.document, inner, (*self.path, index))
+
+    def listed(self, name: str) -> Iterator[DocumentPlace]:
+        """Return the items of the list under a key; none without it."""
+        inner = self.get(name)
+        return inner.entries() if inner is not None else iter(())
+
+    def at(self, *names: str) -> DocumentPlace | None:
+        """Return the value at a path of keys, or None."""
+        place: DocumentPlace | None = self
+        for name in names:
+            place = place.get(name) if place is not None else None
+        return place
+
+    def is_mapping(self, message: str) -> bool:
+        """Return whether the value is a mapping; report the message if it is not."""
+        return self._is_a(dict, message)
+
+    def is_list(self, message: str) -> bool:
+        """Return whether the value is a list; report the message if it is not."""
+        return self._is_a(list, message)
+
+    def _is_a(self, kind: type, message: str) -> bool:
+        if not isinstance(self.tree.value, kind):
+            self.report(message)
+            return False
+        return True
+
+    def find(self, location: Path) -> tuple[DocumentPlace, Path]:
+        """Follow a path as far as it exists; return the place reached and the rest of the path."""
+        place = self
+        for done, part in enumerate(location):
+            value = place.tree.value
+            if isinstance(value, dict) and str(part) in value:
+                place = place._below(str(part), value[str(part)])
+            elif isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
+                place = DocumentPlace(self.document, value[part], (*place.path, part))
+            else:
+                return place, location[done:]
+        return place, ()
+
+
+def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
+    """Return whether the value is a mapping; report unknown keys."""
+    if not place.is_mapping(f"must be a mapping with {', '.join(known)}"):
+        return False
+    for name, inner in place.items() if not only_mapping else ():
+        if name not in known:
+            inner.report(does_not_exist(name, known), key=True)
+    return True
