@@ -111,7 +111,7 @@ def test_a_copy_begins_with_what_is_there_under_a_new_id(session_at):
     (job,) = act(session, RISK, "Clone risk").commands()
     assert (pool.id, pool.target_dedicated_nodes, pool.task_slots_per_node) == ("shared-copy", 5, 2)
     assert job.id == "risk-copy"
-    assert job.spec.job_preparation_task == session.job("risk").spec.job_preparation_task
+    assert job.spec.job_preparation_task == session.job("risk").record.spec.job_preparation_task
     assert job.task_factory["parameterSets"] == [{"start": 1, "end": 40}]
     session.simulation.submit_all([pool, job])
     session.update()

@@ -22,7 +22,7 @@ from engine.views.resources.jobs import has_had_several_pools, scale_page
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, glyph_of_job, hook_glyph
 from tui.viewmodels.items import pool_resources
-from tui.viewmodels.text import Block, ItemRef, Role, Span, block_of, error_blocks, failure_rows, link, row
+from tui.viewmodels.text import Block, ItemRef, Role, Span, block, block_of, error_blocks, failure_rows, link, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,13 +85,11 @@ def operating_system(spec: PoolSpec, start: datetime) -> Block:
         family = FAMILIES[service.os_family]
         follows = service.os_version == NEWEST
         version = "newest, upgrades itself (POOL-28)" if follows else "fixed (POOL-5)"
-        return Block(
+        return block(
             title,
-            (
-                row("OS family", f"{service.os_family}, Windows Server {family.server}"),
-                row(".NET Framework", family.dot_net),
-                row("OS version", f"{service.os_version}  {version}"),
-            ),
+            row("OS family", f"{service.os_family}, Windows Server {family.server}"),
+            row(".NET Framework", family.dot_net),
+            row("OS version", f"{service.os_version}  {version}"),
         )
     machine = spec.virtual_machine_configuration
     if machine is None:
@@ -174,33 +172,29 @@ def pool_general(session: Session, pool: PoolRow) -> Block:
         state.append(row("Since", session.clock(pool.allocation_since_ms)))
         now = [row("Utilisation", used, Role.DERIVED)]
     later = cost_by_the_end(session, pool.pool_id)
-    return Block(
+    return block(
         "General",
-        (
-            row("ID", pool.pool_id),
-            *state,
-            row("Node size", pool.vm_size),
-            *hardware(pool.vm_size),
-            row("Task slots per node", pool.slots),
-            row("Scheduling policy", pool.fill),
-            row("Created", session.clock(pool.created_ms)),
-            *now,
-            row("Cost so far", pool_cost(session, pool), Role.DERIVED),
-            *([row("Cost by the end", fmt.dollars(later), Role.DERIVED)] if later is not None else []),
-        ),
+        row("ID", pool.pool_id),
+        *state,
+        row("Node size", pool.vm_size),
+        *hardware(pool.vm_size),
+        row("Task slots per node", pool.slots),
+        row("Scheduling policy", pool.fill),
+        row("Created", session.clock(pool.created_ms)),
+        *now,
+        row("Cost so far", pool_cost(session, pool), Role.DERIVED),
+        *([row("Cost by the end", fmt.dollars(later), Role.DERIVED)] if later is not None else []),
     )
 
 
 def pool_scale(pool: PoolRow) -> Block:
     """Return current and target numbers of nodes."""
-    return Block(
+    return block(
         "Scale",
-        (
-            row("Dedicated", f"{pool.current_dedicated:,} of {pool.target_dedicated:,}"),
-            row("Spot", f"{pool.current_spot:,} of {pool.target_spot:,}"),
-            row("Autoscale", "on" if pool.auto_scale else "off"),
-            *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
-        ),
+        row("Dedicated", f"{pool.current_dedicated:,} of {pool.target_dedicated:,}"),
+        row("Spot", f"{pool.current_spot:,} of {pool.target_spot:,}"),
+        row("Autoscale", "on" if pool.auto_scale else "off"),
+        *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
     )
 
 
@@ -287,40 +281,36 @@ def yes(value: object) -> str:
 
 def job_general(session: Session, job: JobRow) -> Block:
     """Return id, state, pool and settings."""
-    pool = link(job.pool_id, ItemRef("pool", job.pool_id)) if job.pool_id else row("", None)[1]
-    return Block(
+    pool = link(job.record.pool_id, ItemRef("pool", job.record.pool_id)) if job.record.pool_id else row("", None)[1]
+    return block(
         "General",
-        (
-            row("ID", job.job_id),
-            row("State", glyph_of_job(job).name, glyph_of_job(job).role),
-            row("Since", session.clock(job.since_ms)),
-            row("Previous state", job.previous.wire if job.previous is not None else None),
-            row("Priority", job.priority),
-            ("Pool", pool),
-            row("On all tasks complete", job.on_all_tasks_complete),
-            row("On task failure", job.spec.on_task_failure.value),
-            row("Uses task dependencies", yes(job.spec.uses_task_dependencies)),
-            row("Allow task preemption", yes(job.is_preemptible)),
-            row("Max parallel tasks", no_limit(job.max_parallel_tasks)),
-        ),
+        row("ID", job.job_id),
+        row("State", glyph_of_job(job).name, glyph_of_job(job).role),
+        row("Since", session.clock(job.record.since_ms)),
+        row("Previous state", job.previous.wire if job.previous is not None else None),
+        row("Priority", job.record.priority),
+        ("Pool", pool),
+        row("On all tasks complete", job.record.on_all_tasks_complete.value),
+        row("On task failure", job.record.spec.on_task_failure.value),
+        row("Uses task dependencies", yes(job.record.spec.uses_task_dependencies)),
+        row("Allow task preemption", yes(job.record.preemptible)),
+        row("Max parallel tasks", no_limit(job.record.max_parallel)),
     )
 
 
 def job_constraints(job: JobRow) -> Block:
     """Return the job's constraints."""
-    return Block(
+    return block(
         "Constraints",
-        (
-            row("Max task retry count", no_limit(job.max_task_retry_count)),
-            row("Max wall-clock time", fmt.span(job.max_wall_clock_ms) or "no limit"),
-        ),
+        row("Max task retry count", no_limit(job.record.max_retries)),
+        row("Max wall-clock time", fmt.span(job.record.max_wall_clock_ms) or "no limit"),
     )
 
 
 def job_hooks(job: JobRow, options: Options) -> list[Block]:
     """Return the job's preparation and release task, with the options in force; nothing for those it does not have."""
     found = []
-    prep, release = job.spec.job_preparation_task, job.spec.job_release_task
+    prep, release = job.record.spec.job_preparation_task, job.record.spec.job_release_task
     if prep is not None:
         rows = (
             row("Command line", prep.command_line),
@@ -350,11 +340,11 @@ def job_options(options: Options) -> list[Block]:
 
 def job_execution(session: Session, job: JobRow) -> Block:
     """Return when the job started and ended, and why."""
-    rows = [row("Started", session.clock(job.created_ms)), row("Ended", session.clock(job.end_ms))]
-    if job.terminate_reason:
-        rows.append(row("Terminate reason", job.terminate_reason, glyph_of_job(job).role))
-    if job.scheduling_error:
-        rows.append(row("Scheduling error", " ".join(job.scheduling_error), Role.FAILED))
+    rows = [row("Started", session.clock(job.record.created_ms)), row("Ended", session.clock(job.record.end_ms))]
+    if job.record.terminate_reason:
+        rows.append(row("Terminate reason", job.record.terminate_reason, glyph_of_job(job).role))
+    if job.record.scheduling_error:
+        rows.append(row("Scheduling error", " ".join(job.record.scheduling_error), Role.FAILED))
     return Block("Execution information", tuple(rows))
 
 
@@ -363,14 +353,12 @@ def instance_node(session: Session, record: InstanceRow) -> Block:
     state = NODE[record.node_state]
     left = "" if record.gone_ms is None else f" at {session.clock(record.gone_ms)}"
     scheduling = "" if record.scheduling is SchedulingState.ENABLED else ", scheduling disabled"
-    return Block(
+    return block(
         "Node",
-        (
-            ("ID", link(record.node_id, ItemRef("node", record.node))),
-            row("Index", record.position),
-            row("Pool", record.pool_id),
-            row("State", state.name + (left or scheduling), state.role),
-        ),
+        ("ID", link(record.node_id, ItemRef("node", record.node))),
+        row("Index", record.position),
+        row("Pool", record.pool_id),
+        row("State", state.name + (left or scheduling), state.role),
     )
 
 

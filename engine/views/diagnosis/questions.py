@@ -66,9 +66,9 @@ def _active(job: JobRow, pool: PoolRow | None, busy: int) -> str:
         return f"{some(busy, 'task')} to end"
     if tasks.active:
         if pool is None or pool.state is None:
-            return f"pool {job.pool_id}"
+            return f"pool {job.record.pool_id}"
         return "free slots for its tasks" if pool.nodes else "nodes"
-    ends_itself = job.on_all_tasks_complete == "terminatejob"
+    ends_itself = job.record.on_all_tasks_complete.value == "terminatejob"
     return "its first task" if not tasks.total else "" if ends_itself else "more tasks, or its termination"
 
 

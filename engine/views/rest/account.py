@@ -172,13 +172,16 @@ def application_body(application: Application) -> dict[str, object]:
     return {"id": application.id, "displayName": name, "versions": list(application.versions)}
 
 
+def _reference(image: Image) -> dict[str, str]:
+    return {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
+
+
 def image_body(image: Image) -> dict[str, object]:
     """Return the REST body of a supported image (POOL-26)."""
-    reference = {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
     has_containers = "container" in f"{image.offer} {image.sku}"
     return {
         "nodeAgentSKUId": image.node_agent_sku_id,
-        "imageReference": reference,
+        "imageReference": _reference(image),
         "osType": image.os.value,
         "capabilities": ["DockerCompatible"] if has_containers else [],
         "batchSupportEndOfLife": f"{image.end_of_support}T00:00:00Z",
@@ -216,13 +219,14 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
         "targetDedicatedNodes": pool.target_dedicated,
         "targetLowPriorityNodes": pool.target_spot,
     }
-    if pool.spec.target_node_communication_mode is not None:
-        body["currentNodeCommunicationMode"] = communication_mode(pool.spec).value
-    if pool.scaling is not None and pool.scaling.run is not None:
-        body["autoScaleRun"] = run_body(world, pool.scaling.run)
-    if pool.resize_errors and pool.allocation is AllocationState.STEADY:
-        body["resizeErrors"] = [error.wire() for error in pool.resize_errors]
-    return body
+    mode = pool.spec.target_node_communication_mode
+    run = None if pool.scaling is None else pool.scaling.run
+    errors = pool.resize_errors if pool.allocation is AllocationState.STEADY else ()
+    return body | present(
+        currentNodeCommunicationMode=None if mode is None else communication_mode(pool.spec).value,
+        autoScaleRun=None if run is None else run_body(world, run),
+        resizeErrors=[error.wire() for error in errors] or None,
+    )
 
 
 def run_body(world: World, run: AutoScaleRun) -> dict[str, object]:
@@ -245,9 +249,7 @@ def machine(pool: Pool) -> dict[str, object]:
     written = pool.spec.virtual_machine_configuration
     if written is not None:
         return written.wire()
-    image = DEFAULT_IMAGE
-    reference = {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
-    return {"imageReference": reference, "nodeAgentSKUId": image.node_agent_sku_id}
+    return {"imageReference": _reference(DEFAULT_IMAGE), "nodeAgentSKUId": DEFAULT_IMAGE.node_agent_sku_id}
 
 
 def node_counts(world: World, pool: Pool) -> dict[str, object]:

@@ -436,7 +436,7 @@ def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
 def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
     """Return the cautions about tasks that are added to a job."""
     job = session.job(job_id)
-    return [] if job is None else _about_pool_of(session, job.pool_id, "")
+    return [] if job is None else _about_pool_of(session, job.record.pool_id, "")
 
 
 def _about_release(body: Body, prefix: str) -> Iterator[Caution]:

@@ -113,7 +113,7 @@ def _node_case(session: Session, node: int) -> ActionTarget | None:
         job = session.job(on_node.job_id)
         if job is None or job.state in _ENDING:
             continue  # it needs no preparation any more
-        prep = job.spec.job_preparation_task
+        prep = job.record.spec.job_preparation_task
         if on_node.prep is HookStatus.SUCCEEDED:
             prepared.append(job.job_id)
             again += [job.job_id] if prep is not None and prep.rerun_on_node_reboot_after_success else []

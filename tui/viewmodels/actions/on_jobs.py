@@ -304,7 +304,7 @@ JOB: tuple[ActionType[JobRow], ...] = (
         "Change the priority of {}",
         "updateJob",
         ("running tasks continue",),
-        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.priority)),),
+        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.record.priority)),),
         unavailable=_is_over,
     ),
     ActionType(

@@ -18,7 +18,7 @@ from tui.viewmodels.items import job_transfers
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import no_limit, yes
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block_of, line, link, plain, row
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block, block_of, line, link, plain, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,8 +52,10 @@ class JobsModel(NamedRowsModel["JobRow"]):
         yield Column("Job", 12, "the job's id", self._name, stretch=True, is_id=True)
         yield Column("State", 11, "the service's state; all states are listed below", _state, words=STATES_OF_JOBS)
         said = "-1000 to 1000; higher priorities are scheduled first"
-        yield Column("Priority", 8, said, lambda job: str(job.priority), 76, is_right=True, is_common=True)
-        yield Column("Pool", 12, "the pool's id", lambda job: job.pool_id, 72, least=9, is_id=True, is_common=True)
+        yield Column("Priority", 8, said, lambda job: str(job.record.priority), 76, is_right=True, is_common=True)
+        yield Column(
+            "Pool", 12, "the pool's id", lambda job: job.record.pool_id, 72, least=9, is_id=True, is_common=True
+        )
         said = "nodes on which it has run, of all on which it may; then the failures"
         yield Column("Preparation", 12, said, self._preparation, is_whole=True, short="Prep")
         said = "completed tasks (thick), running ones (dashed) and others, of all; then the failures"
@@ -65,18 +67,20 @@ class JobsModel(NamedRowsModel["JobRow"]):
 
     def extra_columns(self) -> Iterator[Column[JobRow]]:
         session = self.session
-        yield Column("Started", 8, "when it started", lambda job: session.clock(job.created_ms), is_whole=True)
+        yield Column("Started", 8, "when it started", lambda job: session.clock(job.record.created_ms), is_whole=True)
         said = "limit of its running tasks; empty without a limit"
-        yield Column("Max parallel tasks", 18, said, lambda job: no_limit(job.max_parallel_tasks), is_right=True)
+        yield Column("Max parallel tasks", 18, said, lambda job: no_limit(job.record.max_parallel), is_right=True)
         said = "what happens to the job when all tasks are completed"
-        yield Column("On all tasks complete", 21, said, lambda job: job.on_all_tasks_complete)
+        yield Column("On all tasks complete", 21, said, lambda job: job.record.on_all_tasks_complete.value)
         said = "what happens to the job when a task fails"
-        yield Column("On task failure", 24, said, lambda job: job.spec.on_task_failure.value)
+        yield Column("On task failure", 24, said, lambda job: job.record.spec.on_task_failure.value)
         said = "whether its tasks may depend on each other"
-        yield Column("Uses task dependencies", 22, said, lambda job: yes(job.spec.uses_task_dependencies))
+        yield Column("Uses task dependencies", 22, said, lambda job: yes(job.record.spec.uses_task_dependencies))
         said = "whether tasks of higher-priority jobs may preempt its tasks"
-        yield Column("Allow task preemption", 21, said, lambda job: yes(job.is_preemptible))
-        yield Column("Termination reason", 22, "why the job was terminated", lambda job: job.terminate_reason or "")
+        yield Column("Allow task preemption", 21, said, lambda job: yes(job.record.preemptible))
+        yield Column(
+            "Termination reason", 22, "why the job was terminated", lambda job: job.record.terminate_reason or ""
+        )
         yield Column("Previous state", 14, "the state before this one", _previous)
         yield Column("Waiting for", 30, "what it waits for; w explains more", self._waits_for, is_derived=True)
 
@@ -95,7 +99,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
         return Span(job.job_id, Role.STRONG if job.job_id == self.session.job_id else Role.PLAIN)
 
     def _waits_for(self, job: JobRow) -> Span:
-        return Span(job_waits_for(job, self.session.pool(job.pool_id)), Role.DERIVED)
+        return Span(job_waits_for(job, self.session.pool(job.record.pool_id)), Role.DERIVED)
 
     def _tasks(self, job: JobRow) -> Span:
         """Return the completed tasks of all, and a bar of completed, running and other ones; failures have a sign."""
@@ -114,8 +118,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
 
     def _end(self, job: JobRow) -> Span:
         """Return when the job was completed, else when it will be; nothing of one that stays active."""
-        if job.end_ms is not None:
-            return Span(self.session.clock(job.end_ms))
+        if job.record.end_ms is not None:
+            return Span(self.session.clock(job.record.end_ms))
         coming = self.session.job_end(job.job_id)
         return Span("" if coming is None or coming.is_of_tasks else self.session.clock(coming.when_ms), Role.DERIVED)
 
@@ -140,7 +144,10 @@ class JobsModel(NamedRowsModel["JobRow"]):
     def sentence(self, key: int) -> Line:
         job = self.row(key)
         return line(
-            Span(f"{job.job_id}, {glyph_of_job(job).name}, pool {job.pool_id}, priority {job.priority}", Role.DERIVED)
+            Span(
+                f"{job.job_id}, {glyph_of_job(job).name}, pool {job.record.pool_id}, priority {job.record.priority}",
+                Role.DERIVED,
+            )
         )
 
     def details(self, key: int) -> Sequence[Block]:
@@ -188,7 +195,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         yield Column("State", 11, "only an active schedule creates jobs", _schedule_state, words=STATES_OF_SCHEDULES)
         yield Column("Interval", 11, "how often the schedule creates a job", _interval, 90)
         yield Column("Next run", 14, "when the next job is due", lambda one: clock(one.next_run_ms), is_whole=True)
-        yield Column("Jobs", 4, "number of jobs created", lambda one: f"{one.jobs_made:,}", is_right=True)
+        yield Column("Jobs", 4, "number of jobs created", lambda one: f"{one.record.jobs_made:,}", is_right=True)
         said = "occurrences that made no job, for instance because the previous job was still active"
         yield Column("Missed", 6, said, _missed_cell, is_right=True, is_derived=True)
         said = "jobs that failed or have failures"
@@ -226,47 +233,39 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
 
     def details(self, key: int) -> Sequence[Block]:
         schedule = self.row(key)
-        glyph, timing = JOB_SCHEDULE[schedule.state], schedule.spec.schedule
+        glyph, timing = JOB_SCHEDULE[schedule.state], schedule.record.spec.schedule
         return (
-            Block(
+            block(
                 "General",
-                (
-                    row("ID", schedule.schedule_id),
-                    row("Display name", schedule.spec.display_name),
-                    row("State", glyph.name, glyph.role),
-                    row("Since", self.session.clock(schedule.since_ms)),
-                    row("Previous state", schedule.previous.wire if schedule.previous is not None else None),
-                    row("Created", self.session.clock(schedule.created_ms)),
-                ),
+                row("ID", schedule.schedule_id),
+                row("Display name", schedule.record.spec.display_name),
+                row("State", glyph.name, glyph.role),
+                row("Since", self.session.clock(schedule.record.since_ms)),
+                row("Previous state", schedule.previous.wire if schedule.previous is not None else None),
+                row("Created", self.session.clock(schedule.record.created_ms)),
             ),
-            Block(
+            block(
                 "Schedule",
-                (
-                    row("Do not run until", _moment(timing.do_not_run_until)),
-                    row("Do not run after", _moment(timing.do_not_run_after)),
-                    row("Start window", fmt.span(timing.start_window) or "no limit"),
-                    row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
-                ),
+                row("Do not run until", _moment(timing.do_not_run_until)),
+                row("Do not run after", _moment(timing.do_not_run_after)),
+                row("Start window", fmt.span(timing.start_window) or "no limit"),
+                row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
             ),
-            Block(
+            block(
                 "Jobs",
-                (
-                    row("Jobs created", f"{schedule.jobs_made:,}"),
-                    row("Not deleted", f"{schedule.jobs_left:,}"),
-                    row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
-                    row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
-                ),
+                row("Jobs created", f"{schedule.record.jobs_made:,}"),
+                row("Not deleted", f"{schedule.jobs_left:,}"),
+                row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
+                row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
             ),
             *self._latest(schedule.schedule_id),
             *self._missed(schedule.schedule_id),
-            _specification(schedule.spec.job_specification, schedule.pool_id),
-            Block(
+            _specification(schedule.record.spec.job_specification, schedule.record.pool_id),
+            block(
                 "Execution information",
-                (
-                    row("Next run time", self.session.clock(schedule.next_run_ms)),
-                    row("Recent job", schedule.recent_job),
-                    row("End time", self.session.clock(schedule.end_ms)),
-                ),
+                row("Next run time", self.session.clock(schedule.next_run_ms)),
+                row("Recent job", schedule.recent_job),
+                row("End time", self.session.clock(schedule.record.end_ms)),
             ),
         )
 
@@ -283,9 +282,13 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
             job = session.job(job_id)
             if job is not None:
                 glyph, tasks = glyph_of_job(job), job.phases.tasks
-                until = f" {session.glyphs.arrow} {session.clock(job.end_ms)}" if job.end_ms is not None else ""
+                until = (
+                    f" {session.glyphs.arrow} {session.clock(job.record.end_ms)}"
+                    if job.record.end_ms is not None
+                    else ""
+                )
                 done = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"
-                text = f"{session.glyphs.of(glyph)} {session.clock(job.created_ms)}{until}, {done}"
+                text = f"{session.glyphs.of(glyph)} {session.clock(job.record.created_ms)}{until}, {done}"
                 rows.append((job_id.removeprefix(f"{schedule_id}:"), link(text, ItemRef("job", job_id), glyph.role)))
         return block_of("Latest jobs, and tasks completed", rows)
 
@@ -310,7 +313,7 @@ def _schedule_state(schedule: JobScheduleRow) -> Span:
 
 
 def _interval(schedule: JobScheduleRow) -> str:
-    return fmt.span(schedule.spec.schedule.recurrence_interval) or "once"
+    return fmt.span(schedule.record.spec.schedule.recurrence_interval) or "once"
 
 
 def _missed_cell(schedule: JobScheduleRow) -> Span:
@@ -327,16 +330,12 @@ def _specification(job: JobSpecification, pool_id: str) -> Block:
     auto_pool = job.pool_info.auto_pool_specification
     pool = job.pool_info.pool_id if auto_pool is None else f"one for each {auto_pool.pool_lifetime_option.value}"
     manager = job.job_manager_task
-    return Block(
+    return block(
         "Job specification",
-        (
-            row("Priority", job.priority),
-            row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
-            row("Job manager task", "none: tasks must be added by others" if manager is None else manager.command_line),
-            row(
-                "Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line
-            ),
-            row("Release task", None if job.job_release_task is None else job.job_release_task.command_line),
-            row("On all tasks complete", job.on_all_tasks_complete.value),
-        ),
+        row("Priority", job.priority),
+        row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
+        row("Job manager task", "none: tasks must be added by others" if manager is None else manager.command_line),
+        row("Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line),
+        row("Release task", None if job.job_release_task is None else job.job_release_task.command_line),
+        row("On all tasks complete", job.on_all_tasks_complete.value),
     )

@@ -20,7 +20,20 @@ from tui.viewmodels.lists.filters import names_of_nodes
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import cost_words, hardware, is_job_over
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, error_blocks, failure_rows, line, link, row
+from tui.viewmodels.text import (
+    Block,
+    ItemRef,
+    Line,
+    Role,
+    Span,
+    block,
+    block_of,
+    error_blocks,
+    failure_rows,
+    line,
+    link,
+    row,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -196,31 +209,29 @@ def node_general(session: Session, node: NodeRow) -> Block:
     """Return the properties that the portal shows first."""
     glyph = NODE[node.state]
     clock = session.clock
-    return Block(
+    return block(
         "General",
-        (
-            row("ID", node.node_id),
-            row("Index", node.position),
-            ("Pool", link(node.pool_id, ItemRef("pool", node.pool_id))),
-            row("State", glyph.name, glyph.role),
-            *([row("Cause", node.cause, Role.FAILED)] if node.cause else []),
-            *([row("VM is taken back", clock(node.evicted_ms), Role.FAILED)] if node.evicted_ms is not None else []),
-            row("State transition time", clock(node.since_ms)),
-            row("Scheduling state", node.scheduling.wire),
-            *([row("Next", words)] if (words := next_words(node)) else []),
-            row("Node size", node.vm_size),
-            *hardware(node.vm_size),
-            row("Dedicated", _is_dedicated(node)),
-            row("Allocation time", clock(node.allocation_ms)),
-            row("Last boot time", clock(node.boot_ms)),
-            row("Boots", node.boots, Role.DERIVED),
-            row("Running tasks", node.running_tasks),
-            row("Preparing tasks", node.preparing_tasks, Role.DERIVED),
-            row("Running task slots", f"{node.used_slots} of {node.slots}"),
-            row("Total tasks run", node.total_run),
-            row("Total successful tasks", node.total_succeeded),
-            row("IP address", node.ip),
-        ),
+        row("ID", node.node_id),
+        row("Index", node.position),
+        ("Pool", link(node.pool_id, ItemRef("pool", node.pool_id))),
+        row("State", glyph.name, glyph.role),
+        *([row("Cause", node.cause, Role.FAILED)] if node.cause else []),
+        *([row("VM is taken back", clock(node.evicted_ms), Role.FAILED)] if node.evicted_ms is not None else []),
+        row("State transition time", clock(node.since_ms)),
+        row("Scheduling state", node.scheduling.wire),
+        *([row("Next", words)] if (words := next_words(node)) else []),
+        row("Node size", node.vm_size),
+        *hardware(node.vm_size),
+        row("Dedicated", _is_dedicated(node)),
+        row("Allocation time", clock(node.allocation_ms)),
+        row("Last boot time", clock(node.boot_ms)),
+        row("Boots", node.boots, Role.DERIVED),
+        row("Running tasks", node.running_tasks),
+        row("Preparing tasks", node.preparing_tasks, Role.DERIVED),
+        row("Running task slots", f"{node.used_slots} of {node.slots}"),
+        row("Total tasks run", node.total_run),
+        row("Total successful tasks", node.total_succeeded),
+        row("IP address", node.ip),
     )
 
 

@@ -33,7 +33,7 @@ from tui.viewmodels.lists.columns import (
 )
 from tui.viewmodels.lists.kept_rows import KeptRowsModel
 from tui.viewmodels.lists.rows import AT_ONCE
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, failure_rows, line, link, row
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -46,17 +46,15 @@ if TYPE_CHECKING:
 def task_general(session: Session, task: TaskRow) -> Block:
     """Return id, job, state, command line and slots."""
     glyph = glyph_of_task(task.brief)
-    return Block(
+    return block(
         "General",
-        (
-            row("ID", task.brief.task_id),
-            ("Job", link(task.job_id, ItemRef("job", task.job_id))),
-            row("State", task.brief.state.wire if task.brief.state else glyph.name, glyph.role),
-            row("Command line", task.command_line),
-            row("Required slots", task.required_slots),
-            *((row("Number of instances", task.instances),) if task.instances else ()),
-            row("Created", session.clock(task.brief.created_ms)),
-        ),
+        row("ID", task.brief.task_id),
+        ("Job", link(task.job_id, ItemRef("job", task.job_id))),
+        row("State", task.brief.state.wire if task.brief.state else glyph.name, glyph.role),
+        row("Command line", task.command_line),
+        row("Required slots", task.required_slots),
+        *((row("Number of instances", task.instances),) if task.instances else ()),
+        row("Created", session.clock(task.brief.created_ms)),
     )
 
 
@@ -65,20 +63,18 @@ def task_execution(session: Session, task: TaskRow) -> Block:
     brief, clock = task.brief, session.clock
     glyph = glyph_of_task(brief)
     on_node = None if task.node is None else ItemRef("node", task.node)
-    return Block(
+    return block(
         "Execution",
-        (
-            ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
-            row("Start time", clock(brief.start_ms)),
-            row("End time", clock(brief.end_ms)),
-            row("Exit code", brief.exit_code, Role.FAILED if brief.exit_code else Role.PLAIN),
-            row("Result", brief.result.value if brief.result else None, glyph.role),
-            row("Retry count", brief.retry_count),
-            *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
-            row("Requeue count", brief.requeue_count),
-            *([row("Last requeue time", clock(task.last_requeue_ms))] if task.last_requeue_ms is not None else []),
-            row("Attempts", task.attempts, Role.DERIVED),
-        ),
+        ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
+        row("Start time", clock(brief.start_ms)),
+        row("End time", clock(brief.end_ms)),
+        row("Exit code", brief.exit_code, Role.FAILED if brief.exit_code else Role.PLAIN),
+        row("Result", brief.result.value if brief.result else None, glyph.role),
+        row("Retry count", brief.retry_count),
+        *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
+        row("Requeue count", brief.requeue_count),
+        *([row("Last requeue time", clock(task.last_requeue_ms))] if task.last_requeue_ms is not None else []),
+        row("Attempts", task.attempts, Role.DERIVED),
     )
 
 

@@ -418,7 +418,7 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     rates = [_layer("succeeded", Role.OK, values.succeeded_a_minute)]
     if tasks.failed or any(values.failed_a_minute):
         rates.append(_layer("failed", Role.FAILED, values.failed_a_minute))
-    active, preparing = (tasks.active, tasks.preparing) if job.end_ms is None else (0, 0)
+    active, preparing = (tasks.active, tasks.preparing) if job.record.end_ms is None else (0, 0)
     waiting = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
     waiting_layers, waiting_now = [_layer("waiting", Role.OFF, waiting)], [Reading(f"{active:,}", "waiting", 0)]
     if preparing or any(values.preparing):

@@ -99,10 +99,10 @@ def rail_title(session: Session, cells: int) -> str:
     if job is None:
         return "no job"
     about = [JOB[job.state].name]
-    if job.terminate_reason:
-        about.append(job.terminate_reason)
-    if job.priority:
-        about.append(f"priority {job.priority}")
+    if job.record.terminate_reason:
+        about.append(job.record.terminate_reason)
+    if job.record.priority:
+        about.append(f"priority {job.record.priority}")
     names, words = [job.job_id], ["", *about]
     pool = session.pool(session.pool_id)
     if pool is not None:
