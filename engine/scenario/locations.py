@@ -17,20 +17,10 @@ from engine.base.values import lazy_regex, quoted
 from engine.scenario.document import Path, format_path
 from engine.scenario.text import Scalar, one_of, shown
 from engine.scenario.tree import Tree, parse
+from engine.specs.base import words
 from engine.specs.commands import COMMANDS
 
-VARIED = (
-    "startTime",
-    "until",
-    "account",
-    "options",
-    "simulate",
-    "pools",
-    "jobs",
-    "jobSchedules",
-    "timeline",
-    "expect",
-)
+VARIED = words("startTime until account options simulate pools jobs jobSchedules timeline expect")
 """The keys of a scenario with which the path of a factor may begin."""
 VALUE_LIMIT = 1_000_000
 """The most values of one factor, and the most seeds."""

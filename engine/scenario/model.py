@@ -29,7 +29,7 @@ from engine.scenario.locations import (
 )
 from engine.scenario.text import does_not_exist, shown
 from engine.scenario.tree import Tree
-from engine.specs.base import Bool, Spec
+from engine.specs.base import Bool, Spec, words
 from engine.specs.common import SimulateService, SimulateSpot
 from engine.specs.pool_refusals import PoolSetting
 
@@ -49,17 +49,9 @@ if TYPE_CHECKING:
 
 
 STUDY_KEYS = ("seeds", "vary", "measure")
-MEASURES = (
-    "makespanSeconds",
-    "costUsd",
-    "nodeHours",
-    "slotUtilization",
-    "failedTasks",
-    "failedPreparations",
-    "failedReleases",
-    "waitSecondsMedian",
-    "waitSecondsP95",
-    "preparationSeconds",
+MEASURES = words(
+    "makespanSeconds costUsd nodeHours slotUtilization failedTasks failedPreparations failedReleases"
+    " waitSecondsMedian waitSecondsP95 preparationSeconds"
 )
 """The measures of each run of a study."""
 SHORT_NAMES = {"makespan": "makespanSeconds", "cost": "costUsd"}

@@ -13,16 +13,15 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from engine.base.errors import ScenarioError
 from engine.base.terms import Plain
 from engine.base.values import quoted
 from engine.scenario.bodies import read_body, read_value, report_refusals
 from engine.scenario.conditions import parse_time
-from engine.scenario.document import Document, DocumentPlace, check_keys
+from engine.scenario.document import DocumentPlace, check_keys, read_text
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
 from engine.scenario.names import Ids
 from engine.scenario.text import one_of, shown
-from engine.scenario.tree import JsonTree, Tree, parse
+from engine.scenario.tree import JsonTree, Tree
 from engine.specs.bodies import JobSpec, TaskSpec
 from engine.specs.commands import AddTasks
 from engine.specs.job_refusals import task_refusals
@@ -71,11 +70,7 @@ def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[Tas
     Raises:
         ScenarioError: It has mistakes; all of them are listed.
     """
-    document = Document("taskFactory")
-    tree = parse(json.dumps(body), document.report)
-    factory, listed = read_factory(DocumentPlace(document, tree)) if tree is not None else (None, ())
-    if document.problems:
-        raise ScenarioError(document.problems)
+    factory, listed = read_text("taskFactory", json.dumps(body), read_factory)
     return factory, tuple(task for _, task in listed)
 
 
@@ -185,12 +180,10 @@ def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, str]]
     own = _special_ids(spec) if spec is not None else []
     taken = Ids()
     if spec is not None and spec.job_manager_task is not None:
-        taken.take(spec.job_manager_task.id, "the job manager task")
+        taken.names[spec.job_manager_task.id.casefold()] = "the job manager task"
     owned = [(task.id, f"the task in line {place.line}") for place, task in listed]
     for (place, task), owner in zip(listed, owned, strict=True):
-        problem = taken.take(*owner)
-        if problem is not None:
-            (place.get("id") or place).report(problem)
+        taken.take(*owner, place)
         if spec is not None:
             report_refusals(place, TaskSpec, task_refusals(task, spec))
     return own + owned

@@ -32,6 +32,7 @@ from engine.specs.bodies import (
     JobSpec,
     MultiInstanceSettings,
     PoolInfo,
+    PoolSpec,
     PoolSpecification,
     TaskSpec,
 )
@@ -324,18 +325,16 @@ class WarningCollector:
         self._bodies = BodySearch(start, has_storage_account, self._lines, self._slots)
         self._pool_ids: list[DocumentPlace] = []
 
-    def pool(self, place: DocumentPlace, model: type[Spec], at_ms: int | None, *, is_refused: bool = False) -> None:
-        """Search the body that creates a pool; like all of them at a moment, or at an unknown one if it is None."""
+    def _pool(self, place: DocumentPlace, at_ms: int | None, *, is_refused: bool) -> None:
+        """Search the body that creates a pool."""
         if not is_refused:
             self._quotas.create(place, at_ms)
         pool_id = text_at(place.plain, "id")
         if pool_id is not None:
             self._nodes.add_pool(pool_id, nodes_in(place.plain))
-        self._bodies.search(place, model, NodeOwner())
+        self._bodies.search(place, PoolSpec, NodeOwner())
 
-    def job(
-        self, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool = False
-    ) -> None:
+    def _job(self, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool) -> None:
         """Search the body that creates a job, and its tasks."""
         job_id = text_at(place.plain, "id")
         owner = owner_in(place.plain)._replace(job_id=job_id)
@@ -346,7 +345,7 @@ class WarningCollector:
         self._bodies.search(place, JobSpec, owner)
         self._search_tasks(place, owner, factory)
 
-    def schedule(self, place: DocumentPlace, *, is_refused: bool = False) -> None:
+    def _schedule(self, place: DocumentPlace, *, is_refused: bool) -> None:
         """Search the body that creates a job schedule."""
         specification = place.get("jobSpecification")
         owner = owner_in(specification.plain if specification is not None else None)
@@ -367,7 +366,7 @@ class WarningCollector:
         is_refused: bool = False,
         own_job: str | None = None,
     ) -> None:
-        """Search the body of a command.
+        """Search the body of a command that is given at a moment, or at an unknown one if ``at_ms`` is None.
 
         One that is expected to be refused changes nothing, and may name a pool that does not exist. A process's
         command without ``jobId`` is about ``own_job``.
@@ -376,11 +375,11 @@ class WarningCollector:
         if model is None:
             return
         if name == "createPool":
-            self.pool(place, model, at_ms, is_refused=is_refused)
+            self._pool(place, at_ms, is_refused=is_refused)
         elif issubclass(model, CreateJob):
-            self.job(place, factory, at_ms, is_refused=is_refused)
+            self._job(place, factory, at_ms, is_refused=is_refused)
         elif name == "createJobSchedule":
-            self.schedule(place, is_refused=is_refused)
+            self._schedule(place, is_refused=is_refused)
         else:
             if not is_refused:
                 self._quotas.command(name, place, at_ms)
