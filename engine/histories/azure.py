@@ -20,9 +20,9 @@ from engine.histories.jobs import JobStory, Occupancy, created_ms, job_story
 from engine.histories.nodes import NodeLife, find_readiness, lives
 from engine.histories.pools import Event, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source
+from engine.scenario.document import format_path
 from engine.scenario.load import load
 from engine.scenario.record import document_text
-from engine.scenario.document import format_path
 from engine.specs.account import Quotas
 from engine.specs.catalogue import vm_size
 from engine.views.diagnosis.model import some

@@ -285,12 +285,8 @@ def _refusals(place: DocumentPlace, command: Command, account: AccountInForce | 
             case CreateJob():
                 spec = command.spec
                 report_refusals(place, JobSpec, job_refusals(spec))
-                _report_tasks(place, command.tasks, spec)
+                for task, body in zip(command.tasks, place.listed("tasks"), strict=False):
+                    report_refusals(body, TaskSpec, task_refusals(task, spec))
             case CreateJobSchedule():
                 report_refusals(place, JobScheduleSpec, schedule_refusals(command.spec))
     yield from found.problems
-
-
-def _report_tasks(place: DocumentPlace, tasks: tuple[TaskSpec, ...], job: JobSpec) -> None:
-    for task, body in zip(tasks, place.listed("tasks"), strict=False):
-        report_refusals(body, TaskSpec, task_refusals(task, job))

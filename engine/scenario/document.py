@@ -125,6 +125,13 @@ class DocumentPlace(NamedTuple):
             for name, inner in self.tree.value.items():
                 yield name, self._below(name, inner)
 
+    def require(self, name: str) -> DocumentPlace | None:
+        """Return the value of a key; report it if it is absent or null."""
+        inner = self.get(name)
+        if inner is None:
+            self.report_missing(name)
+        return inner
+
     def known_items(self, known: Iterable[str]) -> Iterator[tuple[str, DocumentPlace]]:
         """Yield the keys in ``known`` with their values, nulls included; report the others."""
         names = tuple(known)

@@ -194,9 +194,7 @@ class TaskFactory:
 
     def task_ids(self, numbers: Sequence[int], before: str = "", after: str = "") -> list[str]:
         """Return the ids of many tasks, each between two texts."""
-        if len(self.parameters) == 1 and self._id_form.is_plain:
-            return self._id_form.plain_texts(map(self.parameters[0].__getitem__, numbers), before, after)
-        return [f"{before}{self.task_id(k)}{after}" for k in numbers]
+        return self._texts(self._id_form, numbers, before, after)
 
     def command_line(self, k: int) -> str:
         """Return the command line of task ``k`` without building its spec."""
@@ -204,10 +202,12 @@ class TaskFactory:
 
     def command_lines(self, numbers: Sequence[int]) -> list[str]:
         """Return the command lines of many tasks."""
-        form = self._forms[str(self._body["commandLine"])]
+        return self._texts(self._forms[str(self._body["commandLine"])], numbers)
+
+    def _texts(self, form: CompiledPattern, numbers: Sequence[int], before: str = "", after: str = "") -> list[str]:
         if len(self.parameters) == 1 and form.is_plain:
-            return form.plain_texts(map(self.parameters[0].__getitem__, numbers))
-        return [form.text(k, self.values(k)) for k in numbers]
+            return form.plain_texts(map(self.parameters[0].__getitem__, numbers), before, after)
+        return [f"{before}{form.text(k, self.values(k))}{after}" for k in numbers]
 
     def output_path(self, k: int, output: int) -> str:
         """Return the path in the container that an output file of task ``k`` names; empty without one."""

@@ -19,6 +19,7 @@ from engine.scenario.document import Document, DocumentPlace, check_keys
 from engine.scenario.locations import VARIED
 from engine.scenario.model import (
     DEFAULT_START,
+    SIMULATE,
     Expectation,
     JobEntry,
     JobScheduleEntry,
@@ -59,7 +60,6 @@ _BODIES = {
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")
-SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale", "service")
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
 _ACTS = lazy_regex(r"\b(?:does|until)\b")  # without these words no process acts
 _YEARS = range(1970, 9000)
@@ -211,10 +211,8 @@ class _ScenarioReader:
         return start
 
     def _text(self, key: str, *, required: bool = False) -> str:
-        place = self._root.get(key)
+        place = self._root.require(key) if required else self._root.get(key)
         if place is None:
-            if required:
-                self._root.report_missing(key)
             return ""
         if not isinstance(place.plain, str) or (required and not place.plain.strip()):
             place.report(f"must be text, not {shown(place.plain)}")
@@ -236,7 +234,7 @@ class _ScenarioReader:
 
     def _simulate(self) -> WorldSimulation:
         place = self._root.get("simulate")
-        if place is None or not check_keys(place, SIMULATE_KEYS):
+        if place is None or not check_keys(place, tuple(SIMULATE)):
             return WorldSimulation(SimulateNodes(), Simulate(), SimulateAutoScale())
         return WorldSimulation(
             self._body(place, "nodes", SimulateNodes),

@@ -128,7 +128,7 @@ class DeclaredIds:
             return "jobScheduleId", _reason("job schedule", subject.job_schedule_id, self._schedules.values())
         if subject.job_id is None:
             return None
-        if not self._makes_job(subject.job_id):
+        if subject.job_id.casefold() not in self._jobs and _schedule_of(subject.job_id) not in self._schedules:
             near = [*self._jobs.values(), *(f"{schedule}:job-1" for schedule in self._schedules.values())]
             return "jobId", _reason("job", subject.job_id, near)
         if subject.task_id is None or self.any_task:
@@ -151,9 +151,6 @@ class DeclaredIds:
         return any(
             folded.startswith(prefix) and _GUID.fullmatch(folded.removeprefix(prefix)) for prefix in self._prefixes
         )
-
-    def _makes_job(self, job_id: str) -> bool:
-        return job_id.casefold() in self._jobs or _schedule_of(job_id) in self._schedules
 
     def _tasks_of(self, job_id: str) -> list[_Tasks]:
         owners = (job_id.casefold(), _schedule_of(job_id))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -42,9 +41,8 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
     """Return the sweep of a task factory, or the tasks of its collection."""
     if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
         return None, ()
-    kind = place.get("type")
+    kind = place.require("type")
     if kind is None:
-        place.report_missing("type")
         return None, ()
     keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
     if keys is None:
@@ -52,11 +50,8 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
         return None, ()
     check_keys(place, keys)
     if "tasks" in keys:
-        tasks = place.get("tasks")
-        if tasks is None:
-            place.report_missing("tasks")
-            return None, ()
-        return None, read_tasks(tasks)
+        tasks = place.require("tasks")
+        return None, read_tasks(tasks) if tasks is not None else ()
     text = json.dumps(place.plain)
     factory = place.document.sweeps.get(text) or _read_sweep(place)
     if factory is not None:
@@ -75,11 +70,7 @@ def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[Tas
 
 
 def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
-    sets, template = place.get("parameterSets"), place.get("repeatTask")
-    if sets is None:
-        place.report_missing("parameterSets")
-    if template is None:
-        place.report_missing("repeatTask")
+    sets, template = place.require("parameterSets"), place.require("repeatTask")
     ranges = _read_ranges(sets) if sets is not None else None
     if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True) or ranges is None:
         return None
@@ -209,12 +200,12 @@ def _check_factory(
 
 def _special_ids(spec: JobSpec) -> list[tuple[str, str]]:
     """Return the ids of the job's special tasks, which its tasks may not have, with their owners."""
-    special = (
-        (spec.job_preparation_task, "the job preparation task"),
-        (spec.job_release_task, "the job release task"),
-        (spec.job_manager_task, "the job manager task"),
-    )
-    return [(task.id, what) for task, what in special if task is not None]
+    special = {
+        "preparation": spec.job_preparation_task,
+        "release": spec.job_release_task,
+        "manager": spec.job_manager_task,
+    }
+    return [(task.id, f"the job {what} task") for what, task in special.items() if task is not None]
 
 
 _ENTRY = {"at", "addTasks"}
@@ -222,13 +213,6 @@ _BODY = {"jobId", "tasks"}
 _TASK = {"id", "commandLine", "simulate", "requiredSlots", "multiInstanceSettings", "dependsOn"}
 _SETTINGS = {"numberOfInstances", "coordinationCommandLine", "simulate"}
 _SIMULATE = {"duration", "exitCode"}
-
-
-class Addition(NamedTuple):
-    """The command of a line, and its time in ms."""
-
-    command: AddTasks
-    at_ms: int
 
 
 def added_body(tree: Tree) -> Mapping[str, Plain] | None:
@@ -243,14 +227,17 @@ def added_body(tree: Tree) -> Mapping[str, Plain] | None:
     return body if isinstance(tasks, list) and all(map(is_ordinary, tasks)) else None
 
 
-def addition(tree: Tree, start: datetime) -> Addition | None:
-    """Return what a line adds; None if it is of another kind, or if anything in it is wrong."""
+def addition(tree: Tree, start: datetime) -> tuple[AddTasks, int] | None:
+    """Return the command of a line that adds tasks, and its time in ms.
+
+    None if the line is of another kind, or if anything in it is wrong.
+    """
     body = added_body(tree)
     at = tree.plain["at"] if body is not None and isinstance(tree.plain, dict) else None
     if isinstance(at, bool) or not isinstance(at, str | int | float):
         return None
     try:
-        return Addition(AddTasks.from_wire(body), parse_time(at, start))
+        return AddTasks.from_wire(body), parse_time(at, start)
     except (ValidationError, ValueError):
         return None
 

@@ -40,8 +40,8 @@ def read_timeline(
     for index, written in enumerate(place.entries()):
         added = addition(written.tree, start)
         if added is not None:
-            command = added.command
-            yield written, TimelineEntry(index, command, added.at_ms, tasks=command.tasks, line=written.line)
+            command, at_ms = added
+            yield written, TimelineEntry(index, command, at_ms, tasks=command.tasks, line=written.line)
             continue
         entry = command_as_created(written)
         yield entry, _read_entry(entry, index, start, asked)
@@ -101,13 +101,10 @@ def _read_timing(place: DocumentPlace, start: datetime, asked: Asked) -> tuple[i
 
 def _read_refused(place: DocumentPlace) -> str | None:
     refused = place.get("refused")
-    if refused is None:
-        return None
-    code = refused.plain
-    if not isinstance(code, str) or not _CODE.fullmatch(code):
+    code = refused.plain if refused is not None else None
+    if refused is not None and (not isinstance(code, str) or not _CODE.fullmatch(code)):
         refused.report("must be the code of the refusal that is expected, such as PoolBeingResized")
-        return None
-    return code
+    return code if isinstance(code, str) else None
 
 
 def read_command(name: str, place: DocumentPlace) -> Given | None:
