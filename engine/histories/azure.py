@@ -18,7 +18,7 @@ from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids
 from engine.histories.history import History, Record
 from engine.histories.jobs import JobStory, Occupancy, created_ms, job_story
 from engine.histories.nodes import NodeLife, find_readiness, lives
-from engine.histories.pools import Event, PoolStory, count, fitted, pool_story
+from engine.histories.pools import TARGETS, Event, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source
 from engine.scenario.document import format_path
 from engine.scenario.load import load
@@ -35,21 +35,15 @@ def account_of(
     pools: Sequence[PoolStory], jobs: Sequence[Mapping[str, Any]], stories: Sequence[JobStory]
 ) -> dict[str, Any]:
     """Return the account: quotas, applications and certificates that pools, jobs and tasks ask for."""
-    quotas = Quotas()
     account: dict[str, Any] = {}
     needed = {"dedicatedCores": 0, "lowPriorityCores": 0}
     for pool in pools:
         size = vm_size(str(pool.body.get("vmSize")))
         cores = size.cores if size is not None else 2
-        needed["dedicatedCores"] += cores * max(
-            count(pool.nodes, dedicated=True), int(pool.body.get("targetDedicatedNodes") or 0)
-        )
-        needed["lowPriorityCores"] += cores * max(
-            count(pool.nodes, dedicated=False), int(pool.body.get("targetLowPriorityNodes") or 0)
-        )
+        for name, (target, dedicated) in zip(needed, TARGETS.items(), strict=True):
+            needed[name] += cores * max(count(pool.nodes, dedicated=dedicated), int(pool.body.get(target) or 0))
     needed |= {"pools": len(pools), "activeJobsAndSchedules": len(jobs)}
-    enough = {"dedicatedCores": quotas.dedicated_cores, "lowPriorityCores": quotas.low_priority_cores}
-    enough |= {"pools": quotas.pools, "activeJobsAndSchedules": quotas.active_jobs_and_schedules}
+    enough = Quotas().wire()
     more = {name: count for name, count in needed.items() if count > enough[name]}
     if more:
         account["quotas"] = more
@@ -168,9 +162,8 @@ def imported(history: History, shape: PoolShape | None = None) -> Imported:
     known = [moment for moment in begins.values() if moment is not None]
     if not known:
         first = history.jobs[0].source if history.jobs else _any(history)
-        what = (
-            "nothing tells when the jobs were created" if history.jobs else "there is no job and no task in the files"
-        )
+        untold, nothing = "nothing tells when the jobs were created", "there is no job and no task in the files"
+        what = untold if history.jobs else nothing
         raise ScenarioError([first.problem(f"{what}: a scenario begins with the first job")])
     jobs = sorted(history.jobs, key=lambda job: begins[str(job.body["id"])] or 0)
     with runtime.gc_paused():
@@ -201,13 +194,10 @@ class _Importer:
         stories = {key: self._pool_story(body) for key, body in (bodies | automatic).items()}
         jobs = self._job_stories(bodies | automatic)
         self._cap_slots(jobs, stories)
-        document = self._document(
-            [stories[key] for key in bodies], jobs, {key: stories[key] for key in automatic}, list(stories.values())
-        )
-        events = sorted(
-            (event for part in ([stories[key] for key in bodies], jobs) for story in part for event in story.events),
-            key=lambda event: event.at_ms,
-        )
+        pools = [stories[key] for key in bodies]
+        document = self._document(pools, jobs, stories)
+        every = (event for part in (pools, jobs) for story in part for event in story.events)
+        events = sorted(every, key=lambda event: event.at_ms)
         self._accept(document, events)
         if events:
             document["timeline"] = [self._entry(event) for event in events]
@@ -320,7 +310,7 @@ class _Importer:
                     f"of the pool has. Here they run with all of its {some(slots, 'slot')}, even if they never ran",
                 )
 
-    def _job_body(self, story: JobStory, automatic: Mapping[str, PoolStory]) -> dict[str, Any]:
+    def _job_body(self, story: JobStory, pools: Mapping[str, PoolStory]) -> dict[str, Any]:
         """Return an entry of ``jobs``: with a valid id, its pool, and when it is added."""
         body = dict(story.body)
         tasks = body.pop("tasks")
@@ -334,7 +324,7 @@ class _Importer:
         if settings is not None and not _is_of_job(settings):
             pool_info = {"poolId": _pool_id(job)}
         elif settings is not None:
-            own = automatic[_pool_id(job).casefold()].body
+            own = pools[_pool_id(job).casefold()].body
             pool = {name: value for name, value in own.items() if name not in ("id", "at")}
             pool_info["autoPoolSpecification"] = settings | {"pool": pool}
         elif not pool_info.get("poolId"):
@@ -345,19 +335,16 @@ class _Importer:
     # --- the document
 
     def _document(
-        self,
-        pools: Sequence[PoolStory],
-        jobs: Sequence[JobStory],
-        automatic: Mapping[str, PoolStory],
-        stories: Sequence[PoolStory],
+        self, pools: Sequence[PoolStory], jobs: Sequence[JobStory], every: Mapping[str, PoolStory]
     ) -> dict[str, Any]:
+        stories = list(every.values())
         ids = list(self._ids.values())
         document: dict[str, Any] = {
             "scenario": ids[0],
             "description": f"What {'the job' if len(ids) == 1 else f'{len(ids):,} jobs'} really did.",
             "startTime": format_utc(_EPOCH, self._zero_ms),
         }
-        job_bodies = [self._job_body(story, automatic) for story in jobs]
+        job_bodies = [self._job_body(story, every) for story in jobs]
         account = account_of(stories, job_bodies, jobs)
         if account:
             document["account"] = account

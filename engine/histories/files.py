@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
-from engine.base.errors import Problem, ScenarioError
-from engine.base.values import DAY_MS, shortened
+from engine.base.errors import Problem, ScenarioError, Severity
+from engine.base.values import DAY_MS, SECOND_MS, shortened
 from engine.rules.decisions.capacity import MAX_COMMUNICATING
 from engine.scenario.record import block_text, flow_text
 from engine.specs.account import PoolAllocationMode, Quotas
+from engine.views.diagnosis.model import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,13 +39,6 @@ JSON_LIMIT = 256 << 20
 """The most bytes of a file that is read as a whole."""
 
 _GZIP = b"\x1f\x8b"
-
-
-class Line(NamedTuple):
-    """A line of a file, counted from 1, without its end."""
-
-    number: int
-    content: bytes
 
 
 def name_of(path: str) -> str:
@@ -80,16 +74,14 @@ def opened(path: str) -> Iterator[BinaryIO]:
         _fail(path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
-def numbered_lines(stream: BinaryIO, path: str) -> Iterator[Line]:
-    """Yield the lines of a file. Raises ScenarioError for one that no log has."""
-    number = 0
-    while content := stream.readline(LINE_LIMIT + 1):
-        number += 1
+def numbered_lines(stream: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers, from 1. Raises ScenarioError for one that no log has."""
+    for number, content in enumerate(iter(lambda: stream.readline(LINE_LIMIT + 1), b""), start=1):
         if len(content) > LINE_LIMIT:
             _fail(path, f"has more than {LINE_LIMIT:,} bytes: this is no log", number)
         if b"\0" in content:
             _fail(path, "has a zero byte: this is a binary file", number)
-        yield Line(number, content.rstrip(b"\r\n"))
+        yield number, content.rstrip(b"\r\n")
 
 
 def json_document(path: str) -> Any:  # noqa: ANN401 - whatever JSON has
@@ -103,12 +95,8 @@ def json_document(path: str) -> Any:  # noqa: ANN401 - whatever JSON has
     except UnicodeDecodeError as error:
         before = content[: error.start]
         column = error.start - before.rfind(b"\n")
-        _fail(
-            path,
-            f"is not UTF-8: the byte 0x{content[error.start]:02x} fits no character",
-            before.count(b"\n") + 1,
-            column,
-        )
+        message = f"is not UTF-8: the byte 0x{content[error.start]:02x} fits no character"
+        _fail(path, message, before.count(b"\n") + 1, column)
     del content
     if not text.strip():
         _fail(path, "the file is empty")
@@ -233,6 +221,7 @@ GANG_NODE_LIMIT = MAX_COMMUNICATING[PoolAllocationMode.BATCH_SERVICE]
 LATEST_MS = 99 * 366 * DAY_MS
 """The latest end of a run: a scenario has no times beyond a century."""
 
+_MISTAKE_LIMIT = 100
 _CORES = (2, 4, 8, 16, 32, 48, 64)
 
 
@@ -263,6 +252,12 @@ class Machines(NamedTuple):
         needed = self.nodes * self.cores
         return {} if needed <= Quotas().dedicated_cores else {"account": {"quotas": {"dedicatedCores": needed}}}
 
+    @property
+    def assumption(self) -> str:
+        """The sentence that tells of them."""
+        nodes, slots = some(self.nodes, "node"), some(self.slots, "task slot")
+        return f"Assumed: a pool of {nodes} with {slots} each, which are ready at the start."
+
     def pool(self) -> dict[str, object]:
         """Return the body of the pool."""
         body: dict[str, object] = {
@@ -280,6 +275,42 @@ class Machines(NamedTuple):
 
 NODES_ARE_READY: dict[str, object] = {"nodes": dict.fromkeys(("allocation", "starting", "ready", "removal"), 0)}
 """The ``simulate`` of a scenario in which nodes come and go at once."""
+
+
+def emptying(job_id: str) -> dict[str, object]:
+    """Return the entry of a timeline that empties the pool when a job is completed."""
+    return {
+        "when": {"jobId": job_id, "state": "completed"},
+        "resizePool": {"poolId": POOL, "targetDedicatedNodes": 0},
+    }
+
+
+def seconds_of(ms: int) -> float:
+    """Return seconds, a whole number without a point."""
+    return ms // SECOND_MS if ms % SECOND_MS == 0 else ms / SECOND_MS
+
+
+class Mistakes:
+    """The mistakes of a file that is read to its end, and warnings about it."""
+
+    def __init__(self, file: str) -> None:
+        self.file = name_of(file)
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+
+    def report(self, message: str, path: str = "", line: int = 0) -> None:
+        """Keep a mistake. Raises ScenarioError if there are too many."""
+        self.problems.append(Problem(message, path, line, min(line, 1), self.file))
+        if len(self.problems) >= _MISTAKE_LIMIT:
+            self.fail()
+
+    def warn(self, message: str, line: int = 0) -> None:
+        """Keep a warning about a line, or about the file."""
+        self.warnings.append(Problem(message, "", line, min(line, 1), self.file, severity=Severity.WARNING))
+
+    def fail(self) -> NoReturn:
+        """Raise ScenarioError for all mistakes."""
+        raise ScenarioError(self.problems, self.warnings)
 
 
 _LISTS_OF_ITEMS = ("tasks", "timeline")

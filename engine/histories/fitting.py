@@ -9,7 +9,7 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_utc, shortened
-from engine.histories.files import LATEST_MS, Imported, batch_id
+from engine.histories.files import LATEST_MS, Imported, batch_id, seconds_of
 from engine.scenario.conditions import parse_time as parse_moment
 from engine.scenario.model import DEFAULT_START
 from engine.specs.base import MOST_SIGMA, parse_time
@@ -48,52 +48,33 @@ def best_fit(sample_ms: Sequence[int]) -> Fit:
     sample = np.sort(np.asarray(sample_ms, dtype=np.float64)) / SECOND_MS
     if sample[0] == sample[-1]:
         return Fit("constant", _rounded_seconds(sample[0]), 0.0)
-    fits = [fit for fit in (make(sample) for make in _MAKERS) if fit is not None]
-    return min(fits, key=lambda fit: fit.statistic)  # of equal ones the first in the order of makers
+    fits = (
+        Fit(kind, {kind: values}, round(_statistic(sample, frozen), _DIGITS))
+        for kind, values, frozen in _candidates(sample)
+    )
+    return min(fits, key=lambda fit: fit.statistic)  # of equal ones the first
 
 
-def _lognormal(sample: np.ndarray) -> Fit | None:
+def _candidates(sample: np.ndarray) -> Iterator[tuple[str, object, stats.rv_frozen]]:
+    """Yield the distributions that a scenario can write, with their parameters fitted to a sample in order."""
     positive = sample[sample > 0]
-    if positive[0] == positive[-1]:
-        return None
-    sigma, _, median = stats.lognorm.fit(positive, floc=0)
-    sigma = round(float(sigma), _DIGITS)
-    if not 0 < sigma <= MOST_SIGMA:
-        return None
-    return _fit("lognormal", [_rounded_seconds(median), sigma], sample, stats.lognorm(sigma, scale=median))
-
-
-def _exponential(sample: np.ndarray) -> Fit:
-    mean = float(sample.mean())
-    return _fit("exponential", _rounded_seconds(mean), sample, stats.expon(scale=mean))
-
-
-def _uniform(sample: np.ndarray) -> Fit:
+    if positive[0] != positive[-1]:
+        fitted_sigma, _, median = stats.lognorm.fit(positive, floc=0)
+        sigma = round(float(fitted_sigma), _DIGITS)
+        if 0 < sigma <= MOST_SIGMA:
+            yield "lognormal", [_rounded_seconds(median), sigma], stats.lognorm(sigma, scale=median)
+    mean, deviation = float(sample.mean()), float(sample.std())
+    yield "exponential", _rounded_seconds(mean), stats.expon(scale=mean)
     low, high = float(sample[0]), float(sample[-1])
-    return _fit("uniform", [_rounded_seconds(low), _rounded_seconds(high)], sample, stats.uniform(low, high - low))
-
-
-def _triangular(sample: np.ndarray) -> Fit:
-    """Return the triangle over the range of the sample whose mode fits best."""
-    low, width = float(sample[0]), float(sample[-1] - sample[0])
+    yield "uniform", [_rounded_seconds(low), _rounded_seconds(high)], stats.uniform(low, high - low)
+    width = float(sample[-1] - sample[0])
     found = optimize.minimize_scalar(
         lambda mode: _statistic(sample, stats.triang(mode, low, width)), bounds=(0, 1), method="bounded"
     )
     mode = low + float(found.x) * width
     times = [_rounded_seconds(low), _rounded_seconds(mode), _rounded_seconds(low + width)]
-    return _fit("triangular", times, sample, stats.triang(float(found.x), low, width))
-
-
-def _normal(sample: np.ndarray) -> Fit:
-    mean, deviation = float(sample.mean()), float(sample.std())
-    return _fit("normal", [_rounded_seconds(mean), _rounded_seconds(deviation)], sample, stats.norm(mean, deviation))
-
-
-_MAKERS: tuple[Callable[[np.ndarray], Fit | None], ...] = (_lognormal, _exponential, _uniform, _triangular, _normal)
-
-
-def _fit(kind: str, values: object, sample: np.ndarray, frozen: stats.rv_frozen) -> Fit:
-    return Fit(kind, {kind: values}, round(_statistic(sample, frozen), _DIGITS))
+    yield "triangular", times, stats.triang(float(found.x), low, width)
+    yield "normal", [_rounded_seconds(mean), _rounded_seconds(deviation)], stats.norm(mean, deviation)
 
 
 def _statistic(sample: np.ndarray, frozen: stats.rv_frozen) -> float:
@@ -103,8 +84,7 @@ def _statistic(sample: np.ndarray, frozen: stats.rv_frozen) -> float:
 
 def _rounded_seconds(seconds: float) -> float:
     """Return a time with as many digits as a run tells apart, a whole number without a point."""
-    ms = round(float(seconds) * SECOND_MS)
-    return ms // SECOND_MS if ms % SECOND_MS == 0 else ms / SECOND_MS
+    return seconds_of(round(float(seconds) * SECOND_MS))
 
 
 Body = Mapping[str, Any]
@@ -228,7 +208,7 @@ class _Fitting:
                 else:
                     at_ms = self._moment(job.get("at", 0)) if added_ms < 0 and job is not None else added_ms
                     body = {"jobId": group.likeness.job_id, "taskFactory": factory}
-                    entries.append((at_ms, {"at": _seconds(at_ms), "addTasks": body}))
+                    entries.append((at_ms, {"at": seconds_of(at_ms), "addTasks": body}))
         if any(at_ms >= 0 for group in self.groups for at_ms in group.added_ms) and window_ms > SECOND_MS:
             length = format_duration(window_ms)
             self.sentences.append(f"Assumed: tasks that were added within {length} are added together, at their mean.")
@@ -272,14 +252,12 @@ class _Fitting:
         duration, code = simulate.get("duration"), simulate.get("exitCode", 0)
         if not isinstance(duration, str | int | float) or not isinstance(code, int):
             return None
-        if (job_id.casefold(), task["id"].casefold()) in self._named or self._is_in_range(job_id, task["id"]):
+        task_id, ranges = task["id"], self._named.get((job_id.casefold(), ""), ())
+        is_in_range = task_id.isdecimal() and any(int(task_id) in one for one in ranges)
+        if (job_id.casefold(), task_id.casefold()) in self._named or is_in_range:
             return None
         rest = {key: value for key, value in task.items() if key not in _DROPPED}
         return _Likeness(job_id, json.dumps(rest, sort_keys=True), tuple(_NUMBER.split(task["commandLine"])[::2]))
-
-    def _is_in_range(self, job_id: str, task_id: str) -> bool:
-        ranges = self._named.get((job_id.casefold(), ""), ())
-        return bool(ranges) and task_id.isdecimal() and any(int(task_id) in one for one in ranges)
 
     def _stays(self, job_id: str, task: Body) -> bool:
         found = self._likeness(job_id, task)
@@ -418,7 +396,3 @@ def _sentence(group: _Group, fit: Fit) -> str:
         f"Fitted: {len(group.ids):,} tasks '{command}' of job {group.likeness.job_id}{ended}: {fit.kind},"
         f" Kolmogorov-Smirnov statistic {fit.statistic:.4f}."
     )
-
-
-def _seconds(ms: int) -> float:
-    return ms // SECOND_MS if ms % SECOND_MS == 0 else ms / SECOND_MS

@@ -19,12 +19,14 @@ from engine.base.values import parse_utc, quoted
 from engine.histories.reading import Normalizer, Source, json_files, objects_in, wire_spelling
 from engine.scenario.bodies import PRINTED_BY_AZ
 
-_INFOS = ("executionInfo", "jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo", "startTaskInfo")
+HOOK_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
+"""The infos of a preparation and of a release task."""
+
+_INFOS = ("executionInfo", *HOOK_INFOS, "startTaskInfo")
 _TIMES = (
     *("creationTime", "stateTransitionTime", "previousStateTransitionTime", "startTime", "endTime", "lastRetryTime"),
     *("lastRequeueTime", "allocationTime", "lastBootTime", "allocationStateTransitionTime"),
 )
-_COUNTS = ("retryCount", "requeueCount")
 _MAPPINGS = (*_INFOS, "nodeInfo", "poolInfo", "constraints")
 
 
@@ -42,64 +44,65 @@ def _epoch_ms(time: str) -> int | None:
     return round(moment.timestamp() * 1000)
 
 
-class Checks:
-    """The checks of one history."""
-
-    def __init__(self, warn: Callable[[Problem], None]) -> None:
-        self._warn = warn
-
-    def check(self, body: dict[str, Any], source: Source) -> None:
-        """Remove the values of an object that cannot be true."""
-        for name in _MAPPINGS:
-            if name in body and not isinstance(body[name], dict):
-                self._warn(source.problem(f"must be an object, not {quoted(body.pop(name))}: it is left out", name))
-        for part, path in _parts(body):
-            self._check_part(part, source, path)
-        self._check_order(body, source)
-
-    def _check_part(self, part: dict[str, Any], source: Source, path: tuple[str, ...]) -> None:
-        for name in _TIMES:
-            if name in part and epoch_ms(part[name]) is None:
-                message = (
-                    f"must be a UTC time such as 2026-01-05T08:00:00Z, not {quoted(part.pop(name))}: it is left out"
-                )
-                self._warn(source.problem(message, *path, name))
-        for name in _COUNTS:
-            if name in part and not _is_whole(part[name], least=0):
-                message = f"must be a whole number that is not negative, not {quoted(part.pop(name))}: it is left out"
-                self._warn(source.problem(message, *path, name))
-        if "exitCode" in part and not _is_whole(part["exitCode"]):
-            message = f"must be a whole number, not {quoted(part.pop('exitCode'))}: it is left out"
-            self._warn(source.problem(message, *path, "exitCode"))
-
-    def _check_order(self, body: dict[str, Any], source: Source) -> None:
-        """Leave out an end before the start, and a start before the creation."""
-        created = epoch_ms(body.get("creationTime"))
-        for name in _INFOS:
-            info = body.get(name)
-            if info is None:
-                continue
-            start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
-            if start is not None and end is not None and end < start:
-                message = (
-                    f"it ends at {info.pop('endTime')}, before it starts at {info.pop('startTime')}: both are left out"
-                )
-                self._warn(source.problem(message, name))
-            elif start is not None and created is not None and start < created:
-                times = f"starts at {info['startTime']}, before it is created at {body.pop('creationTime')}"
-                message = f"it {times}: the creation is left out"
-                self._warn(source.problem(message, name))
+def span_of(info: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the start and the end of a process in milliseconds from 1970; None if one of them is not known."""
+    start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+    return None if start is None or end is None else (start, end)
 
 
-def _parts(body: dict[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
-    yield body, ()
-    for name in _INFOS:
-        if name in body:
-            yield body[name], (name,)
+Warn = Callable[[Problem], None]
 
 
-def _is_whole(value: object, least: int | None = None) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least)
+def check(body: dict[str, Any], source: Source, warn: Warn) -> None:
+    """Remove the values of an object that cannot be true."""
+
+    def leave_out(part: dict[str, Any], name: str, wanted: str, *path: str) -> None:
+        message = f"must be {wanted}, not {quoted(part.pop(name))}: it is left out"
+        warn(source.problem(message, *path, name))
+
+    for name in _MAPPINGS:
+        if name in body and not isinstance(body[name], dict):
+            leave_out(body, name, "an object")
+    infos = {name: body[name] for name in _INFOS if name in body}
+    for path, part in (((), body), *(((name,), info) for name, info in infos.items())):
+        for names, is_valid, wanted in _VALUES:
+            for name in names:
+                if name in part and not is_valid(part[name]):
+                    leave_out(part, name, wanted, *path)
+    for name, info in infos.items():
+        _check_order(body, name, info, source, warn)
+
+
+def _check_order(body: dict[str, Any], name: str, info: dict[str, Any], source: Source, warn: Warn) -> None:
+    """Leave out an end before the start, and a start before the creation."""
+    created = epoch_ms(body.get("creationTime"))
+    start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+    if start is not None and end is not None and end < start:
+        times = f"ends at {info.pop('endTime')}, before it starts at {info.pop('startTime')}"
+        warn(source.problem(f"it {times}: both are left out", name))
+    elif start is not None and created is not None and start < created:
+        times = f"starts at {info['startTime']}, before it is created at {body.pop('creationTime')}"
+        warn(source.problem(f"it {times}: the creation is left out", name))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and _is_whole(value) and value >= 0
+
+
+def _is_time(value: object) -> bool:
+    return epoch_ms(value) is not None
+
+
+# Properties of any part of an object, with what their values must be.
+_VALUES: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
+    (_TIMES, _is_time, "a UTC time such as 2026-01-05T08:00:00Z"),
+    (("retryCount", "requeueCount"), _is_count, "a whole number that is not negative"),
+    (("exitCode",), _is_whole, "a whole number"),
+)
 
 
 Body = Mapping[str, Any]
@@ -134,7 +137,6 @@ class Recognized(NamedTuple):
     list_name: str = ""
 
 
-_HOOK_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
 _ENVELOPE = ("odata.", "@odata.", PRINTED_BY_AZ)  # the names in an answer beside its list
 _JOB_URL = re.compile(r"/jobs/([^/?]+)/tasks/", re.IGNORECASE)
 _POOL_URL = re.compile(r"/pools/([^/?]+)/nodes/", re.IGNORECASE)
@@ -157,7 +159,7 @@ def recognized(path: Path) -> Iterator[Recognized]:
 
 
 def _kind(names: Mapping[str, str]) -> Kind:
-    if any(name in names for name in _HOOK_INFOS) or ("nodeUrl" in names and "nodeId" in names):
+    if any(name in names for name in HOOK_INFOS) or ("nodeUrl" in names and "nodeId" in names):
         return Kind.INSTANCE
     if "jobSpecification" in names:
         return Kind.SCHEDULE
@@ -180,7 +182,7 @@ def _owner(kind: Kind, body: Mapping[str, Any], names: Mapping[str, str]) -> str
         info = body.get(names.get("nodeInfo", ""))
         return _matched(_JOB_URL, body.get(names.get("url", ""))) or _job_of_directory(info)
     if kind is Kind.INSTANCE:
-        infos = (_job_of_directory(body.get(names.get(name, ""))) for name in _HOOK_INFOS)
+        infos = (_job_of_directory(body.get(names.get(name, ""))) for name in HOOK_INFOS)
         return next(filter(None, infos), None)
     return _matched(_POOL_URL, body.get(names.get("url", ""))) if kind is Kind.NODE else None
 
@@ -254,7 +256,6 @@ class _Reader:
     def __init__(self) -> None:
         self._problems: list[Problem] = []
         self._warnings: list[Problem] = []
-        self._checks = Checks(self._warn)
         self._count = 0
         self._pool_ids: dict[str, str] = {}  # of the pools that are there or that a job uses
         self._ids: dict[Source, str] = {}  # of the jobs and pools that have lists
@@ -278,20 +279,16 @@ class _Reader:
         if self._problems:
             raise ScenarioError(self._problems)
         self._assume_jobs()
-        self._pool_ids = dict(self._used_pools())
+        used = (
+            _text(job.body.get(part), "poolId") for job in self._jobs.values() for part in ("poolInfo", "executionInfo")
+        )
+        self._pool_ids = {pool_id.casefold(): pool_id for pool_id in used if pool_id is not None}
         self._pool_ids |= {name: str(record.body["id"]) for name, record in self._pools.items()}
         nodes = self._listed(Kind.NODE, "id", self._pool_of)
         tasks = self._listed(Kind.TASK, "id", self._job_of)
         instances = self._listed(Kind.INSTANCE, "nodeId", self._job_of)
-        return History(
-            tuple(self._pools.values()),
-            tuple(self._jobs.values()),
-            tuple(self._schedules.values()),
-            tasks,
-            instances,
-            nodes,
-            tuple(self._warnings),
-        )
+        pools, jobs, schedules = (tuple(table.values()) for table in (self._pools, self._jobs, self._schedules))
+        return History(pools, jobs, schedules, tasks, instances, nodes, tuple(self._warnings))
 
     def _read_file(self, file: Path) -> None:
         before = self._count
@@ -313,7 +310,7 @@ class _Reader:
 
     def _take(self, one: Recognized) -> None:
         """Keep an object; those that belong to another one wait until all files are read."""
-        self._checks.check(one.body, one.source)
+        check(one.body, one.source, self._warn)
         if one.kind in self._loose:
             self._loose[one.kind].append(one)
             return
@@ -368,10 +365,7 @@ class _Reader:
         first_of_schedule = f"{owner}:job-1"  # directories name it like the only job of another
         job = self._jobs.get(owner.casefold()) or self._jobs.get(first_of_schedule.casefold())
         if job is None:
-            message = (
-                f"the {one.kind.value} belongs to the job {quoted(owner)}, of which there is no body: it is left out"
-            )
-            self._warn(one.source.problem(message))
+            self._warn_of_missing(one, "job", owner)
             return None
         return str(job.body["id"])
 
@@ -386,17 +380,13 @@ class _Reader:
             self._warn(one.source.problem("nothing tells the pool of this node: it is left out"))
             return None
         if owner.casefold() not in pools:
-            message = f"the node belongs to the pool {quoted(owner)}, of which there is no body: it is left out"
-            self._warn(one.source.problem(message))
+            self._warn_of_missing(one, "pool", owner)
             return None
         return pools[owner.casefold()]
 
-    def _used_pools(self) -> Iterator[tuple[str, str]]:
-        for record in self._jobs.values():
-            for part in ("poolInfo", "executionInfo"):
-                pool_id = _text(record.body.get(part), "poolId")
-                if pool_id is not None:
-                    yield pool_id.casefold(), pool_id
+    def _warn_of_missing(self, one: Recognized, kind: str, owner: str) -> None:
+        belongs = f"the {one.kind.value} belongs to the {kind} {quoted(owner)}"
+        self._warn(one.source.problem(f"{belongs}, of which there is no body: it is left out"))
 
     def _warn(self, problem: Problem) -> None:
         if len(self._warnings) < _MOST_WARNINGS:

@@ -15,13 +15,13 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_duration
-from engine.histories.history import History, Record, epoch_ms
-from engine.histories.nodes import ENDED, NodeLife, Outcome, on_nodes, outcome, retries, simulated
+from engine.histories.history import HOOK_INFOS, History, Record, epoch_ms, span_of
+from engine.histories.nodes import ENDED, UNKNOWN, NodeLife, Outcome, code_of, on_nodes, outcome, retries, simulated
 from engine.histories.pools import Event, created
 from engine.histories.reading import Source
 from engine.specs.base import parse_time
 from engine.specs.bodies import JobSpec, TaskSpec
-from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, SCHEDULING_LATENCY_MS, TASK_DURATION_MS
+from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS, TASK_DURATION_MS
 from engine.specs.job_refusals import COLLECTION_MAX_TASKS
 
 _AT_ONCE_MS = SECOND_MS
@@ -46,10 +46,10 @@ class Occupancy:
         self._prepared: dict[tuple[str, str], tuple[int, int]] = {}
         for job_id, instances in history.instances.items():
             for record in instances:
-                info = record.body.get("jobPreparationTaskExecutionInfo", {})
-                start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
-                if start is not None and end is not None:
-                    self._prepared[job_id, record.body["nodeId"]] = start - retries(info) * (end - start), end
+                info = record.body.get(HOOK_INFOS[0], {})
+                if (span := span_of(info)) is not None:
+                    first_ms = span[0] - retries(info) * (span[1] - span[0])
+                    self._prepared[job_id, record.body["nodeId"]] = first_ms, span[1]
         if not any(retries(one.body.get("executionInfo", {})) for tasks in history.tasks.values() for one in tasks):
             return
         for tasks in history.tasks.values():
@@ -68,10 +68,11 @@ class Occupancy:
         node_id, info = _node_of(record), record.body.get("executionInfo", {})
         start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
         if node_id is not None and start is not None:
-            slots = _slots(record)
-            changes = self._changes.setdefault(node_id, [])
-            changes.append(_Change(start, slots, record.source))
-            changes.append(_Change(end if end is not None else start, -slots, record.source))
+            slots, source = _slots(record), record.source
+            last_ms = end if end is not None else start
+            self._changes.setdefault(node_id, []).extend(
+                (_Change(start, slots, source), _Change(last_ms, -slots, source))
+            )
 
     def out_of_turn(self, instances: Iterable[Record]) -> int | None:
         """Return how many tasks of a job may have lost their node to a failed preparation; None if one was retried.
@@ -80,12 +81,10 @@ class Occupancy:
         """
         slots = 0
         for record in instances:
-            info = record.body.get("jobPreparationTaskExecutionInfo", {})
+            info = record.body.get(HOOK_INFOS[0], {})
             if retries(info):
                 return None
-            failure = info.get("failureInfo")
-            was_ended = isinstance(failure, dict) and failure.get("code") == ENDED
-            if info.get("result") == "failure" and not was_ended:
+            if info.get("result") == "failure" and code_of(info) != ENDED:
                 slots += self._room.get(record.body["nodeId"], 1)
         return slots
 
@@ -114,8 +113,7 @@ def _slots(record: Record) -> int:
 
 
 def _node_of(record: Record) -> str | None:
-    where: Mapping[str, Any] = record.body.get("nodeInfo", {})
-    node_id = where.get("nodeId")
+    node_id = record.body.get("nodeInfo", {}).get("nodeId")
     return node_id if isinstance(node_id, str) else None
 
 
@@ -219,7 +217,7 @@ def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
         added_ms = setting.created_ms if start is None else min(setting.created_ms, start)
     new = created(body, TaskSpec)
     one = _outcome(record)
-    code = info.get("failureInfo", {}).get("code") if isinstance(info.get("failureInfo"), dict) else None
+    code = code_of(info)
     limit_ms = _limit_ms(body)
     by_user_ms = None
     if one is None:
@@ -231,9 +229,8 @@ def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
         one = Outcome(limit_ms + MINUTE_MS + PROCESS_START_MS, failed_attempts=one.failed_attempts)
     elif code == ENDED:
         by_user_ms = None if end is None or _is_end_of_job(end, setting) else end
-        one = Outcome(one.run_ms + _LONGER_MS, failed_attempts=one.failed_attempts)
-    first_ms = start
-    attempt_ms = None
+        one = one.longer(_LONGER_MS)
+    first_ms, attempt_ms = start, None
     if one.failed_attempts and start is not None:
         first_ms, attempt_ms = _first_start(record, start, one, setting)
     new["simulate"] = simulated(one, attempt_ms)
@@ -292,8 +289,7 @@ def _set_retries(new: dict[str, Any], body: Mapping[str, Any], one: Outcome, max
     if too_many or 0 <= allowed < one.failed_attempts:
         allowed = one.failed_attempts
     kept = {name: value for name, value in constraints.items() if name != "maxTaskRetryCount"}
-    if allowed != max_retries:
-        kept["maxTaskRetryCount"] = allowed
+    kept |= {"maxTaskRetryCount": allowed} if allowed != max_retries else {}
     new.pop("constraints", None)
     if kept:
         new["constraints"] = kept
@@ -303,10 +299,6 @@ _ALL_COMPLETED = frozenset({"AllTasksCompleted", "AllTasksComplete"})
 _BY_ITSELF = _ALL_COMPLETED | {"JMComplete", "MaxWallClockTimeExpiry", "TaskFailed"}
 _DEFAULT_REASON = "UserTerminate"
 _LATE_MS = 10 * SECOND_MS  # a job that ends so long after its last task does not end because of it
-_HOOKS = {
-    "jobPreparationTask": "jobPreparationTaskExecutionInfo",
-    "jobReleaseTask": "jobReleaseTaskExecutionInfo",
-}
 
 
 class JobStory(NamedTuple):
@@ -337,14 +329,9 @@ def job_story(
     begin_ms = created_ms(job, tasks) or 0
     ending_ms = _ending_ms(body, instances)
     retries = body.get("constraints", {}).get("maxTaskRetryCount", 0)
-    setting = Setting(
-        begin_ms,
-        ending_ms,
-        retries if isinstance(retries, int) else 0,
-        partial(occupancy.free_from, job_id),
-        partial(occupancy.assigned, job_id),
-        occupancy.out_of_turn(instances),
-    )
+    max_retries = retries if isinstance(retries, int) else 0
+    free_from, assigned = partial(occupancy.free_from, job_id), partial(occupancy.assigned, job_id)
+    setting = Setting(begin_ms, ending_ms, max_retries, free_from, assigned, occupancy.out_of_turn(instances))
     stories = task_stories(tasks, setting)
     new = created(body, JobSpec)
     manager = new.get("jobManagerTask")
@@ -352,10 +339,8 @@ def job_story(
         own = next((story for story in stories if story.task_id == manager.get("id")), None)
         if own is not None:
             stories.remove(own)
-            manager["simulate"] = _outlasting(own, stories)
-        else:
-            manager["simulate"] = {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
-    for name, info in _HOOKS.items():
+        manager["simulate"] = dict(UNKNOWN) if own is None else _outlasting(own, stories)
+    for name, info in zip(("jobPreparationTask", "jobReleaseTask"), HOOK_INFOS, strict=True):
         if name in new:
             new[name]["simulate"] = _hook(instances, info, indexes)
     by_itself_ms = ending_ms if body.get("executionInfo", {}).get("terminateReason") in _ALL_COMPLETED else None
@@ -380,16 +365,11 @@ def _hook(instances: Sequence[Record], name: str, indexes: Mapping[str, int]) ->
     """Return the ``simulate`` of a preparation or release task."""
     outcomes: dict[int, Outcome] = {}
     for record in instances:
-        info = record.body.get(name)
-        one = outcome(info) if info is not None else None
-        index = indexes.get(record.body["nodeId"])
-        if info is None or one is None or index is None:
-            continue
-        failure = info.get("failureInfo")
-        if isinstance(failure, dict) and failure.get("code") == ENDED:
-            one = Outcome(one.run_ms + _LONGER_MS, failed_attempts=one.failed_attempts)
-        outcomes[index] = one
-    return on_nodes(outcomes) or {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
+        info = record.body.get(name, {})
+        one, index = outcome(info), indexes.get(record.body["nodeId"])
+        if one is not None and index is not None:
+            outcomes[index] = one.longer(_LONGER_MS) if code_of(info) == ENDED else one
+    return on_nodes(outcomes) or dict(UNKNOWN)
 
 
 def _additions(
@@ -430,7 +410,7 @@ def _ending_ms(body: Mapping[str, Any], instances: Sequence[Record]) -> int | No
         began = epoch_ms(body.get("previousStateTransitionTime"))
         if began is not None:
             return began
-    releases = (record.body.get("jobReleaseTaskExecutionInfo", {}) for record in instances)
+    releases = (record.body.get(HOOK_INFOS[1], {}) for record in instances)
     starts = (epoch_ms(info.get("startTime")) for info in releases)
     return min((moment for moment in starts if moment is not None), default=end)
 

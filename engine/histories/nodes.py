@@ -16,15 +16,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import accumulate, chain, repeat
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.values import format_duration
 from engine.histories.files import SLOT_LIMIT
-from engine.histories.history import epoch_ms
-from engine.specs.catalogue import PROCESS_START_MS
+from engine.histories.history import HOOK_INFOS, epoch_ms, span_of
+from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +33,10 @@ if TYPE_CHECKING:
 
 ENDED = "TaskEnded"
 """The code of a process that the service has ended: for a time limit, a user, or the end of its job."""
+
+
+UNKNOWN = {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
+"""The ``simulate`` of a process of which the history tells nothing."""
 
 
 class Outcome(NamedTuple):
@@ -48,19 +51,30 @@ class Outcome(NamedTuple):
     found: bool = True
     failed_attempts: int = 0
 
+    def longer(self, ms: int) -> Outcome:
+        """Return the outcome that a process would have had which was ended so long before its own end."""
+        return Outcome(self.run_ms + ms, failed_attempts=self.failed_attempts)
+
 
 def outcome(info: Mapping[str, Any], begin_ms: int | None = None) -> Outcome | None:
     """Return the outcome in an execution info, None if the process has not ended.
 
     A process that began before ``begin_ms`` counts from then on.
     """
-    start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
-    if start is None or end is None:
+    span = span_of(info)
+    if span is None:
         return None
+    start, end = span
     run_ms = end - start if begin_ms is None else max(0, end - max(start, begin_ms))
     failed = info.get("result") == "failure" or "failureInfo" in info
     code = info.get("exitCode")
     return Outcome(run_ms, code if code is not None else int(failed), not (failed and code is None), retries(info))
+
+
+def code_of(info: Mapping[str, Any]) -> object:
+    """Return the code of the failure of a process, None if it has none."""
+    failure = info.get("failureInfo")
+    return failure.get("code") if isinstance(failure, dict) else None
 
 
 def retries(info: Mapping[str, Any]) -> int:
@@ -102,7 +116,7 @@ def on_nodes(outcomes: Mapping[int, Outcome]) -> dict[str, Any]:
         return {}
     times = Counter(one.run_ms for one in outcomes.values())
     most, count = times.most_common(1)[0]
-    usual = Outcome(most if count > len(outcomes) // 2 else _median(one.run_ms for one in outcomes.values()))
+    usual = Outcome(most if count > len(outcomes) // 2 else round(median(one.run_ms for one in outcomes.values())))
     block = simulated(usual)
     others = {index: simulated(one) for index, one in sorted(outcomes.items()) if one != usual}
     if others:
@@ -110,12 +124,7 @@ def on_nodes(outcomes: Mapping[int, Outcome]) -> dict[str, Any]:
     return block
 
 
-def _median(times: Iterable[int]) -> int:
-    return round(median(times))
-
-
-_ALLOCATED_IN_ID = re.compile(r"-(\d{8})t(\d{6})z$")
-_INSTANCE_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
+_ALLOCATED_IN_ID = re.compile(r"-(\d{4})(\d\d)(\d\d)t(\d\d)(\d\d)(\d\d)z$", re.ASCII)
 _AT_WORK = frozenset({"idle", "running"})
 
 
@@ -176,13 +185,10 @@ def lives(history: History) -> dict[str, list[NodeLife]]:
     for pool_id, records in history.nodes.items():
         pool = found.setdefault(pool_id.casefold(), {})
         for record in records:
-            node_id = str(record.body["id"])
-            life = pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
-            _read(life, record.body, is_former=record.is_former)
+            _read(_life(pool, str(record.body["id"])), record.body, is_former=record.is_former)
     processes = chain(_work(history), _lost_preparations(history))
     for place, (pool_id, node_id, start, end) in enumerate(processes):
-        pool = found.setdefault(pool_id.casefold(), {})
-        life = pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
+        life = _life(found.setdefault(pool_id.casefold(), {}), node_id)
         if not life.work:
             life.place = place
         life.work.append((start, end))
@@ -195,6 +201,10 @@ def lives(history: History) -> dict[str, list[NodeLife]]:
             _find_reboot(life, requeued.get(pool_id, ()))
         found[pool_id] = dict(sorted(pool.items(), key=_order(pool)))
     return {pool_id: list(pool.values()) for pool_id, pool in found.items()}
+
+
+def _life(pool: dict[str, NodeLife], node_id: str) -> NodeLife:
+    return pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
 
 
 def _order(pool: Mapping[str, NodeLife]) -> Callable[[tuple[str, NodeLife]], tuple[int, int]]:
@@ -224,7 +234,7 @@ def _work(history: History) -> Iterator[tuple[str, str, int, int]]:
                 yield from chain.from_iterable(repeat(list(_process(pool_id, at.get("nodeId"), each)), slots))
     for job_id, instances in history.instances.items():
         for record in instances:
-            for name in _INSTANCE_INFOS:
+            for name in HOOK_INFOS:
                 pool_id = record.body.get("poolId") or pools[job_id]
                 yield from _process(pool_id, record.body["nodeId"], record.body.get(name, {}))
 
@@ -265,12 +275,10 @@ def _lost_preparations(history: History) -> Iterator[tuple[str, str, int, int]]:
             if start is not None:
                 first[node_id] = min(start, first.get(node_id, start))
         for record in history.instances.get(job_id, ()):
-            node_id = record.body["nodeId"]
-            info = record.body.get("jobPreparationTaskExecutionInfo", {})
-            start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+            node_id, span = record.body["nodeId"], span_of(record.body.get(HOOK_INFOS[0], {}))
             pool_id = record.body.get("poolId") or pool_of(job.body)
-            if start is not None and end is not None and first.get(node_id, start) < start:
-                yield str(pool_id), node_id, first[node_id] - (end - start), first[node_id]
+            if span is not None and first.get(node_id, span[0]) < span[0]:
+                yield str(pool_id), node_id, first[node_id] - (span[1] - span[0]), first[node_id]
 
 
 def _subtasks(body: Body) -> Iterable[Mapping[str, object]]:
@@ -314,11 +322,11 @@ def _complete(life: NodeLife, *, has_list: bool) -> None:
         life.rebooted_ms, life.booted_ms = life.booted_ms, None
         life.usable_again_ms = life.first_work(life.rebooted_ms) or life.ready_ms
         life.ready_ms = None
-    started = epoch_ms(life.start_info.get("startTime")) if life.start_info else None
+    info = life.start_info or {}
+    started, ended = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
     if life.rebooted_ms is None and started is not None:
         life.ready_ms, life.is_ready_seen = started, True
     elif first is not None:
-        ended = epoch_ms(life.start_info.get("endTime")) if life.start_info else None
         if started is not None and ended is not None:  # before it, the start task ran as after the reboot
             first -= ended - started
         life.is_ready_seen = life.ready_ms is not None and life.ready_ms <= first
@@ -332,13 +340,7 @@ def _complete(life: NodeLife, *, has_list: bool) -> None:
 def _allocated_in(node_id: str) -> int | None:
     """Return the moment of allocation that the id of a node has in it where it does."""
     found = _ALLOCATED_IN_ID.search(node_id.lower())
-    if found is None:
-        return None
-    try:
-        moment = datetime.strptime(found[1] + found[2], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return round(moment.timestamp() * 1000)
+    return None if found is None else epoch_ms("{}-{}-{}T{}:{}:{}Z".format(*found.groups()))
 
 
 _SOON_MS = 2_000  # a task that starts so soon has not waited for a slot
@@ -356,7 +358,7 @@ def find_readiness(history: History, pools: Mapping[str, Sequence[NodeLife]]) ->
     seen_anywhere = [ms for nodes in pools.values() for ms in _seen(nodes)]
     for pool_id, nodes in pools.items():
         known = _seen(nodes) or seen_anywhere
-        usual_ms = round(median(known)) if known else min(_bounds(nodes), default=None)
+        usual_ms = round(median(known)) if known else min(_times_to_ready(nodes), default=None)
         if usual_ms is not None:
             for life in nodes:
                 _conclude(life, usual_ms, waits.get(pool_id, nothing))
@@ -378,14 +380,10 @@ class _Waits:
 
 def _seen(nodes: Sequence[NodeLife]) -> list[int]:
     """Return how long nodes took from their boot until they were ready, where that is known."""
-    return [
-        life.ready_ms - life.booted_ms
-        for life in nodes
-        if life.is_ready_seen and life.start_info is None and life.ready_ms and life.booted_ms
-    ]
+    return _times_to_ready(life for life in nodes if life.is_ready_seen and life.start_info is None)
 
 
-def _bounds(nodes: Sequence[NodeLife]) -> list[int]:
+def _times_to_ready(nodes: Iterable[NodeLife]) -> list[int]:
     """Return how long nodes took at most from their boot until they were ready."""
     return [life.ready_ms - life.booted_ms for life in nodes if life.ready_ms and life.booted_ms]
 
@@ -430,10 +428,5 @@ def _spans(history: History) -> dict[str, list[tuple[int, int]]]:
 
 def _preparations(instances: Sequence[Record]) -> dict[object, tuple[int, int]]:
     """Return the starts and ends of preparations by node."""
-    found: dict[object, tuple[int, int]] = {}
-    for record in instances:
-        info = record.body.get("jobPreparationTaskExecutionInfo", {})
-        start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
-        if start is not None and end is not None:
-            found[record.body["nodeId"]] = start, end
-    return found
+    spans = ((record.body["nodeId"], span_of(record.body.get(HOOK_INFOS[0], {}))) for record in instances)
+    return {node_id: span for node_id, span in spans if span is not None}

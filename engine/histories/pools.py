@@ -5,7 +5,7 @@ The bodies that create pools, jobs and tasks are made of those that the service 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from math import exp, log
 from statistics import fmean, median, median_low, pstdev
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from engine.base.values import MINUTE_MS, SECOND_MS, format_duration
 from engine.histories.history import epoch_ms
-from engine.histories.nodes import NodeLife, on_nodes, outcome
+from engine.histories.nodes import UNKNOWN, NodeLife, on_nodes, outcome
 from engine.scenario.bodies import fields_of, model_of
 from engine.specs.base import Spec, has_effect, is_secret
 from engine.specs.bodies import (
@@ -23,7 +23,6 @@ from engine.specs.bodies import (
     JobReleaseTask,
     JobSpec,
     MultiInstanceSettings,
-    PoolInfo,
     PoolSpec,
     PreparationConstraints,
     StartTask,
@@ -31,22 +30,14 @@ from engine.specs.bodies import (
     TaskSchedulingPolicy,
     TaskSpec,
 )
-from engine.specs.catalogue import PREP_RELEASE_DURATION_MS
 
-_EXAMPLES: dict[type[Spec], Spec] = {
-    PoolSpec: PoolSpec(id="", vm_size=""),
-    JobSpec: JobSpec(id="", pool_info=PoolInfo(pool_id="")),
-    TaskSpec: TaskSpec(id="", command_line=""),
-    StartTask: StartTask(command_line=""),
-    JobManagerTask: JobManagerTask(id="", command_line=""),
-    JobPreparationTask: JobPreparationTask(command_line=""),
-    JobReleaseTask: JobReleaseTask(command_line=""),
-    MultiInstanceSettings: MultiInstanceSettings(coordination_command_line=""),
-    TaskConstraints: TaskConstraints(),
-    PreparationConstraints: PreparationConstraints(),
-    JobConstraints: JobConstraints(),
-    TaskSchedulingPolicy: TaskSchedulingPolicy(),
-}
+# Those whose defaults a scenario leaves out.
+_WITH_DEFAULTS: frozenset[type[Spec]] = frozenset(
+    {
+        *(PoolSpec, JobSpec, TaskSpec, StartTask, JobManagerTask, JobPreparationTask, JobReleaseTask),
+        *(MultiInstanceSettings, TaskConstraints, PreparationConstraints, JobConstraints, TaskSchedulingPolicy),
+    }
+)
 # Another node, another link to storage: what names them says nothing about a replay.
 _LEFT_OUT = frozenset({"affinityInfo", "simulate"})
 
@@ -66,8 +57,9 @@ def created(body: Mapping[str, Any], model: type[Spec]) -> dict[str, Any]:
         new = value if inner is None else _inside(value, inner)
         if new != [] and (new != {} or value == {}):
             kept[name] = new
-    for name in _required_secrets(model):
-        kept.setdefault(name, "")
+    for name, field in fields_of(model).items():
+        if field.is_required() and is_secret(field):
+            kept.setdefault(name, "")
     return kept
 
 
@@ -81,31 +73,18 @@ def _properties(model: type[Spec]) -> dict[str, type[Spec] | None]:
     }
 
 
-@cache
-def _required_secrets(model: type[Spec]) -> tuple[str, ...]:
-    return tuple(name for name, field in fields_of(model).items() if field.is_required() and is_secret(field))
-
-
 def _inside(value: Any, model: type[Spec]) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, list):
         return [created(inner, model) if isinstance(inner, dict) else inner for inner in value]
-    if not isinstance(value, dict):
-        return value
-    return created(value, model)
+    return created(value, model) if isinstance(value, dict) else value
 
 
 @cache
 def _defaults(model: type[Spec]) -> dict[str, Any]:
-    example = _EXAMPLES.get(model)
-    if example is None:
+    if model not in _WITH_DEFAULTS:
         return {}
-    given = {name for field in example.model_fields_set for name in _names(model, field)}
-    return {name: value for name, value in example.wire().items() if name not in given}
-
-
-def _names(model: type[Spec], field: str) -> Iterable[str]:
-    wanted = model.model_fields[field]
-    return (name for name, other in fields_of(model).items() if other is wanted)
+    required = {name for name, field in fields_of(model).items() if field.is_required()}
+    return {name: value for name, value in model.model_construct().wire().items() if name not in required}
 
 
 _LATEST_FIRST_MS = 5 * MINUTE_MS  # a node that comes later after the creation of its pool comes with a resize
@@ -115,6 +94,10 @@ _REBOOT_SHARE = 3  # a node is ready after a reboot in this part of the time tha
 _AT_ONCE_MS = SECOND_MS
 _SIGMA_DIGITS = 4
 _LATE_BOOT = 3  # a boot that came so many times later than the usual one was a reboot
+
+
+TARGETS = {"targetDedicatedNodes": True, "targetLowPriorityNodes": False}
+"""The targets of a pool, each with whether its nodes are dedicated."""
 
 
 class Event(NamedTuple):
@@ -163,18 +146,15 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
     events: list[Event] = []
     asked: dict[str, int] = {}
     if scales_itself:
-        for name in ("targetDedicatedNodes", "targetLowPriorityNodes"):
+        for name in TARGETS:
             new.pop(name, None)
     elif nodes:
         cohorts = _cohorts(nodes, begin_ms, steps["allocation"])
         asked = {life.node_id: cohort.asked_ms for cohort in cohorts for life in cohort.nodes}
-        first = cohorts[0].nodes
-        if not any(life.is_listed for life in nodes):
-            new["targetDedicatedNodes"] = max(_target(body, "targetDedicatedNodes"), count(first, dedicated=True))
-            new["targetLowPriorityNodes"] = max(_target(body, "targetLowPriorityNodes"), count(first, dedicated=False))
-        else:
-            new["targetDedicatedNodes"] = count(first, dedicated=True)
-            new["targetLowPriorityNodes"] = count(first, dedicated=False)
+        is_listed = any(life.is_listed for life in nodes)
+        for name, dedicated in TARGETS.items():
+            there = count(cohorts[0].nodes, dedicated=dedicated)
+            new[name] = there if is_listed else max(_target(body, name), there)
         if not new["targetLowPriorityNodes"]:
             del new["targetLowPriorityNodes"]
         events += _changes(new["id"], nodes, cohorts, asked)
@@ -188,7 +168,8 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
     events += _reboots(new["id"], nodes, own, begin_ms)
     events += _troubles(new["id"], nodes, own, begin_ms)
     if own:
-        new["simulate"] = {"onNode": {index: _written(each) for index, each in own.items()}}
+        written = {index: {step: format_duration(ms) for step, ms in each.items()} for index, each in own.items()}
+        new["simulate"] = {"onNode": written}
     _start_task(new, nodes, begin_ms)
     return PoolStory(str(body["id"]), tuple(nodes), new, tuple(events), steps, len(rebooted))
 
@@ -372,10 +353,6 @@ def _troubles(
             own[index]["ready"] = max(MINUTE_MS, at_ms - begin_ms) + MINUTE_MS
 
 
-def _written(steps: dict[str, int]) -> dict[str, str]:
-    return {step: format_duration(ms) for step, ms in steps.items()}
-
-
 def _start_task(new: dict[str, Any], nodes: Sequence[NodeLife], begin_ms: int) -> None:
     """Let the start task take as long on each node as it really did."""
     task = new.get("startTask")
@@ -386,7 +363,7 @@ def _start_task(new: dict[str, Any], nodes: Sequence[NodeLife], begin_ms: int) -
         for index, life in enumerate(nodes)
         if life.start_info is not None and (one := outcome(life.start_info, begin_ms)) is not None
     }
-    task["simulate"] = on_nodes(outcomes) or {"duration": format_duration(PREP_RELEASE_DURATION_MS), "exitCode": 0}
+    task["simulate"] = on_nodes(outcomes) or dict(UNKNOWN)
 
 
 def fitted(steps: Sequence[dict[str, list[int]]]) -> dict[str, Any]:

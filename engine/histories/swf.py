@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from heapq import heapreplace
 from math import ceil, isfinite
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from engine.base.errors import Problem, ScenarioError, Severity
+from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened
 from engine.histories.files import (
     GANG_NODE_LIMIT,
@@ -26,19 +26,20 @@ from engine.histories.files import (
     STDIN,
     Imported,
     Machines,
+    Mistakes,
     PoolShape,
     batch_id,
+    emptying,
     name_of,
     numbered_lines,
     opened,
+    seconds_of,
 )
 from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS
 from engine.specs.job_refusals import COLLECTION_MAX_TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from engine.histories.files import Line
 
 
 JOB_LIMIT = 250_000
@@ -74,7 +75,6 @@ _FIELD_NAMES = (
 )
 _FAILED, _CANCELLED = 0, 5
 _PARTS = (2, 3, 4)  # of a job that was checkpointed, which has a line of its own
-_MISTAKE_LIMIT = 100
 _WRONG_FIELDS = 4  # a line with more of them is something else
 _LATEST_S = 90 * 366 * 86_400
 _MOST_PROCESSORS = 2**31 - 1
@@ -87,6 +87,7 @@ class Log:
     """The jobs of a log as columns, in the order of their submission, and its header."""
 
     file: str
+    mistakes: Mistakes
     header: dict[str, str] = field(default_factory=dict)
     comments: list[str] = field(default_factory=list)
     lines: array[int] = field(default_factory=lambda: array("q"))
@@ -98,7 +99,6 @@ class Log:
     skipped: Counter[str] = field(default_factory=Counter)
     cancelled: int = 0
     with_preceding: int = 0
-    warnings: list[Problem] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -107,12 +107,6 @@ class Log:
         """Return a number above zero of the header, or None."""
         match = re.match(r"\d{1,12}(?!\d)", self.header.get(key, ""), re.ASCII)
         return int(match[0]) or None if match else None
-
-    def warn(self, message: str, line: int = 0) -> None:
-        """Add a warning about a line, or about the file."""
-        self.warnings.append(
-            Problem(message, "", line, 1 if line else 0, name_of(self.file), severity=Severity.WARNING)
-        )
 
     def keep(self, rows: Iterable[int]) -> None:
         """Keep these jobs, in this order."""
@@ -128,10 +122,10 @@ def read_log(file: str) -> Log:
     Raises:
         ScenarioError: It cannot be read, has mistakes, or no job that could run.
     """
-    reader = _Reader(Log(file))
+    reader = _Reader(Log(file, Mistakes(file)))
     with opened(file) as stream:
-        for line in numbered_lines(stream, file):
-            reader.take(line)
+        for number, content in numbered_lines(stream, file):
+            reader.take(number, content)
     return reader.finished()
 
 
@@ -140,17 +134,16 @@ class _Reader:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._problems: list[Problem] = []
+        self._mistakes = log.mistakes
         self._seen: set[int] = set()
         self._backwards: Counter[str] = Counter()
         self._before = (0, 0)  # submit time and line of the job before
 
-    def take(self, line: Line) -> None:
+    def take(self, number: int, content: bytes) -> None:
         """Take the next line. Raises ScenarioError if there are too many mistakes, or jobs."""
-        if line.number > LINE_LIMIT:
-            self._report(line.number, f"has more than {LINE_LIMIT:,} lines before: import a part of the log")
-            raise ScenarioError(self._problems, self._log.warnings)
-        text = line.content.strip()
+        if number > LINE_LIMIT:
+            self._give_up(number, f"has more than {LINE_LIMIT:,} lines before: import a part of the log")
+        text = content.strip()
         if not text:
             return
         if text.startswith((b";", b"#")):
@@ -158,7 +151,7 @@ class _Reader:
             return
         fields = text.split()
         if len(fields) < _FIELDS:
-            self._report(line.number, f"has {len(fields)} fields: a job has {_FIELDS} numbers")
+            self._report(number, f"has {len(fields)} fields: a job has {_FIELDS} numbers")
             return
         try:
             values: list[float] = [*map(int, fields[:_FIELDS])]
@@ -166,26 +159,26 @@ class _Reader:
             parsed = [*map(_number, fields[:_FIELDS])]
             wrong = [at for at, value in enumerate(parsed) if value is None]
             if len(wrong) > _WRONG_FIELDS:
-                self._report(line.number, f"{len(wrong)} of its fields are no numbers: this is no job")
+                self._report(number, f"{len(wrong)} of its fields are no numbers: this is no job")
                 return
             for at in wrong:
                 shown = quoted(fields[at].decode("utf-8", "replace"))
-                self._report(line.number, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
+                self._report(number, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
             values = [value for value in parsed if value is not None]
             if wrong:
                 return
-        self._take_job(line.number, values)
+        self._take_job(number, values)
 
     def finished(self) -> Log:
         """Return the log. Raises ScenarioError if there were mistakes, or nothing is left."""
         log = self._log
-        if not self._problems and not log.numbers:
+        if self._mistakes.problems:
+            self._mistakes.fail()
+        if not log.numbers:
             raise no_job(log)
-        if self._problems:
-            raise ScenarioError(self._problems, log.warnings)
         if self._backwards:
             count = self._backwards.total()
-            log.warn(f"{count:,} jobs stand behind later ones: jobs are sorted by their submit time")
+            log.mistakes.warn(f"{count:,} jobs stand behind later ones: jobs are sorted by their submit time")
             log.keep(sorted(range(len(log)), key=log.submitted_ms.__getitem__))
         return log
 
@@ -224,13 +217,12 @@ class _Reader:
     def _add(self, line: int, number: int, submitted_ms: int, run_ms: int) -> None:
         log = self._log
         if len(log) >= JOB_LIMIT:
-            self._report(line, f"has more than {JOB_LIMIT:,} jobs before: import a part of the log")
-            raise ScenarioError(self._problems, log.warnings)
+            self._give_up(line, f"has more than {JOB_LIMIT:,} jobs before: import a part of the log")
         self._seen.add(number)
         before_ms, before_line = self._before
         if submitted_ms < before_ms:
             if not self._backwards:
-                log.warn(f"job {number} was submitted before the job of line {before_line:,}", line)
+                log.mistakes.warn(f"job {number} was submitted before the job of line {before_line:,}", line)
             self._backwards["jobs"] += 1
         else:
             self._before = submitted_ms, line
@@ -243,15 +235,16 @@ class _Reader:
         kind = f"with {flaw}"
         self._log.skipped[kind] += 1
         if self._log.skipped[kind] <= NAMED_LIMIT:
-            self._log.warn(f"job {number} has {flaw}, and is left out", line)
+            self._mistakes.warn(f"job {number} has {flaw}, and is left out", line)
         elif self._log.skipped[kind] >= JOB_LIMIT:
-            self._report(line, f"has {JOB_LIMIT:,} jobs {kind} before: this is no log")
-            raise ScenarioError(self._problems, self._log.warnings)
+            self._give_up(line, f"has {JOB_LIMIT:,} jobs {kind} before: this is no log")
 
     def _report(self, line: int, message: str) -> None:
-        self._problems.append(Problem(shortened(message, 400), "", line, 1, name_of(self._log.file)))
-        if len(self._problems) >= _MISTAKE_LIMIT:
-            raise ScenarioError(self._problems, self._log.warnings)
+        self._mistakes.report(shortened(message, 400), line=line)
+
+    def _give_up(self, line: int, message: str) -> NoReturn:
+        self._report(line, message)
+        self._mistakes.fail()
 
 
 def _number(field: bytes) -> float | None:
@@ -266,7 +259,7 @@ def _number(field: bytes) -> float | None:
 def no_job(log: Log) -> ScenarioError:
     """Return the mistake of a log in which no job is left."""
     why = f": it has {', '.join(skipped_words(log))}" if log.skipped else ""
-    return ScenarioError([Problem(f"has no job that could run{why}", file=name_of(log.file))], log.warnings)
+    return ScenarioError([Problem(f"has no job that could run{why}", file=name_of(log.file))], log.mistakes.warnings)
 
 
 def skipped_words(log: Log) -> list[str]:
@@ -290,7 +283,7 @@ def imported(file: str, shape: PoolShape) -> Imported:
     _leave_out_wide(log, machines)
     _warn_of_narrowed(log, machines)
     stem = "log" if file == STDIN else PurePath(file).name.removesuffix(".gz").removesuffix(".swf")
-    return Imported(_document(log, machines, stem), _assumptions(log, machines), tuple(log.warnings))
+    return Imported(_document(log, machines, stem), _assumptions(log, machines), tuple(log.mistakes.warnings))
 
 
 def _machines(log: Log, shape: PoolShape) -> Machines:
@@ -321,12 +314,10 @@ def _leave_out_wide(log: Log, machines: Machines) -> None:
         return
     room = f"the pool has {widest:,} nodes" if machines.gangs else f"a node has {widest:,} task slots"
     for row in wide[:NAMED_LIMIT]:
-        log.warn(
-            f"job {log.numbers[row]} needs {log.processors[row]:,} processors, but {room}: it is left out",
-            log.lines[row],
-        )
+        needed = f"job {log.numbers[row]} needs {log.processors[row]:,} processors"
+        log.mistakes.warn(f"{needed}, but {room}: it is left out", log.lines[row])
     if len(wide) > NAMED_LIMIT:
-        log.warn(f"{len(wide) - NAMED_LIMIT:,} more jobs are too wide, and are left out")
+        log.mistakes.warn(f"{len(wide) - NAMED_LIMIT:,} more jobs are too wide, and are left out")
     left_out = set(wide)
     log.skipped["wider than the pool"] = len(wide)
     log.keep(row for row in range(len(log)) if row not in left_out)
@@ -344,7 +335,7 @@ def _warn_of_narrowed(log: Log, machines: Machines) -> None:
     if rows:
         first = f"job {log.numbers[rows[0]]}"
         jobs = f"{first} gets" if len(rows) == 1 else f"{len(rows):,} jobs such as {first} get"
-        log.warn(
+        log.mistakes.warn(
             f"{jobs} {GANG_NODE_LIMIT} nodes: more cannot run one task (ACC-5)."
             " Fewer --nodes with several --slots have room",
             log.lines[rows[0]],
@@ -397,15 +388,12 @@ def _timeline(log: Log, machines: Machines, job_id: str) -> Iterator[dict[str, o
             tasks, at_ms = [], submitted_ms
         tasks.append(_task(log, row, machines))
     yield _added(at_ms, job_id, tasks)
-    yield {"at": _seconds(at_ms), "updateJob": {"jobId": job_id, "onAllTasksComplete": "terminatejob"}}
-    yield {
-        "when": {"jobId": job_id, "state": "completed"},
-        "resizePool": {"poolId": POOL, "targetDedicatedNodes": 0},
-    }
+    yield {"at": seconds_of(at_ms), "updateJob": {"jobId": job_id, "onAllTasksComplete": "terminatejob"}}
+    yield emptying(job_id)
 
 
 def _added(at_ms: int, job_id: str, tasks: list[dict[str, object]]) -> dict[str, object]:
-    return {"at": _seconds(at_ms), "addTasks": {"jobId": job_id, "tasks": tasks}}
+    return {"at": seconds_of(at_ms), "addTasks": {"jobId": job_id, "tasks": tasks}}
 
 
 def _task(log: Log, row: int, machines: Machines) -> dict[str, object]:
@@ -413,7 +401,7 @@ def _task(log: Log, row: int, machines: Machines) -> dict[str, object]:
     processors = log.processors[row]
     is_gang = machines.gangs and processors > 1
     starting_ms = PROCESS_START_MS * (_STARTS if is_gang else 1)
-    simulate: dict[str, object] = {"duration": _seconds(max(0, log.run_ms[row] - starting_ms))}
+    simulate: dict[str, object] = {"duration": seconds_of(max(0, log.run_ms[row] - starting_ms))}
     if log.failed[row]:
         simulate["exitCode"] = 1
     task: dict[str, object] = {"id": str(log.numbers[row]), "commandLine": _COMMAND, "simulate": simulate}
@@ -425,17 +413,11 @@ def _task(log: Log, row: int, machines: Machines) -> dict[str, object]:
     return task
 
 
-def _seconds(ms: int) -> float:
-    return ms // SECOND_MS if ms % SECOND_MS == 0 else ms / SECOND_MS
-
-
 def _assumptions(log: Log, machines: Machines) -> tuple[str, ...]:
     failed = sum(log.failed)
-    nodes = f"{machines.nodes:,} {'node' if machines.nodes == 1 else 'nodes'}"
-    slots = f"{machines.slots:,} task {'slot' if machines.slots == 1 else 'slots'}"
     sentences = [
         f"A log of {len(log):,} jobs in the Standard Workload Format: each is a task, added when it was submitted.",
-        f"Assumed: a pool of {nodes} with {slots} each, which are ready at the start.",
+        machines.assumption,
     ]
     if machines.gangs:
         sentences.append("Assumed: a job of several processors is a multi-instance task with a node for each.")
@@ -444,10 +426,10 @@ def _assumptions(log: Log, machines: Machines) -> tuple[str, ...]:
             sentences.append(f"Assumed: {narrowed:,} jobs of more than {GANG_NODE_LIMIT} nodes run on so many (ACC-5).")
     elif machines.slots > 1:
         sentences.append("Assumed: a job needs a task slot for each processor, all on one node.")
-    sentences.append(
-        "Run times are those of the log: a second that a process takes to start is left out of each duration."
-    )
-    sentences.append("A task is ready a second after it was added (TIME-9): each start is a second later.")
+    sentences += [
+        "Run times are those of the log: a second that a process takes to start is left out of each duration.",
+        "A task is ready a second after it was added (TIME-9): each start is a second later.",
+    ]
     if failed:
         sentences.append(f"Assumed: {failed:,} jobs that failed or were cancelled end with exit code 1.")
     if log.with_preceding:

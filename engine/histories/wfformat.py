@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from math import ceil, isfinite
 from typing import Any
 
-from engine.base.errors import Problem, ScenarioError, Severity
+from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, first_of, quoted, shortened
 from engine.histories.files import (
     GANG_NODE_LIMIT,
@@ -21,9 +21,11 @@ from engine.histories.files import (
     SLOT_LIMIT,
     Imported,
     Machines,
+    Mistakes,
     PoolShape,
     batch_id,
     batch_ids,
+    emptying,
     file_name,
     json_document,
     name_of,
@@ -34,7 +36,6 @@ from engine.scenario.document import Path, format_path
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND, PROCESS_START_MS, SCHEDULING_LATENCY_MS
 from engine.specs.job_refusals import DEPENDENCIES_MAX
 
-_MISTAKE_LIMIT = 100
 _LONGEST_S = 90 * 366 * 86_400
 _LARGEST = 2**62
 _RUN_TIMES = ("runtimeInSeconds", "runtime")
@@ -87,27 +88,28 @@ def workflow_of(document: object, file: str) -> Workflow:
         ScenarioError: It has mistakes; all of them are listed.
     """
     reader = _Reader(file)
-    workflow = reader.read(document)
-    if reader.problems or workflow is None:
-        raise ScenarioError(reader.problems)
-    return workflow
+    reader.read(document)
+    if reader.mistakes.problems:
+        reader.mistakes.fail()
+    return reader.workflow
 
 
 class _Reader:
     """A reader of one file, which collects mistakes."""
 
     def __init__(self, file: str) -> None:
-        self.problems: list[Problem] = []
-        self._file = name_of(file)
+        self.mistakes = Mistakes(file)
+        self.workflow = Workflow("workflow")
 
-    def read(self, document: object) -> Workflow | None:
-        """Return the workflow as far as it can be read."""
+    def read(self, document: object) -> None:
+        """Read the workflow as far as that is possible."""
         body = document.get("workflow") if isinstance(document, Mapping) else None
         if not isinstance(document, Mapping) or not isinstance(body, Mapping):
             self._report((), "is no workflow in WfFormat: it has no 'workflow'")
-            return None
+            return
         name = document.get("name")
-        workflow = Workflow(readable(name) if isinstance(name, str) and name.strip() else "workflow")
+        if isinstance(name, str) and name.strip():
+            self.workflow.name = readable(name)
         path: Path = ("workflow",)
         described, ran = body, body
         if "specification" in body:  # since 1.5
@@ -116,27 +118,30 @@ class _Reader:
             machines_path: Path = (*path, "execution", "machines")
         else:
             tasks_path, machines_path = (*path, "tasks"), (*path, "machines")
-        bodies = list(self._tasks(described, tasks_path, workflow))
-        if not bodies and not self.problems:
+        bodies = list(self._tasks(described, tasks_path))
+        if not bodies and not self.mistakes.problems:
             self._report(tasks_path, "must be a list of tasks, with at least one")
-        runs = self._runs(ran, (*path, "execution", "tasks"), workflow) if described is not ran else {}
+        runs = self._runs(ran, (*path, "execution", "tasks")) if described is not ran else {}
         for task, task_body in bodies:
             self._take_run(task, *runs.get(task.name, (task_body, task.path)))
-        self._missing_runs([task for task, _ in bodies if task.run_s < 0])
-        self._take_files(described, (*tasks_path[:-1], "files"), bodies, workflow)
-        self._take_parents(bodies, workflow)
+        for task, _ in bodies:
+            if task.run_s < 0:
+                self._report(task.path, f"the run time of {quoted(task.name)} is missing: give it as runtimeInSeconds")
+        for at, file in enumerate(self._list(described, "files", (*tasks_path[:-1], "files"))):
+            self._take_file(file, (*tasks_path[:-1], "files", at))
+        for task, task_body in bodies:
+            self._take_files(task, task_body)
+        self._take_parents(bodies)
         for at, machine in enumerate(self._list(ran, "machines", machines_path)):
             cpu = machine.get("cpu") if isinstance(machine, Mapping) else None
             known = cpu if isinstance(cpu, Mapping) else {}
             cores = self._number(known, _MACHINE_CORES, (*machines_path, at, "cpu"))
-            workflow.machines.append(max(1, int(cores or 1)))
-        if not self.problems:
-            self._check_cycles(workflow)
-        return workflow
+            self.workflow.machines.append(max(1, int(cores or 1)))
+        if not self.mistakes.problems:
+            self._check_cycles()
 
-    def _tasks(
-        self, described: Mapping[str, Any], path: Path, workflow: Workflow
-    ) -> Iterator[tuple[WorkflowTask, Mapping[str, Any]]]:
+    def _tasks(self, described: Mapping[str, Any], path: Path) -> Iterator[tuple[WorkflowTask, Mapping[str, Any]]]:
+        tasks = self.workflow.tasks
         for at, body in enumerate(self._list(described, "tasks", path)):
             here = (*path, at)
             if not isinstance(body, Mapping):
@@ -147,15 +152,13 @@ class _Reader:
                 name = str(name)
             if not isinstance(name, str) or not name:
                 self._report(here, "must have an id, or a name, which is text")
-            elif name in workflow.tasks:
-                self._report(here, f"the id {quoted(name)} is that of {format_path(workflow.tasks[name].path)} too")
+            elif name in tasks:
+                self._report(here, f"the id {quoted(name)} is that of {format_path(tasks[name].path)} too")
             else:
-                workflow.tasks[name] = WorkflowTask(name, here)
-                yield workflow.tasks[name], body
+                tasks[name] = WorkflowTask(name, here)
+                yield tasks[name], body
 
-    def _runs(
-        self, ran: Mapping[str, Any], path: Path, workflow: Workflow
-    ) -> dict[str, tuple[Mapping[str, Any], Path]]:
+    def _runs(self, ran: Mapping[str, Any], path: Path) -> dict[str, tuple[Mapping[str, Any], Path]]:
         """Return what is known of the execution of each task."""
         found: dict[str, tuple[Mapping[str, Any], Path]] = {}
         for at, body in enumerate(self._list(ran, "tasks", path)):
@@ -167,8 +170,8 @@ class _Reader:
                 self._report(here, f"the execution of {quoted(name)} stands at {format_path(found[str(name)][1])} too")
             else:
                 found[str(name)] = body, here
-                if str(name) not in workflow.tasks:
-                    workflow.unknown_tasks.append(str(name))
+                if str(name) not in self.workflow.tasks:
+                    self.workflow.unknown_tasks.append(str(name))
         return found
 
     def _take_run(self, task: WorkflowTask, body: Mapping[str, Any], path: Path) -> None:
@@ -182,32 +185,19 @@ class _Reader:
             words = [command.get("program"), *(arguments if isinstance(arguments, list) else [])]
             task.command = readable(" ".join(word for word in words if isinstance(word, str)))
 
-    def _missing_runs(self, tasks: list[WorkflowTask]) -> None:
-        for task in tasks:
-            self._report(task.path, f"the run time of {quoted(task.name)} is missing: give it as runtimeInSeconds")
+    def _take_files(self, task: WorkflowTask, body: Mapping[str, Any]) -> None:
+        for at, file in enumerate(self._list(body, "files", (*task.path, "files"))):
+            here = (*task.path, "files", at)
+            name = self._take_file(file, here)
+            link = file.get("link") if isinstance(file, Mapping) else None
+            if name is not None and link not in ("input", "output"):
+                self._report((*here, "link"), f"must be input or output, not {quoted(link)}")
+            elif name is not None:
+                (task.inputs if link == "input" else task.outputs)[name] = None
+        task.inputs |= dict.fromkeys(self._names(body, "inputFiles", (*task.path, "inputFiles")))
+        task.outputs |= dict.fromkeys(self._names(body, "outputFiles", (*task.path, "outputFiles")))
 
-    def _take_files(
-        self,
-        described: Mapping[str, Any],
-        path: Path,
-        bodies: list[tuple[WorkflowTask, Mapping[str, Any]]],
-        workflow: Workflow,
-    ) -> None:
-        for at, body in enumerate(self._list(described, "files", path)):
-            self._take_file(body, (*path, at), workflow)
-        for task, body in bodies:
-            for at, file in enumerate(self._list(body, "files", (*task.path, "files"))):
-                here = (*task.path, "files", at)
-                name = self._take_file(file, here, workflow)
-                link = file.get("link") if isinstance(file, Mapping) else None
-                if name is not None and link not in ("input", "output"):
-                    self._report((*here, "link"), f"must be input or output, not {quoted(link)}")
-                elif name is not None:
-                    (task.inputs if link == "input" else task.outputs)[name] = None
-            task.inputs |= dict.fromkeys(self._names(body, "inputFiles", (*task.path, "inputFiles")))
-            task.outputs |= dict.fromkeys(self._names(body, "outputFiles", (*task.path, "outputFiles")))
-
-    def _take_file(self, body: object, path: Path, workflow: Workflow) -> str | None:
+    def _take_file(self, body: object, path: Path) -> str | None:
         """Take the size of a file; return its name."""
         name = body.get("id", body.get("name")) if isinstance(body, Mapping) else None
         if not isinstance(body, Mapping) or not isinstance(name, str) or not name:
@@ -217,17 +207,17 @@ class _Reader:
         if size is not None and size > _LARGEST:
             self._report(path, f"the size of {quoted(name)} must be at most {_LARGEST:,} bytes")
         elif size is not None:
-            workflow.sizes[name] = int(size)
+            self.workflow.sizes[name] = int(size)
         return name
 
-    def _take_parents(self, bodies: list[tuple[WorkflowTask, Mapping[str, Any]]], workflow: Workflow) -> None:
+    def _take_parents(self, bodies: list[tuple[WorkflowTask, Mapping[str, Any]]]) -> None:
         """Connect tasks with their parents. A task may be named by its id, or by its name if no other one has that."""
         known: dict[str, str | None] = {}
         for task, body in bodies:
             name = body.get("name")
             if isinstance(name, str):
                 known[name] = None if name in known else task.name
-        known |= {name: name for name in workflow.tasks}
+        known |= {name: name for name in self.workflow.tasks}
         for task, body in bodies:
             for key in ("parents", "children"):
                 for at, name in enumerate(self._names(body, key, (*task.path, key))):
@@ -238,15 +228,16 @@ class _Reader:
                     elif key == "parents":
                         task.parents[other] = None
                     else:
-                        workflow.tasks[other].parents[task.name] = None
+                        self.workflow.tasks[other].parents[task.name] = None
 
-    def _check_cycles(self, workflow: Workflow) -> None:
+    def _check_cycles(self) -> None:
         try:
-            workflow.levels()
+            self.workflow.levels()
         except CycleError as error:
             names: list[str] = list(reversed(error.args[1]))
-            task = workflow.tasks[names[0]]
-            self._report(task.path, f"tasks wait for one another in a circle: {first_of(names)}")
+            self._report(
+                self.workflow.tasks[names[0]].path, f"tasks wait for one another in a circle: {first_of(names)}"
+            )
 
     def _mapping(self, body: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
         value = body.get(key)
@@ -284,9 +275,7 @@ class _Reader:
         return number
 
     def _report(self, path: Path, message: str) -> None:
-        self.problems.append(Problem(message, format_path(path), file=self._file))
-        if len(self.problems) >= _MISTAKE_LIMIT:
-            raise ScenarioError(self.problems)
+        self.mistakes.report(message, format_path(path))
 
 
 _STORAGE = "https://workflow.blob.core.windows.net"
@@ -306,7 +295,9 @@ def imported(file: str, shape: PoolShape) -> Imported:
     named = _Names(workflow)
     named.check(file)
     document = _document(workflow, machines, named)
-    return Imported(document, _assumptions(workflow, machines, named), tuple(_warnings(workflow, machines, file)))
+    mistakes = Mistakes(file)
+    _warn(workflow, machines, mistakes)
+    return Imported(document, _assumptions(workflow, machines, named), tuple(mistakes.warnings))
 
 
 class _Names:
@@ -396,12 +387,7 @@ def _document(workflow: Workflow, machines: Machines, named: _Names) -> dict[str
         "simulate": NODES_ARE_READY | ({"storage": {_BROUGHT: {"blobs": brought}}} if brought else {}),
         "pools": [machines.pool()],
         "jobs": [job],
-        "timeline": [
-            {
-                "when": {"jobId": job_id, "state": "completed"},
-                "resizePool": {"poolId": POOL, "targetDedicatedNodes": 0},
-            }
-        ],
+        "timeline": [emptying(job_id)],
     }
 
 
@@ -422,9 +408,8 @@ def _tasks(workflow: Workflow, machines: Machines, named: _Names) -> Iterator[di
         if task.parents:
             body["dependsOn"] = named.depends_on(task)
         if task.inputs:
-            body["resourceFiles"] = [
-                {"httpUrl": named.url(file), "filePath": named.files[file]} for file in task.inputs
-            ]
+            files = ({"httpUrl": named.url(file), "filePath": named.files[file]} for file in task.inputs)
+            body["resourceFiles"] = list(files)
         if outputs:
             body["outputFiles"] = [_upload(file) for file in outputs]
         yield body
@@ -449,11 +434,9 @@ def _latest_end_ms(workflow: Workflow) -> int:
 
 
 def _assumptions(workflow: Workflow, machines: Machines, named: _Names) -> tuple[str, ...]:
-    nodes = f"{machines.nodes:,} {'node' if machines.nodes == 1 else 'nodes'}"
-    slots = f"{machines.slots:,} task {'slot' if machines.slots == 1 else 'slots'}"
     sentences = [
         f"A workflow of {len(workflow.tasks):,} tasks in WfFormat.",
-        f"Assumed: a pool of {nodes} with {slots} each, which are ready at the start.",
+        machines.assumption,
         "Durations are the run times of the workflow: a second for the start of each process comes on top.",
     ]
     if named.files:
@@ -469,16 +452,12 @@ def _assumptions(workflow: Workflow, machines: Machines, named: _Names) -> tuple
     return tuple(sentences)
 
 
-def _warnings(workflow: Workflow, machines: Machines, file: str) -> Iterator[Problem]:
+def _warn(workflow: Workflow, machines: Machines, mistakes: Mistakes) -> None:
     wide = [task for task in workflow.tasks.values() if machines.slots > 1 and task.cores > machines.slots]
     for task in wide[:NAMED_LIMIT]:
         cores = f"task {shortened(task.name)} needs {task.cores:,} cores, but a node has {machines.slots:,} task slots"
-        yield _warning(f"{cores}: it gets all of them", file)
+        mistakes.warn(f"{cores}: it gets all of them")
     if len(wide) > NAMED_LIMIT:
-        yield _warning(f"{len(wide) - NAMED_LIMIT:,} more tasks need more cores than a node has task slots", file)
+        mistakes.warn(f"{len(wide) - NAMED_LIMIT:,} more tasks need more cores than a node has task slots")
     if workflow.unknown_tasks:
-        yield _warning(f"is left out, because no such tasks are specified: {first_of(workflow.unknown_tasks)}", file)
-
-
-def _warning(message: str, file: str) -> Problem:
-    return Problem(message, file=name_of(file), severity=Severity.WARNING)
+        mistakes.warn(f"is left out, because no such tasks are specified: {first_of(workflow.unknown_tasks)}")

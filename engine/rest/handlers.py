@@ -9,17 +9,18 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from engine.base.errors import BatchError, ScenarioError
 from engine.rest import messages
+from engine.rest.filters import condition
 from engine.rest.messages import Answer, bad_parameter, count, parameters
-from engine.rest.urls import condition
 from engine.specs.base import accepted_names
 from engine.views.log.latest import LatestTasks, LatestTransitions
 from engine.views.rest.account import etag
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engine.rest.messages import Body, Request
-    from engine.rest.urls import Route
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
     from engine.state.tables import NamedRecords
@@ -56,11 +56,6 @@ class Call:
     query: Mapping[str, str]
 
     @property
-    def transitions(self) -> LatestTransitions:
-        """The last transitions of all tasks."""
-        return self.latest.transitions
-
-    @property
     def world(self) -> World:
         """The tables of the simulation."""
         return self.simulation.world
@@ -69,11 +64,6 @@ class Call:
     def now_ms(self) -> int:
         """The simulated moment, in ms since the start of the run."""
         return self.simulation.now_ms
-
-    @property
-    def base(self) -> str:
-        """Scheme and host of the request, with which each URL in the answer begins."""
-        return self.request.base
 
     def moment(self, ms: int) -> datetime:
         """Return the UTC time of a moment of the run."""
@@ -100,17 +90,32 @@ class Call:
 Handler = Callable[[Call], Answer]
 
 
+class Route(NamedTuple):
+    """An operation: its method, its path with the names of parameters in braces, its id, and the status of success.
+
+    ``handler`` answers its calls.
+    """
+
+    method: str
+    path: str
+    operation: str
+    status: int
+    handler: Handler
+
+
 LARGEST_PAGE = 1000
 
 MOST_LOOKED_AT = 2_000  # resources that one request compares with a filter: an empty page with a link is legal
 
-Key = TypeVar("Key", bound=int | str)
+Key = TypeVar("Key", int, str)
+Item = TypeVar("Item")
+Following = Callable[[Key], Iterable[tuple[Key, "Body"]]]
 
 
 def page(
     call: Call,
     name: str,
-    items: Callable[[Key], Iterable[tuple[Key, Body]]],
+    items: Following[Key],
     first: Key,
     stats: Callable[[Key], Body] | None = None,
 ) -> Answer:
@@ -138,15 +143,26 @@ def page(
             found.append(chosen(body if stats is None else {**body, "stats": stats(key)}))
             if len(found) == size:
                 break
-    result: dict[str, Any] = {"odata.metadata": messages.metadata(call.base, name), "value": found}
+    result: dict[str, Any] = {"value": found}
     if last is not None and next(rest, None) is not None:
         result["odata.nextLink"] = next_link(call.request, last)
-    return messages.json_body(call.route.status, result)
+    return described(call, name, result)
 
 
-def after(rows: Iterable[Any], row: int) -> Iterator[Any]:
-    """Yield the records with a higher row number."""
-    return islice(rows, row + 1, None)
+def described(call: Call, name: str, body: Body, headers: Mapping[str, str] | None = None) -> Answer:
+    """Return an answer with a body and its ``odata.metadata``, in which its set or type is called ``name``."""
+    head = {"odata.metadata": messages.metadata(call.request.base, name)}
+    return messages.json_body(call.route.status, {**head, **body}, headers)
+
+
+def present(rows: Sequence[Any], body: Callable[[Any], Body]) -> Following[int]:
+    """Return a function that yields row and body of the records after a row that are not deleted."""
+    return lambda row: ((each.row, body(each)) for each in islice(rows, row + 1, None) if each.state is not None)
+
+
+def after(items: Iterable[tuple[Key, Item]], body: Callable[[Item], Body]) -> Following[Key]:
+    """Return a function that yields keys and bodies of the items after a key."""
+    return lambda last: ((key, body(item)) for key, item in items if key > last)
 
 
 def selection(call: Call) -> Callable[[Body], Body]:
@@ -166,12 +182,9 @@ def wants_stats(call: Call) -> bool:
 def next_link(request: Request, key: int | str) -> str:
     """Return the absolute URL of the next page: the same query, with a token that names the last item."""
     kept = [(name, value) for name, value in parameters(request.query_string) if name.lower() != "$skiptoken"]
-    query = "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in [*kept, _token(key)])
+    kept.append(("$skiptoken", base64.urlsafe_b64encode(json.dumps(key).encode()).decode()))
+    query = "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in kept)
     return f"{request.base}{request.path}?{query}"
-
-
-def _token(key: int | str) -> tuple[str, str]:
-    return "$skiptoken", base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
 
 
 def _continued(call: Call, first: Key) -> Key:
@@ -203,25 +216,51 @@ class Target(NamedTuple):
 class Resources(NamedTuple):
     """The resources of one kind that have ids of their own: pools, jobs or job schedules.
 
-    ``segment`` is the first one of their paths, ``parameter`` the name of the id in a path.
+    ``segment`` is the first one of their paths, ``parameter`` the name of the id in a path. ``record`` returns the one
+    that the path names, or refuses the call.
     """
 
     segment: str
     parameter: str
     table: Callable[[World], NamedRecords[Any]]
+    record: Callable[[Call], Any]
+    body: Callable[[Call, Any], Body]
+    stats: Callable[[Call, Any], Body]
 
-    def target_of(self, call: Call, name: str) -> Target | None:
-        """Return the resource with this id, None if there is none."""
+    def _target(self, call: Call, name: str) -> Target | None:
         found = self.table(call.world).find(name)
         return None if found is None else Target(path_of(self.segment, found.id), found.modified_ms)
 
+    def made(self, call: Call, command: Any) -> Target | None:  # noqa: ANN401 - each such command has an id
+        """Return the resource that a command has created."""
+        return self._target(call, command.id)
+
     def named(self, call: Call) -> Target | None:
         """Return the resource that the path names, None if there is none."""
-        return self.target_of(call, call.names[self.parameter])
+        return self._target(call, call.names[self.parameter])
+
+    def get(self, call: Call) -> Answer:
+        """Answer with one resource. Raises BatchError if there is none."""
+        record = self.record(call)
+        stats = self.stats(call, record) if wants_stats(call) else None
+        return one(call, self.segment, self.body(call, record), self.named(call), stats)
+
+    def list(self, call: Call) -> Answer:
+        """Answer with a page of the resources."""
+        rows = self.table(call.world).rows
+        listed = present(rows, partial(self.body, call))
+        return page(call, self.segment, listed, -1, lambda row: self.stats(call, rows[row]))
 
 
 Finder = Callable[["Call"], Target | None]
-FinderById = Callable[["Call", str], Target | None]
+
+
+def _nothing(_: Call) -> Target | None:
+    """Find nothing, as a resource whose modification is not known."""
+    return None
+
+
+FinderOfNew = Callable[["Call", Any], Target | None]
 Change = Callable[["Call", dict[str, Any]], Mapping[str, Any]]
 
 
@@ -244,38 +283,39 @@ def modified(call: Call, target: Target | None) -> dict[str, str]:
     return messages.modified_headers(etag(call.world, target.changed_ms), call.moment(target.changed_ms))
 
 
+_FLAGS = ("force", "recursive")
+
+
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def command_of(call: Call, command: type[Command], change: Change | None = None, **beside: object) -> Command:
-    """Return the command of a call, read from its path, its body and ``beside``.
+def command_of(call: Call, command: type[Command], change: Change | None = None) -> Command:
+    """Return the command of a call, read from its path and its body.
 
     Args:
-        call: The call. Of its query, ``force`` counts if the command has such a property.
+        call: The call. Of its query, ``force`` and ``recursive`` count if the command has such a property.
         command: The class of the command. Without properties of its own it has no body.
         change: Returns the body to read instead of the one that was sent.
-        beside: More properties that stand beside the body, by their names on the wire.
 
     Raises:
-        BatchError: The body or ``force`` is malformed.
+        BatchError: The body or the query is malformed.
     """
     known = {name for field in command.model_fields.values() for name in accepted_names(field)}
-    names: dict[str, object] = {name: value for name, value in call.names.items() if name in known} | beside
-    if "force" in known:
-        names["force"] = messages.flag(call.query, "force")
+    names: dict[str, object] = {name: value for name, value in call.names.items() if name in known}
+    names |= {name: messages.flag(call.query, name) for name in _FLAGS if name in known}
     body: Mapping[str, Any] = call.body() if known - set(names) else {}
     if change is not None:
         body = change(call, dict(body))
     return messages.read_body(command, body, names)
 
 
-def creation(command: type[Command], find: FinderById, change: Change | None = None) -> Handler:
-    """Return the handler that creates a resource; ``find`` finds it by its id."""
+def creation(command: type[Command], find: FinderOfNew, change: Change | None = None) -> Handler:
+    """Return the handler that creates a resource; ``find`` finds it by the command that has created it."""
 
     def handle(call: Call) -> Answer:
         given = command_of(call, command, change)
         call.submit(given)
-        return created(call, find(call, given.id))  # type: ignore[attr-defined]  # each such body has an id
+        return created(call, find(call, given))
 
     return handle
 
@@ -284,29 +324,24 @@ def created(call: Call, target: Target | None) -> Answer:
     """Return the answer to a creation: where the new resource is, without a body."""
     headers = modified(call, target)
     if target is not None:
-        url = call.base + target.path
+        url = call.request.base + target.path
         headers |= {"Location": url, "DataServiceId": url}
     return Answer(call.route.status, headers=headers)
 
 
-def action(command: type[Command], find: Finder, change: Change | None = None) -> Handler:
+def action(command: type[Command], find: Finder = _nothing, change: Change | None = None) -> Handler:
     """Return the handler that gives a command to the resource that ``find`` finds."""
 
     def handle(call: Call) -> Answer:
         check_conditions(call, find(call))
         call.submit(command_of(call, command, change))
-        return acted(call, find(call))
+        url = call.request.base + call.request.path
+        return Answer(call.route.status, headers={**modified(call, find(call)), "DataServiceId": url})
 
     return handle
 
 
-def acted(call: Call, target: Target | None) -> Answer:
-    """Return the answer to an action or update, without a body."""
-    url = call.base + call.request.path
-    return Answer(call.route.status, headers={**modified(call, target), "DataServiceId": url})
-
-
-def removal(command: type[Command], find: Finder) -> Handler:
+def removal(command: type[Command], find: Finder = _nothing) -> Handler:
     """Return the handler that deletes the resource that ``find`` finds."""
 
     def handle(call: Call) -> Answer:
@@ -335,8 +370,7 @@ def one(
     check_conditions(call, target)
     if stats is not None:
         body = {**body, "stats": stats}
-    head = {"odata.metadata": messages.metadata(call.base, f"{name}/@Element")}
-    return messages.json_body(call.route.status, {**head, **selection(call)(body)}, modified(call, target))
+    return described(call, f"{name}/@Element", selection(call)(body), modified(call, target))
 
 
 def existence(find: Finder) -> Handler:

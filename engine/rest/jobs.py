@@ -6,12 +6,27 @@ Each table of handlers has them by operation id.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from engine.base.errors import BatchError, PartlyRefused
-from engine.rest import handlers, messages
-from engine.rest.handlers import Resources, Target, action, created, creation, existence, one, path_of, removal
+from engine.rest import messages
+from engine.rest.handlers import (
+    Resources,
+    Route,
+    Target,
+    action,
+    after,
+    created,
+    creation,
+    described,
+    existence,
+    one,
+    page,
+    path_of,
+    removal,
+)
 from engine.rest.messages import Answer
 from engine.rest.pools import node_named
 from engine.rules.decisions import verdicts
@@ -35,18 +50,20 @@ from engine.views.rest.tasks import prep_release_entry, subtask_bodies, task_bod
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from engine.rest.handlers import Call, Handler
+    from engine.rest.handlers import Call
     from engine.rest.messages import Body
     from engine.rules.processes.node_disk import FileEntry
-    from engine.specs.command import Command
     from engine.state.jobs import Job, JobSchedule
 
 
+_JOB = "/jobs/{jobId}"
+_STATUS = f"{_JOB}/jobpreparationandreleasetaskstatus"
+_TASK = f"{_JOB}/tasks/{{taskId}}"
+_NODE = "/pools/{poolId}/nodes/{nodeId}"
+_SCHEDULE = "/jobschedules/{jobScheduleId}"
+
 # Of a scenario's job, but not of the service's.
 _WITHOUT = ("tasks", "taskfactory")
-
-
-JOBS = Resources("jobs", "jobId", lambda world: world.jobs)
 
 
 def job_named(call: Call) -> Job:
@@ -54,33 +71,19 @@ def job_named(call: Call) -> Job:
     return verdicts.job_named(call.world, call.names["jobId"])
 
 
-def get_job(call: Call) -> Answer:
-    """Answer with one job."""
-    job = job_named(call)
-    stats = stats_of(call, job) if handlers.wants_stats(call) else None
-    return one(call, "jobs", job_body(call.world, job), JOBS.named(call), stats)
-
-
-def list_jobs(call: Call) -> Answer:
-    """Answer with a page of the jobs."""
-    world, rows = call.world, call.world.jobs.rows
-
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        return ((job.row, job_body(world, job)) for job in handlers.after(rows, row) if job.state is not None)
-
-    return handlers.page(call, "jobs", after, -1, lambda row: stats_of(call, rows[row]))
-
-
 def stats_of(call: Call, job: Job) -> dict[str, object]:
     """Return ``stats`` of a job (STAT-1)."""
-    return job_stats(call.world, job, call.transitions.now(), call.now_ms)
+    return job_stats(call.world, job, call.latest.transitions.now(), call.now_ms)
+
+
+JOBS = Resources(
+    "jobs", "jobId", lambda world: world.jobs, job_named, lambda call, job: job_body(call.world, job), stats_of
+)
 
 
 def get_task_counts(call: Call) -> Answer:
     """Answer with the numbers of tasks and of their slots by state (TASK-16)."""
-    counts = task_counts(call.world, job_named(call))
-    head = {"odata.metadata": messages.metadata(call.base, "taskcounts/@Element")}
-    return messages.json_body(call.route.status, {**head, **counts})
+    return described(call, "taskcounts/@Element", task_counts(call.world, job_named(call)))
 
 
 def list_preparation_and_release(call: Call) -> Answer:
@@ -88,12 +91,9 @@ def list_preparation_and_release(call: Call) -> Answer:
     world, job = call.world, job_named(call)
     if not (job.has_prep or job.has_release):
         raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
-
-    def after(last: int) -> Iterator[tuple[int, Body]]:
-        rows = (row for row in sorted(world.instances.rows_of_job(job.row)) if row > last)
-        return ((row, prep_release_entry(world, job, row)) for row in rows)
-
-    return handlers.page(call, "jobpreparationandreleasetaskstatuslist", after, -1)
+    listed = ((row, row) for row in sorted(world.instances.rows_of_job(job.row)))
+    body = partial(prep_release_entry, world, job)
+    return page(call, "jobpreparationandreleasetaskstatuslist", after(listed, body), -1)
 
 
 def _without_tasks(_: Call, body: dict[str, Any]) -> Mapping[str, Any]:
@@ -115,22 +115,20 @@ def _as_replacement(call: Call, body: dict[str, Any]) -> Mapping[str, Any]:
     return kept
 
 
-JOB_HANDLERS: dict[str, Handler] = {
-    "create_job": creation(c.CreateJob, JOBS.target_of, _without_tasks),
-    "list_jobs": list_jobs,
-    "get_job": get_job,
-    "delete_job": removal(c.DeleteJob, JOBS.named),
-    "update_job": action(c.UpdateJob, JOBS.named),
-    "replace_job": action(c.UpdateJob, JOBS.named, _as_replacement),
-    "disable_job": action(c.DisableJob, JOBS.named),
-    "enable_job": action(c.EnableJob, JOBS.named),
-    "terminate_job": action(c.TerminateJob, JOBS.named),
-    "get_job_task_counts": get_task_counts,
-    "list_job_preparation_and_release_task_status": list_preparation_and_release,
-}
-
-
-JOB_SCHEDULES = Resources("jobschedules", "jobScheduleId", lambda world: world.job_schedules)
+_on_job = partial(action, find=JOBS.named)
+JOB_ROUTES = (
+    Route("POST", "/jobs", "create_job", 201, creation(c.CreateJob, JOBS.made, _without_tasks)),
+    Route("GET", "/jobs", "list_jobs", 200, JOBS.list),
+    Route("GET", _JOB, "get_job", 200, JOBS.get),
+    Route("DELETE", _JOB, "delete_job", 202, removal(c.DeleteJob, JOBS.named)),
+    Route("PATCH", _JOB, "update_job", 200, _on_job(c.UpdateJob)),
+    Route("PUT", _JOB, "replace_job", 200, _on_job(c.UpdateJob, change=_as_replacement)),
+    Route("POST", f"{_JOB}/disable", "disable_job", 202, _on_job(c.DisableJob)),
+    Route("POST", f"{_JOB}/enable", "enable_job", 202, _on_job(c.EnableJob)),
+    Route("POST", f"{_JOB}/terminate", "terminate_job", 202, _on_job(c.TerminateJob)),
+    Route("GET", f"{_JOB}/taskcounts", "get_job_task_counts", 200, get_task_counts),
+    Route("GET", _STATUS, "list_job_preparation_and_release_task_status", 200, list_preparation_and_release),
+)
 
 
 def schedule_named(call: Call) -> JobSchedule:
@@ -138,56 +136,42 @@ def schedule_named(call: Call) -> JobSchedule:
     return verdicts.schedule_named(call.world, call.names["jobScheduleId"])
 
 
-def get_job_schedule(call: Call) -> Answer:
-    """Answer with one job schedule."""
-    schedule = schedule_named(call)
-    stats = _stats(call, schedule) if handlers.wants_stats(call) else None
-    return one(call, "jobschedules", schedule_body(call.world, schedule, call.now_ms), JOB_SCHEDULES.named(call), stats)
-
-
-def list_job_schedules(call: Call) -> Answer:
-    """Answer with a page of the job schedules."""
-    world, rows = call.world, call.world.job_schedules.rows
-
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        present = (schedule for schedule in handlers.after(rows, row) if schedule.state is not None)
-        return ((schedule.row, schedule_body(world, schedule, call.now_ms)) for schedule in present)
-
-    return handlers.page(call, "jobschedules", after, -1, lambda row: _stats(call, rows[row]))
-
-
 def list_jobs_from_schedule(call: Call) -> Answer:
     """Answer with a page of the jobs that a schedule has created (JS-8)."""
     world, schedule = call.world, schedule_named(call)
-
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        return ((job.row, job_body(world, job)) for job in world.jobs_under(schedule) if job.row > row)
-
-    return handlers.page(call, "jobs", after, -1, lambda row: stats_of(call, world.jobs[row]))
+    listed = after(((job.row, job) for job in world.jobs_under(schedule)), partial(job_body, world))
+    return page(call, "jobs", listed, -1, lambda row: stats_of(call, world.jobs[row]))
 
 
-def _stats(call: Call, schedule: JobSchedule) -> dict[str, object]:
-    return schedule_stats(call.world, schedule, call.transitions.now(), call.now_ms)
+SCHEDULES = Resources(
+    "jobschedules",
+    "jobScheduleId",
+    lambda world: world.job_schedules,
+    schedule_named,
+    lambda call, schedule: schedule_body(call.world, schedule, call.now_ms),
+    lambda call, schedule: schedule_stats(call.world, schedule, call.latest.transitions.now(), call.now_ms),
+)
 
 
-def _as_schedule_replacement(_: Call, body: dict[str, Any]) -> Mapping[str, Any]:
+def _with_defaults(_: Call, body: dict[str, Any]) -> Mapping[str, Any]:
     """Return the PATCH that has the effect of a PUT: what is left out gets its default."""
     return {"schedule": {}, "metadata": [], **messages.lenient(c.UpdateJobSchedule, body)}
 
 
-JOB_SCHEDULE_HANDLERS: dict[str, Handler] = {
-    "create_job_schedule": creation(c.CreateJobSchedule, JOB_SCHEDULES.target_of),
-    "list_job_schedules": list_job_schedules,
-    "get_job_schedule": get_job_schedule,
-    "job_schedule_exists": existence(JOB_SCHEDULES.named),
-    "delete_job_schedule": removal(c.DeleteJobSchedule, JOB_SCHEDULES.named),
-    "update_job_schedule": action(c.UpdateJobSchedule, JOB_SCHEDULES.named),
-    "replace_job_schedule": action(c.UpdateJobSchedule, JOB_SCHEDULES.named, _as_schedule_replacement),
-    "disable_job_schedule": action(c.DisableJobSchedule, JOB_SCHEDULES.named),
-    "enable_job_schedule": action(c.EnableJobSchedule, JOB_SCHEDULES.named),
-    "terminate_job_schedule": action(c.TerminateJobSchedule, JOB_SCHEDULES.named),
-    "list_jobs_from_schedule": list_jobs_from_schedule,
-}
+_on_schedule = partial(action, find=SCHEDULES.named)
+JOB_SCHEDULE_ROUTES = (
+    Route("POST", "/jobschedules", "create_job_schedule", 201, creation(c.CreateJobSchedule, SCHEDULES.made)),
+    Route("GET", "/jobschedules", "list_job_schedules", 200, SCHEDULES.list),
+    Route("GET", _SCHEDULE, "get_job_schedule", 200, SCHEDULES.get),
+    Route("HEAD", _SCHEDULE, "job_schedule_exists", 200, existence(SCHEDULES.named)),
+    Route("DELETE", _SCHEDULE, "delete_job_schedule", 202, removal(c.DeleteJobSchedule, SCHEDULES.named)),
+    Route("PATCH", _SCHEDULE, "update_job_schedule", 200, _on_schedule(c.UpdateJobSchedule)),
+    Route("PUT", _SCHEDULE, "replace_job_schedule", 200, _on_schedule(c.UpdateJobSchedule, change=_with_defaults)),
+    Route("POST", f"{_SCHEDULE}/disable", "disable_job_schedule", 204, _on_schedule(c.DisableJobSchedule)),
+    Route("POST", f"{_SCHEDULE}/enable", "enable_job_schedule", 204, _on_schedule(c.EnableJobSchedule)),
+    Route("POST", f"{_SCHEDULE}/terminate", "terminate_job_schedule", 202, _on_schedule(c.TerminateJobSchedule)),
+    Route("GET", f"{_SCHEDULE}/jobs", "list_jobs_from_schedule", 200, list_jobs_from_schedule),
+)
 
 
 def target_of(call: Call, task_id: str) -> Target | None:
@@ -227,8 +211,7 @@ def create_task_collection(call: Call) -> Answer:
     except PartlyRefused as error:
         for number, refusal in error.refused.items():
             results[places[number]] = results[places[number]]._replace(refusal=refusal)
-    head = {"odata.metadata": messages.metadata(call.base, "taskaddresult")}
-    return messages.json_body(call.route.status, head | {"value": list(_results(call, results))})
+    return described(call, "taskaddresult", {"value": list(_results(call, results))})
 
 
 class _Given(NamedTuple):
@@ -266,7 +249,7 @@ def _task_or_refusal(body: dict[str, Any]) -> _Given:
 def _results(call: Call, given: Iterable[_Given]) -> Iterator[Body]:
     """Yield the result of each task of a collection."""
     world, job = call.world, job_named(call)
-    tasks_url = call.base + path_of("jobs", job.id, "tasks", "")
+    tasks_url = call.request.base + path_of("jobs", job.id, "tasks", "")
     for task_id, _, refusal in given:
         if refusal is not None:
             yield {"status": "clienterror", "taskId": task_id, "error": refusal.body()}
@@ -282,41 +265,34 @@ def _results(call: Call, given: Iterable[_Given]) -> Iterator[Body]:
 def get_task(call: Call) -> Answer:
     """Answer with one task."""
     task = task_named(call)
-    last = plain_transitions(call.world, task) or call.transitions.now()[task]
+    last = plain_transitions(call.world, task) or call.latest.transitions.now()[task]
     return one(call, "tasks", task_body(call.world, task, last), named(call))
 
 
 def list_tasks(call: Call) -> Answer:
     """Answer with a page of the tasks of a job."""
     job = job_named(call)
-
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        return task_bodies_after(call.world, job, call.transitions.now(), row)
-
-    return handlers.page(call, "tasks", after, -1)
+    return page(call, "tasks", partial(task_bodies_after, call.world, job, call.latest.transitions.now()), -1)
 
 
 def list_subtasks(call: Call) -> Answer:
     """Answer with the subtasks of a task; there are none of a task on one node."""
-    found = subtask_bodies(call.world, task_named(call))
-
-    def after(number: int) -> Iterator[tuple[int, Body]]:
-        return ((body["id"], body) for body in found if body["id"] > number)
-
-    return handlers.page(call, "subtasks", after, 0)
+    found = ((body["id"], body) for body in subtask_bodies(call.world, task_named(call)))
+    return page(call, "subtasks", after(found, lambda body: body), 0)
 
 
-TASK_HANDLERS: dict[str, Handler] = {
-    "create_task": create_task,
-    "create_task_collection": create_task_collection,
-    "list_tasks": list_tasks,
-    "get_task": get_task,
-    "delete_task": removal(c.DeleteTask, named),
-    "replace_task": action(c.UpdateTask, named),
-    "list_subtasks": list_subtasks,
-    "reactivate_task": action(c.ReactivateTask, named),
-    "terminate_task": action(c.TerminateTask, named),
-}
+_on_task = partial(action, find=named)
+TASK_ROUTES = (
+    Route("POST", f"{_JOB}/tasks", "create_task", 201, create_task),
+    Route("POST", f"{_JOB}/addtaskcollection", "create_task_collection", 200, create_task_collection),
+    Route("GET", f"{_JOB}/tasks", "list_tasks", 200, list_tasks),
+    Route("GET", _TASK, "get_task", 200, get_task),
+    Route("DELETE", _TASK, "delete_task", 200, removal(c.DeleteTask, named)),
+    Route("PUT", _TASK, "replace_task", 200, _on_task(c.UpdateTask)),
+    Route("GET", f"{_TASK}/subtasksinfo", "list_subtasks", 200, list_subtasks),
+    Route("POST", f"{_TASK}/reactivate", "reactivate_task", 204, _on_task(c.ReactivateTask)),
+    Route("POST", f"{_TASK}/terminate", "terminate_task", 204, _on_task(c.TerminateTask)),
+)
 
 
 TreeOf = Callable[["Call"], FileTree]
@@ -336,54 +312,38 @@ def of_task(call: Call) -> FileTree:
     return task_tree(call.world, task_named(call), call.now_ms)
 
 
-def file_listing(tree_of: TreeOf) -> Handler:
-    """Return the handler that answers with a page of files: those at the root, or all with ``recursive``."""
-
-    def handle(call: Call) -> Answer:
-        tree = tree_of(call)
-        entries = tree.entries(call.now_ms, recursive=messages.flag(call.query, "recursive"))
-
-        def after(last: str) -> Iterator[tuple[str, Body]]:
-            return ((entry.path, tree.body(entry)) for entry in entries if entry.path > last)
-
-        return handlers.page(call, "files", after, "")
-
-    return handle
+def list_files(tree_of: TreeOf, call: Call) -> Answer:
+    """Answer with a page of files: those at the root, or all with ``recursive``."""
+    tree = tree_of(call)
+    entries = tree.entries(call.now_ms, recursive=messages.flag(call.query, "recursive"))
+    return page(call, "files", after(((entry.path, entry) for entry in entries), tree.body), "")
 
 
-def file_download(tree_of: TreeOf) -> Handler:
-    """Return the handler that answers with a file, or the part of it that ``ocp-range`` asks for.
+def download_file(tree_of: TreeOf, call: Call) -> Answer:
+    """Answer with a file, or the part of it that ``ocp-range`` asks for.
 
     The status is 200 for a part, too. A directory has no bytes.
     """
-
-    def handle(call: Call) -> Answer:
-        tree = tree_of(call)
-        entry = tree.find(call.names["filePath"], call.now_ms)
-        headers = _headers(call, tree, entry)
-        part = range(0) if entry.is_directory else messages.asked_range(call.request, entry.size)
-        if entry.has_unknown_text:
-            return Answer(call.route.status, headers=headers, zeros=len(part))
-        content = (entry.text or "").encode("utf-8", "surrogatepass")
-        return Answer(call.route.status, content[part.start : part.stop], headers)
-
-    return handle
+    tree = tree_of(call)
+    entry = tree.find(call.names["filePath"], call.now_ms)
+    headers = _headers(call, tree, entry)
+    part = range(0) if entry.is_directory else messages.asked_range(call.request, entry.size)
+    if entry.has_unknown_text:
+        return Answer(call.route.status, headers=headers, zeros=len(part))
+    content = (entry.text or "").encode("utf-8", "surrogatepass")
+    return Answer(call.route.status, content[part.start : part.stop], headers)
 
 
-def file_properties(tree_of: TreeOf) -> Handler:
-    """Return the handler that answers with the headers of a file alone."""
-
-    def handle(call: Call) -> Answer:
-        tree = tree_of(call)
-        entry = tree.find(call.names["filePath"], call.now_ms)
-        return Answer(call.route.status, headers=_headers(call, tree, entry), length=entry.size)
-
-    return handle
+def file_properties(tree_of: TreeOf, call: Call) -> Answer:
+    """Answer with the headers of a file alone."""
+    tree = tree_of(call)
+    entry = tree.find(call.names["filePath"], call.now_ms)
+    return Answer(call.route.status, headers=_headers(call, tree, entry), length=entry.size)
 
 
 def _headers(call: Call, tree: FileTree, entry: FileEntry) -> dict[str, str]:
     """Return the headers of a file or directory. Raises NotModified, or BatchError if a condition does not hold."""
-    address = call.base + tree.address(entry).removeprefix(account_url(call.world))
+    address = call.request.base + tree.address(entry).removeprefix(account_url(call.world))
     headers = {"ocp-batch-file-isdirectory": str(entry.is_directory), "ocp-batch-file-url": quote(address, safe="")}
     if entry.is_directory:
         return headers
@@ -394,24 +354,13 @@ def _headers(call: Call, tree: FileTree, entry: FileEntry) -> dict[str, str]:
     return headers if tree.file_mode is None else {**headers, "ocp-batch-file-mode": tree.file_mode}
 
 
-def file_deletion(command: type[Command]) -> Handler:
-    """Return the handler that deletes a file or directory."""
-
-    def handle(call: Call) -> Answer:
-        names = {**call.names, "recursive": messages.flag(call.query, "recursive")}
-        call.submit(messages.read_body(command, {}, names))
-        return Answer(call.route.status)
-
-    return handle
-
-
-FILE_HANDLERS: dict[str, Handler] = {
-    "list_node_files": file_listing(of_node),
-    "download_node_file": file_download(of_node),
-    "get_node_file_properties": file_properties(of_node),
-    "delete_node_file": file_deletion(c.DeleteNodeFile),
-    "list_task_files": file_listing(of_task),
-    "download_task_file": file_download(of_task),
-    "get_task_file_properties": file_properties(of_task),
-    "delete_task_file": file_deletion(c.DeleteTaskFile),
-}
+FILE_ROUTES = (
+    Route("GET", f"{_NODE}/files", "list_node_files", 200, partial(list_files, of_node)),
+    Route("GET", f"{_NODE}/files/{{filePath}}", "download_node_file", 200, partial(download_file, of_node)),
+    Route("HEAD", f"{_NODE}/files/{{filePath}}", "get_node_file_properties", 200, partial(file_properties, of_node)),
+    Route("DELETE", f"{_NODE}/files/{{filePath}}", "delete_node_file", 200, removal(c.DeleteNodeFile)),
+    Route("GET", f"{_TASK}/files", "list_task_files", 200, partial(list_files, of_task)),
+    Route("GET", f"{_TASK}/files/{{filePath}}", "download_task_file", 200, partial(download_file, of_task)),
+    Route("HEAD", f"{_TASK}/files/{{filePath}}", "get_task_file_properties", 200, partial(file_properties, of_task)),
+    Route("DELETE", f"{_TASK}/files/{{filePath}}", "delete_task_file", 200, removal(c.DeleteTaskFile)),
+)

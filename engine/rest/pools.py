@@ -9,24 +9,27 @@ the account, of which the service refuses those that cannot exist (NET-2, POOL-4
 from __future__ import annotations
 
 import re
-from itertools import islice
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
 from engine.base.terms import OsFamily
 from engine.base.values import HOUR_MS, parse_utc
-from engine.rest import handlers, messages
+from engine.rest import messages
 from engine.rest.handlers import (
     Resources,
+    Route,
     Target,
-    acted,
     action,
+    after,
     command_of,
-    created,
     creation,
+    described,
     existence,
     one,
+    page,
     path_of,
+    present,
     removal,
 )
 from engine.rest.messages import Answer
@@ -52,13 +55,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from engine.rest.handlers import Call, Handler
+    from engine.rest.handlers import Call
     from engine.rest.messages import Body
     from engine.specs.account import Account
     from engine.state.account import CertificateRecord
     from engine.state.pools import Pool
 
 
+_POOL = "/pools/{poolId}"
+_NODE = f"{_POOL}/nodes/{{nodeId}}"
+_CERT = "/certificates(thumbprintAlgorithm={thumbprintAlgorithm},thumbprint={thumbprint})"
 _KNOWN_AFTER_MS = 2 * HOUR_MS
 
 
@@ -66,21 +72,14 @@ def list_supported_images(call: Call) -> Answer:
     """Answer with a page of the images with which pools can still be created (POOL-26)."""
     now = call.moment(call.now_ms)
 
-    def after(number: int) -> Iterator[tuple[int, Body]]:
-        listed = islice(enumerate(IMAGES), number + 1, None)
-        return ((at, image_body(image)) for at, image in listed if not image.has_ended(now))
-
-    return handlers.page(call, "supportedimages", after, -1)
+    listed = ((at, image) for at, image in enumerate(IMAGES) if not image.has_ended(now))
+    return page(call, "supportedimages", after(listed, image_body), -1)
 
 
 def list_applications(call: Call) -> Answer:
     """Answer with a page of the applications (APP-1)."""
     applications = {each.id.lower(): each for each in call.world.account.applications}
-
-    def after(last: str) -> Iterator[tuple[str, Body]]:
-        return ((key, application_body(applications[key])) for key in sorted(applications) if key > last)
-
-    return handlers.page(call, "applications", after, "")
+    return page(call, "applications", after(sorted(applications.items()), application_body), "")
 
 
 def get_application(call: Call) -> Answer:
@@ -102,13 +101,12 @@ def list_pool_usage_metrics(call: Call) -> Answer:
     if end < begin and "endtime" in call.query:
         raise messages.bad_parameter("endtime", call.query["endtime"], "must not be before startTime")
 
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        for pool in handlers.after(world.pools.rows, row):
-            gone = now if pool.gone_ms is None else call.moment(pool.gone_ms)
-            if call.moment(pool.created_ms) <= end and gone >= begin:
-                yield pool.row, usage_body(world, pool, call.now_ms)
+    def existed(pool: Pool) -> bool:
+        gone = now if pool.gone_ms is None else call.moment(pool.gone_ms)
+        return call.moment(pool.created_ms) <= end and gone >= begin
 
-    return handlers.page(call, "poolusagemetrics", after, -1)
+    listed = ((pool.row, pool) for pool in world.pools.rows if existed(pool))
+    return page(call, "poolusagemetrics", after(listed, lambda pool: usage_body(world, pool, call.now_ms)), -1)
 
 
 def _time(call: Call, name: str) -> datetime | None:
@@ -122,12 +120,12 @@ def _time(call: Call, name: str) -> datetime | None:
         raise messages.bad_parameter(name, text, str(error)) from None
 
 
-ACCOUNT_HANDLERS: dict[str, Handler] = {
-    "list_supported_images": list_supported_images,
-    "list_applications": list_applications,
-    "get_application": get_application,
-    "list_pool_usage_metrics": list_pool_usage_metrics,
-}
+ACCOUNT_ROUTES = (
+    Route("GET", "/supportedimages", "list_supported_images", 200, list_supported_images),
+    Route("GET", "/applications", "list_applications", 200, list_applications),
+    Route("GET", "/applications/{applicationId}", "get_application", 200, get_application),
+    Route("GET", "/poolusagemetrics", "list_pool_usage_metrics", 200, list_pool_usage_metrics),
+)
 
 
 def certificate_named(call: Call) -> CertificateRecord:
@@ -139,49 +137,19 @@ def certificate_named(call: Call) -> CertificateRecord:
     return found
 
 
-def add_certificate(call: Call) -> Answer:
-    """Add a certificate to the account."""
-    command = command_of(call, c.AddCertificate)
-    assert isinstance(command, c.AddCertificate)
-    call.submit(command)
-    return created(call, Target(f"/{certificate_path(command)}"))
+def _certificate_made(_: Call, command: c.AddCertificate) -> Target:
+    return Target(f"/{certificate_path(command)}")
 
 
 def list_certificates(call: Call) -> Answer:
     """Answer with a page of the certificates."""
-    world = call.world
-
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        listed = (one for one in handlers.after(world.certificates.rows, row) if one.state is not None)
-        return ((record.row, certificate_body(world, record)) for record in listed)
-
-    return handlers.page(call, "certificates", after, -1)
+    listed = present(call.world.certificates.rows, partial(certificate_body, call.world))
+    return page(call, "certificates", listed, -1)
 
 
 def get_certificate(call: Call) -> Answer:
     """Answer with one certificate."""
     return one(call, "certificates", certificate_body(call.world, certificate_named(call)), None)
-
-
-def delete_certificate(call: Call) -> Answer:
-    """Begin to delete a certificate."""
-    call.submit(command_of(call, c.DeleteCertificate))
-    return Answer(call.route.status)
-
-
-def cancel_deletion(call: Call) -> Answer:
-    """Make a certificate active again whose deletion has failed."""
-    call.submit(command_of(call, c.CancelCertificateDeletion))
-    return acted(call, None)
-
-
-CERTIFICATE_HANDLERS: dict[str, Handler] = {
-    "add_certificate": add_certificate,
-    "list_certificates": list_certificates,
-    "get_certificate": get_certificate,
-    "delete_certificate": delete_certificate,
-    "cancel_certificate_deletion": cancel_deletion,
-}
 
 
 _NIL = "00000000-0000-0000-0000-000000000000"  # the UUID that stands for none
@@ -226,39 +194,24 @@ def _refuse(name: str, value: str, reason: str) -> None:
 _AUTO_SCALE_RUN = "Microsoft.Azure.Batch.Protocol.Entities.AutoScaleRun"
 
 
-POOLS = Resources("pools", "poolId", lambda world: world.pools)
-
-
 def pool_named(call: Call) -> Pool:
     """Return the pool that the path names. Raises BatchError: PoolNotFound."""
     return verdicts.pool_named(call.world, call.names["poolId"])
 
 
-def get_pool(call: Call) -> Answer:
-    """Answer with one pool."""
-    pool = pool_named(call)
-    stats = pool_stats(call.world, pool, call.now_ms) if handlers.wants_stats(call) else None
-    return one(call, "pools", pool_body(call.world, pool), POOLS.named(call), stats)
-
-
-def list_pools(call: Call) -> Answer:
-    """Answer with a page of the pools."""
-    world, rows = call.world, call.world.pools.rows
-
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        return ((pool.row, pool_body(world, pool)) for pool in handlers.after(rows, row) if pool.state is not None)
-
-    return handlers.page(call, "pools", after, -1, lambda row: pool_stats(world, rows[row], call.now_ms))
+POOLS = Resources(
+    "pools",
+    "poolId",
+    lambda world: world.pools,
+    pool_named,
+    lambda call, pool: pool_body(call.world, pool),
+    lambda call, pool: pool_stats(call.world, pool, call.now_ms),
+)
 
 
 def list_node_counts(call: Call) -> Answer:
     """Answer with a page of the numbers of nodes of each pool by state (NODE-16)."""
-    world, rows = call.world, call.world.pools.rows
-
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        return ((pool.row, node_counts(world, pool)) for pool in handlers.after(rows, row) if pool.state is not None)
-
-    return handlers.page(call, "poolnodecounts", after, -1)
+    return page(call, "poolnodecounts", present(call.world.pools.rows, partial(node_counts, call.world)), -1)
 
 
 def _with_targets(_: Call, body: dict[str, Any]) -> dict[str, Any]:
@@ -284,27 +237,26 @@ def evaluate_auto_scale(call: Call) -> Answer:
     call.submit(command)
     run = dry_run(call.simulation, command.pool_id, command.auto_scale_formula)
     assert run is not None  # the pool exists: the command was accepted
-    body = {"odata.metadata": messages.metadata(call.base, _AUTO_SCALE_RUN), **run_body(call.world, run)}
-    return messages.json_body(call.route.status, body)
+    return described(call, _AUTO_SCALE_RUN, run_body(call.world, run))
 
 
-POOL_HANDLERS: dict[str, Handler] = {
-    "create_pool": creation(c.CreatePool, POOLS.target_of, _new_pool),
-    "list_pools": list_pools,
-    "get_pool": get_pool,
-    "pool_exists": existence(POOLS.named),
-    "delete_pool": removal(c.DeletePool, POOLS.named),
-    "update_pool": action(c.UpdatePool, POOLS.named),
-    "replace_pool_properties": action(c.ReplacePoolProperties, POOLS.named),
-    "resize_pool": action(c.ResizePool, POOLS.named, _with_targets),
-    "stop_pool_resize": action(c.StopPoolResize, POOLS.named),
-    "enable_pool_auto_scale": action(c.EnablePoolAutoScale, POOLS.named),
-    "disable_pool_auto_scale": action(c.DisablePoolAutoScale, POOLS.named),
-    "evaluate_pool_auto_scale": evaluate_auto_scale,
-    "remove_nodes": action(c.RemoveNodes, POOLS.named),
-    "upgrade_pool_os": action(c.UpgradePoolOS, POOLS.named),
-    "list_pool_node_counts": list_node_counts,
-}
+_on_pool = partial(action, find=POOLS.named)
+POOL_ROUTES = (
+    Route("POST", "/pools", "create_pool", 201, creation(c.CreatePool, POOLS.made, _new_pool)),
+    Route("GET", "/pools", "list_pools", 200, POOLS.list),
+    Route("GET", _POOL, "get_pool", 200, POOLS.get),
+    Route("HEAD", _POOL, "pool_exists", 200, existence(POOLS.named)),
+    Route("DELETE", _POOL, "delete_pool", 202, removal(c.DeletePool, POOLS.named)),
+    Route("PATCH", _POOL, "update_pool", 200, _on_pool(c.UpdatePool)),
+    Route("POST", f"{_POOL}/updateproperties", "replace_pool_properties", 204, _on_pool(c.ReplacePoolProperties)),
+    Route("POST", f"{_POOL}/resize", "resize_pool", 202, _on_pool(c.ResizePool, change=_with_targets)),
+    Route("POST", f"{_POOL}/stopresize", "stop_pool_resize", 202, _on_pool(c.StopPoolResize)),
+    Route("POST", f"{_POOL}/enableautoscale", "enable_pool_auto_scale", 200, _on_pool(c.EnablePoolAutoScale)),
+    Route("POST", f"{_POOL}/disableautoscale", "disable_pool_auto_scale", 200, _on_pool(c.DisablePoolAutoScale)),
+    Route("POST", f"{_POOL}/evaluateautoscale", "evaluate_pool_auto_scale", 200, evaluate_auto_scale),
+    Route("POST", f"{_POOL}/removenodes", "remove_nodes", 202, _on_pool(c.RemoveNodes)),
+    Route("GET", "/nodecounts", "list_pool_node_counts", 200, list_node_counts),
+)
 
 
 _LOGIN = "Microsoft.Azure.Batch.Protocol.Entities.ComputeNodeGetRemoteLoginSettingsResult"
@@ -342,11 +294,11 @@ def list_nodes(call: Call) -> Answer:
     """Answer with a page of the nodes of a pool."""
     world, pool = call.world, pool_named(call)
 
-    def after(row: int) -> Iterator[tuple[int, Body]]:
-        present = (node for node in pool.nodes if node > row and world.nodes.state_of(node) is not None)
-        return ((node, _body(call, node)) for node in present)
+    def following(row: int) -> Iterator[tuple[int, Body]]:
+        listed = (node for node in pool.nodes if node > row and world.nodes.state_of(node) is not None)
+        return ((node, _body(call, node)) for node in listed)
 
-    return handlers.page(call, "nodes", after, -1)
+    return page(call, "nodes", following, -1)
 
 
 def _for_version(call: Call, body: dict[str, Any]) -> dict[str, Any]:
@@ -375,11 +327,8 @@ def _user(call: Call) -> Target | None:
     return _user_of(call, call.names["userName"])
 
 
-def _create_user(call: Call) -> Answer:
-    command = command_of(call, c.CreateNodeUser)
-    assert isinstance(command, c.CreateNodeUser)
-    call.submit(command)
-    return created(call, _user_of(call, command.name))
+def _user_made(call: Call, command: c.CreateNodeUser) -> Target | None:
+    return _user_of(call, command.name)
 
 
 def _without_name(_: Call, body: dict[str, Any]) -> dict[str, Any]:
@@ -392,8 +341,7 @@ def _without_name(_: Call, body: dict[str, Any]) -> dict[str, Any]:
 
 def get_remote_login_settings(call: Call) -> Answer:
     """Answer with the address and port for remote login (NOP-10)."""
-    body = {"odata.metadata": messages.metadata(call.base, _LOGIN)}
-    return messages.json_body(call.route.status, body | remote_login_settings(call.world, node_named(call)))
+    return described(call, _LOGIN, remote_login_settings(call.world, node_named(call)))
 
 
 def get_remote_desktop_file(call: Call) -> Answer:
@@ -405,18 +353,13 @@ def get_remote_desktop_file(call: Call) -> Answer:
 def upload_logs(call: Call) -> Answer:
     """Upload the logs of the node agent, and answer with their directory in the container (NOP-11)."""
     call.submit(command_of(call, c.UploadNodeLogs))
-    body = {"odata.metadata": messages.metadata(call.base, _LOGS)}
-    return messages.json_body(call.route.status, body | uploaded_logs(call.world, node_named(call)))
+    return described(call, _LOGS, uploaded_logs(call.world, node_named(call)))
 
 
 def list_extensions(call: Call) -> Answer:
     """Answer with a page of the extensions of a node's virtual machine."""
-    found = extension_bodies(call.world, node_named(call))
-
-    def after(number: int) -> Iterator[tuple[int, Body]]:
-        return islice(enumerate(found), number + 1, None)
-
-    return handlers.page(call, "extensions", after, -1)
+    found = enumerate(extension_bodies(call.world, node_named(call)))
+    return page(call, "extensions", after(found, lambda body: body), -1)
 
 
 def get_extension(call: Call) -> Answer:
@@ -429,21 +372,33 @@ def get_extension(call: Call) -> Answer:
     return one(call, "extensions", body, None)
 
 
-NODE_HANDLERS: dict[str, Handler] = {
-    "get_node": get_node,
-    "list_nodes": list_nodes,
-    "reboot_node": action(c.RebootNode, named),
-    "reimage_node": action(c.ReimageNode, named, _for_version),
-    "deallocate_node": action(c.DeallocateNode, named),
-    "start_node": action(c.StartNode, named),
-    "disable_node_scheduling": action(c.DisableNodeScheduling, named),
-    "enable_node_scheduling": action(c.EnableNodeScheduling, named),
-    "create_node_user": _create_user,
-    "replace_node_user": action(c.UpdateNodeUser, _user, _without_name),
-    "delete_node_user": removal(c.DeleteNodeUser, _user),
-    "get_node_remote_login_settings": get_remote_login_settings,
-    "get_remote_desktop_file": get_remote_desktop_file,
-    "upload_node_logs": upload_logs,
-    "list_node_extensions": list_extensions,
-    "get_node_extension": get_extension,
-}
+_on_node = partial(action, find=named)
+_on_user = partial(action, find=_user, change=_without_name)
+NODE_ROUTES = (
+    Route("GET", _NODE, "get_node", 200, get_node),
+    Route("GET", f"{_POOL}/nodes", "list_nodes", 200, list_nodes),
+    Route("POST", f"{_NODE}/reboot", "reboot_node", 202, _on_node(c.RebootNode)),
+    Route("POST", f"{_NODE}/reimage", "reimage_node", 202, _on_node(c.ReimageNode, change=_for_version)),
+    Route("POST", f"{_NODE}/deallocate", "deallocate_node", 202, _on_node(c.DeallocateNode)),
+    Route("POST", f"{_NODE}/start", "start_node", 202, _on_node(c.StartNode)),
+    Route("POST", f"{_NODE}/disablescheduling", "disable_node_scheduling", 200, _on_node(c.DisableNodeScheduling)),
+    Route("POST", f"{_NODE}/enablescheduling", "enable_node_scheduling", 200, _on_node(c.EnableNodeScheduling)),
+    Route("POST", f"{_NODE}/users", "create_node_user", 201, creation(c.CreateNodeUser, _user_made)),
+    Route("PUT", f"{_NODE}/users/{{userName}}", "replace_node_user", 200, _on_user(c.UpdateNodeUser)),
+    Route("DELETE", f"{_NODE}/users/{{userName}}", "delete_node_user", 200, removal(c.DeleteNodeUser, _user)),
+    Route("GET", f"{_NODE}/remoteloginsettings", "get_node_remote_login_settings", 200, get_remote_login_settings),
+    Route("POST", f"{_NODE}/uploadbatchservicelogs", "upload_node_logs", 200, upload_logs),
+    Route("GET", f"{_NODE}/extensions", "list_node_extensions", 200, list_extensions),
+    Route("GET", f"{_NODE}/extensions/{{extensionName}}", "get_node_extension", 200, get_extension),
+)
+
+OLDER_ROUTES = (
+    Route("POST", "/certificates", "add_certificate", 201, creation(c.AddCertificate, _certificate_made)),
+    Route("GET", "/certificates", "list_certificates", 200, list_certificates),
+    Route("GET", _CERT, "get_certificate", 200, get_certificate),
+    Route("DELETE", _CERT, "delete_certificate", 202, removal(c.DeleteCertificate)),
+    Route("POST", f"{_CERT}/canceldelete", "cancel_certificate_deletion", 204, action(c.CancelCertificateDeletion)),
+    Route("POST", f"{_POOL}/upgradeos", "upgrade_pool_os", 202, _on_pool(c.UpgradePoolOS)),
+    Route("GET", f"{_NODE}/rdp", "get_remote_desktop_file", 200, get_remote_desktop_file),
+)
+"""The operations that later API versions have dropped (GEN-15)."""

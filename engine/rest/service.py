@@ -2,7 +2,7 @@
 
 Requests are authenticated by the scheme SharedKey, or have bearer tokens, which are taken as they are (ACC-1). A
 scenario may let the endpoint itself fail, to test the loops of its clients (GEN-22). The handler of an operation is
-found by its id; to add an operation, add it to the table of handlers of its resource.
+found by its route; to add an operation, add it to the table of routes of its resource.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 import time
 from collections import Counter
 from dataclasses import replace
@@ -21,7 +22,7 @@ from uuid import uuid4
 
 from engine.base.errors import BatchError
 from engine.base.values import SECOND_MS, format_utc
-from engine.rest import jobs, messages, pools, urls
+from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
 from engine.rest.session import not_found
@@ -29,9 +30,9 @@ from engine.specs.draws import draw_ms, uniform
 from engine.views.rest.account import account_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from engine.rest.handlers import Handler
+    from engine.rest.handlers import Route
     from engine.rest.messages import Request
     from engine.rest.session import Present
     from engine.run.simulation import Simulation
@@ -177,17 +178,92 @@ class ServiceFaults:
         return True
 
 
-HANDLERS: dict[str, Handler] = {
-    **pools.ACCOUNT_HANDLERS,
-    **pools.CERTIFICATE_HANDLERS,
-    **pools.POOL_HANDLERS,
-    **pools.NODE_HANDLERS,
-    **jobs.JOB_HANDLERS,
-    **jobs.JOB_SCHEDULE_HANDLERS,
-    **jobs.TASK_HANDLERS,
-    **jobs.FILE_HANDLERS,
-}
-"""The handlers of all operations by their ids."""
+CURRENT = (
+    *pools.ACCOUNT_ROUTES,
+    *pools.POOL_ROUTES,
+    *pools.NODE_ROUTES,
+    *jobs.JOB_ROUTES,
+    *jobs.JOB_SCHEDULE_ROUTES,
+    *jobs.TASK_ROUTES,
+    *jobs.FILE_ROUTES,
+)
+"""The operations of API version 2025-06-01, by their ids in its schema (GEN-11, GEN-18)."""
+
+ROUTES = (*CURRENT, *pools.OLDER_ROUTES)
+
+
+class Match(NamedTuple):
+    """A route and the values of its path parameters, decoded."""
+
+    route: Route
+    names: Mapping[str, str]
+
+
+_PARAMETER = re.compile(r"\\\{(\w+)\\\}")
+_LONGEST_PATH = 8192
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """Return the pattern of a path that is still percent-encoded.
+
+    A parameter is one segment. Only the path of a file may contain slashes: some clients do not encode them.
+    """
+
+    def group(parameter: re.Match[str]) -> str:
+        name = parameter[1]
+        characters = "." if name == "filePath" else "[^/,)]" if name.startswith("thumbprint") else "[^/]"
+        return f"(?P<{name}>{characters}+)"
+
+    return re.compile(_PARAMETER.sub(group, re.escape(path)) + "/?", re.IGNORECASE | re.DOTALL)
+
+
+def _collection(path: str) -> str:
+    """Return the first segment of a path in lower case, without the parameters of a certificate."""
+    return path.split("/", 2)[1].partition("(")[0].lower() if path.startswith("/") else ""
+
+
+def _by_collection(routes: Iterable[Route]) -> dict[str, list[tuple[re.Pattern[str], Route]]]:
+    table: dict[str, list[tuple[re.Pattern[str], Route]]] = {}
+    for route in routes:
+        table.setdefault(_collection(route.path), []).append((_pattern(route.path), route))
+    return table
+
+
+_TABLE = _by_collection(ROUTES)
+
+
+def find_route(method: str, path: str) -> Match:
+    """Return the route of a request and its path parameters.
+
+    Args:
+        method: The HTTP method.
+        path: The path as it stood in the request line, percent-encoded, so that an encoded slash is not a separator.
+            An endpoint that a client has with a slash at the end brings in a second one at the beginning.
+
+    Raises:
+        BatchError: ResourceNotFound if no operation has this path, UnsupportedHttpVerb if none has it with this method.
+    """
+    if len(path) > _LONGEST_PATH:
+        raise BatchError("InvalidUri", "the path is too long")
+    path = "/" + path.lstrip("/")
+    allowed: list[str] = []
+    for pattern, route in _TABLE.get(_collection(path), ()):
+        found = pattern.fullmatch(path)
+        if found is None:
+            continue
+        if route.method == method:
+            return Match(route, {name: _decoded(value) for name, value in found.groupdict().items()})
+        allowed.append(route.method)
+    if allowed:
+        raise BatchError("UnsupportedHttpVerb", f"allowed here: {', '.join(sorted(set(allowed)))}")
+    raise BatchError("ResourceNotFound", "there is no such path")
+
+
+def _decoded(value: str) -> str:
+    try:
+        return unquote(value, errors="strict")
+    except UnicodeDecodeError:
+        raise BatchError("InvalidUri", "the path is not UTF-8") from None
 
 
 class Service:
@@ -216,7 +292,8 @@ class Service:
         self._present = present
         self._latest = Latest(simulation)
         settings = simulation.scenario.simulate.service
-        self._faults = ServiceFaults(settings, simulation.seed, wall_s if step_ms is None else self._simulated_s)
+        now_s = wall_s if step_ms is None else lambda: self.simulation.now_ms / SECOND_MS
+        self._faults = ServiceFaults(settings, simulation.seed, now_s)
 
     def answer(self, request: Request, refused: BatchError | None = None) -> Answer:
         """Return the answer to a request, with all its headers. Errors are answers, too.
@@ -245,7 +322,7 @@ class Service:
             call = self._admit(request)
             moves = request.reads
             delay_s = self._faults.delay_s(call.route.operation)
-            answer = HANDLERS[call.route.operation](call)
+            answer = call.route.handler(call)
         except messages.NotModified:
             answer = Answer(304)
         except BatchError as refusal:
@@ -263,14 +340,14 @@ class Service:
 
     def _admit(self, request: Request) -> Call:
         """Check a request from the outside in; return the call of its operation. Raises BatchError."""
-        match = urls.find_route(request.method, request.path)
+        match = find_route(request.method, request.path)
         check_credentials(request, self.credentials)
         query = messages.query_of(request)
         messages.check_version(query)
         if len(request.body) > LONGEST_BODY:
             raise BatchError("RequestBodyTooLarge")
-        if self._present is not None:
-            self._turn_to(self._present.simulation())
+        if self._present is not None and (present := self._present.simulation()) is not self.simulation:
+            self.simulation, self._latest = present, Latest(present)
         self._check_faults(match.route.operation)
         return Call(self.simulation, self._latest, request, match.route, match.names, query)
 
@@ -286,12 +363,3 @@ class Service:
             if self.step_ms is not None:
                 self.simulation.run_until(self.simulation.now_ms + messages.RETRY_AFTER_S * SECOND_MS)
             raise
-
-    def _simulated_s(self) -> float:
-        return self.simulation.now_ms / SECOND_MS
-
-    def _turn_to(self, simulation: Simulation) -> None:
-        """Answer with what is in another simulation from now on."""
-        if simulation is not self.simulation:
-            self.simulation = simulation
-            self._latest = Latest(simulation)

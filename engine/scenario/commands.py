@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.base.errors import Position, Problem, ScenarioError
 from engine.base.terms import Plain
@@ -25,7 +25,7 @@ from engine.scenario.names import DeclaredIds, text_at
 from engine.scenario.pasted import as_created, command_as_created
 from engine.scenario.tasks import read_factory
 from engine.scenario.timeline import read_command, read_does, read_until
-from engine.scenario.tree import ReadingStopped, Tree, parse
+from engine.scenario.tree import ReadingStopped, Tree, parse, tree_of
 from engine.scenario.warnings import WarningCollector
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 from engine.specs.command import Command
@@ -211,13 +211,17 @@ class TypedCommand(NamedTuple):
 
 
 def read_typed(
-    name: str, text: str, beside: Mapping[str, Plain] | None = None, account: AccountInForce | None = None
+    name: str,
+    body: str | Mapping[str, Any],
+    beside: Mapping[str, Any] | None = None,
+    account: AccountInForce | None = None,
 ) -> TypedCommand:
-    """Return the command of this name with the body in ``text``.
+    """Return the command of this name with a body.
 
     Args:
         name: The name of the command on the wire.
-        text: YAML or JSON. A whole entry of a timeline may be pasted, a list of one body, or a list of tasks to add.
+        body: The body, or its YAML or JSON. As text, a whole entry of a timeline may be pasted, a list of one body, or
+            a list of tasks to add.
         beside: The ids that stand beside the body, such as ``poolId``.
         account: Needed to find what the service would refuse in a pool.
     """
@@ -225,7 +229,7 @@ def read_typed(
     known = dict(beside or {})
     command, place = None, None
     with suppress(ReadingStopped):
-        tree = parse(text, document.report)
+        tree = parse(body, document.report) if isinstance(body, str) else tree_of(dict(body))
         if tree is not None and tree.value is not None:
             place = _body_place(DocumentPlace(document, tree), name)
             if known and isinstance(place.tree.value, dict):  # what was typed does not change them
@@ -243,12 +247,12 @@ def read_typed(
         except ScenarioError as error:
             document.problems += error.problems
             command = None
-    body = None
+    read = None
     if place is not None and isinstance(place.plain, dict):
-        body = {key: value for key, value in place.plain.items() if key not in known}
+        read = {key: value for key, value in place.plain.items() if key not in known}
     refusals = tuple(_refusals(place, command, account)) if command is not None and place is not None else ()
     mistakes = sorted(document.problems, key=lambda problem: (problem.line, problem.column))
-    return TypedCommand(command, body, tuple(mistakes), refusals, tuple(document.warnings))
+    return TypedCommand(command, read, tuple(mistakes), refusals, tuple(document.warnings))
 
 
 def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:

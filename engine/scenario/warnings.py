@@ -22,7 +22,7 @@ from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.names import DeclaredIds, KnownNodes, NodeOwner, nodes_in, owner_in, text_at
 from engine.scenario.quota_warnings import CoreQuotas, pools_at_quota
 from engine.scenario.tasks import is_ordinary
-from engine.shell.small_shell import syntax_error, unreadable
+from engine.shell.small_shell import facts_of
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.bodies import (
@@ -62,8 +62,9 @@ _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceS
 
 def _check_line(place: DocumentPlace, text: str, os: OsFamily) -> None:
     """Warn of a command line that the small shell cannot read, or that every shell refuses."""
-    mistake = syntax_error(text, os)
-    reason = unreadable(text, os) if mistake is None else None
+    line = facts_of(text, os)
+    mistake = line.syntax_error
+    reason = line.unreadable if mistake is None else None
     if mistake is not None:
         place.warn(f"the shell refuses this command line, {mistake}: its process ends with exit code 2")
     elif reason is not None:

@@ -65,24 +65,26 @@ def job_ends(sim: Simulation) -> dict[str, dict[str, float | None]]:
     return {job.id: {"endSeconds": seconds(job.end_ms)} for job in sim.world.jobs.present()}
 
 
-MEASURES = (
-    "makespanSeconds",
-    "costUsd",
-    "nodeHours",
-    "slotUtilization",
-    "totalTasks",
-    "succeededTasks",
-    "failedTasks",
-    "failedPreparations",
-    "failedReleases",
-    "waitSecondsMedian",
-    "waitSecondsP95",
-    "runSecondsMedian",
-    "runSecondsP95",
-    "preparationSeconds",
-    "releaseSeconds",
-)
-"""The names of figures; those that a study measures too have the same value there."""
+LABELS = {
+    "makespanSeconds": "last task ends",
+    "costUsd": "cost",
+    "nodeHours": "node hours",
+    "slotUtilization": "slots used",
+    "totalTasks": "tasks",
+    "succeededTasks": "tasks succeeded",
+    "failedTasks": "tasks failed",
+    "failedPreparations": "preparations failed",
+    "failedReleases": "releases failed",
+    "waitSecondsMedian": "waiting, median",
+    "waitSecondsP95": "waiting, p95",
+    "runSecondsMedian": "running, median",
+    "runSecondsP95": "running, p95",
+    "preparationSeconds": "preparing, last on each node",
+    "releaseSeconds": "releasing, last on each node",
+}
+"""The figures, and their names for people. Those that a study measures too have the same value there."""
+
+MEASURES = tuple(LABELS)
 
 
 class Figures(NamedTuple):
@@ -129,12 +131,8 @@ def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, 
 def figures_of_run(simulation: Simulation) -> Figures:
     """Return the figures of a run at the moment that is shown."""
     world = simulation.world
-    times = Times(
-        results.task_waits_ms(world),
-        results.task_runs_ms(world),
-        results.preparation_ms(world),
-        results.release_ms(world),
-    )
+    of_tasks = results.task_waits_ms(world), results.task_runs_ms(world)
+    times = Times(*of_tasks, results.preparation_ms(world), results.release_ms(world))
     ends = {job_id: found["endSeconds"] for job_id, found in job_ends(simulation).items()}
     return figures(results.run_totals(simulation), times, ends)
 
@@ -150,14 +148,22 @@ class Change(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A figure of both sides, its difference, B minus A, and the percent of A. A job's end has its id as ``job_id``."""
+    """A figure of both sides. A job's end has its id as ``job_id``."""
 
     what: str
     a: float | None
     b: float | None
-    difference: float | None
-    percent: float | None
     job_id: str | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """B minus A; None where a side is not known."""
+        return change(self.a, self.b).difference
+
+    @property
+    def percent(self) -> float | None:
+        """The difference in percent of A; None where there is none."""
+        return change(self.a, self.b).percent
 
     @property
     def weight(self) -> float:
@@ -180,12 +186,12 @@ def compared(a: Figures, b: Figures) -> list[Row]:
 
     The row of a job that is on both sides has the id that A gives it.
     """
-    rows = [row(name, a.measures[name], b.measures[name]) for name in MEASURES]
+    rows = [Row(name, a.measures[name], b.measures[name]) for name in MEASURES]
     there = _same_jobs(a.job_ends, b.job_ends)
     ends = [(job_id, end, b.job_ends.get(there.get(job_id, ""))) for job_id, end in a.job_ends.items()]
     only_there = b.job_ends.keys() - there.values()
     ends += [(job_id, None, end) for job_id, end in b.job_ends.items() if job_id in only_there]
-    return rows + [row(f"jobs.{job_id}.endSeconds", one, other, job_id) for job_id, one, other in ends]
+    return rows + [Row(f"jobs.{job_id}.endSeconds", one, other, job_id) for job_id, one, other in ends]
 
 
 def _same_jobs(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
@@ -204,11 +210,6 @@ def _same_jobs(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
 
 def _as_imported(job_id: str) -> str:
     return job_id.casefold().replace(":", "-")
-
-
-def row(what: str, a: float | None, b: float | None, job_id: str | None = None) -> Row:
-    """Return the row of a figure."""
-    return Row(what, a, b, *change(a, b), job_id)
 
 
 def largest(rows: Iterable[Row], count: int) -> list[Row]:

@@ -10,14 +10,13 @@ import codecs
 import math
 import os
 from array import array
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened
-from engine.histories.history import Checks, epoch_ms, read_history
-from engine.histories.reading import objects_in
+from engine.histories.history import HOOK_INFOS, check, epoch_ms, read_history
+from engine.histories.reading import STATUS, objects_in
 from engine.specs.catalogue import os_of, vm_size
 from engine.studies.measures import Figures, Times, figures, figures_of_run
 
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from engine.run.simulation import Simulation
 
 
-_PREPARATION, _RELEASE = "jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo"
-
-
 class Collected:
     """The times of tasks, preparations, releases and jobs. Memory is that of two numbers a task."""
 
@@ -39,13 +35,12 @@ class Collected:
         """Begin with nothing."""
         self._waits_ms = array("q")
         self._runs_ms = array("q")
-        self._hook_ms = {_PREPARATION: 0, _RELEASE: 0}
+        self._hook_ms = dict.fromkeys(HOOK_INFOS, 0)
         self._job_ends: dict[str, int | None] = {}  # ms since 1970
         self.tasks = 0
         self.succeeded = 0
         self.failed = 0
-        self.failed_preparations = 0
-        self.failed_releases = 0
+        self.failed_hooks = dict.fromkeys(HOOK_INFOS, 0)
         self.first_task_ms: int | None = None  # its creation, since 1970
         self.last_task_ms: int | None = None  # the end of the last task, since 1970
         self.latest_ms: int | None = None  # the latest time of any object, since 1970
@@ -72,13 +67,12 @@ class Collected:
 
     def take_instance(self, body: Body) -> None:
         """Take an entry of the preparation and release status of a job."""
-        for name in (_PREPARATION, _RELEASE):
+        for name in HOOK_INFOS:
             info = body.get(name, {})
             started, ended = self._moments(info.get("startTime"), info.get("endTime"))
             if started is not None and ended is not None:
                 self._hook_ms[name] += ended - started
-        self.failed_preparations += _has_failed(body.get(_PREPARATION, {}))
-        self.failed_releases += _has_failed(body.get(_RELEASE, {}))
+            self.failed_hooks[name] += _has_failed(info)
         self._note_node(body.get("nodeId"))
 
     def take_job(self, body: Body) -> None:
@@ -99,7 +93,7 @@ class Collected:
 
     def times(self) -> Times:
         """Return all times."""
-        return Times(self._waits_ms, self._runs_ms, self._hook_ms[_PREPARATION], self._hook_ms[_RELEASE])
+        return Times(self._waits_ms, self._runs_ms, *self._hook_ms.values())
 
     def job_ends(self, start_ms: int | None) -> Mapping[str, float | None]:
         """Return the ends of jobs in seconds after a moment, which is given in ms since 1970."""
@@ -132,13 +126,6 @@ class Observed(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Use(NamedTuple):
-    """The hours for which nodes were billed, and their cost in US dollars; None if that is not known."""
-
-    hours: float | None = None
-    usd: float | None = None
-
-
 def observed(history: History) -> Observed:
     """Return the figures of a history. Times count from the creation of its first job."""
     collected = Collected()
@@ -152,15 +139,16 @@ def observed(history: History) -> Observed:
     start_ms = _start_ms(history, collected)
     if start_ms is None:
         notes.append("No job or task says when it was created: ends are not known.")
-    use = _use(history, collected, start_ms, notes)
+    hours, usd = _use(history, collected, start_ms, notes)
+    failed_preparations, failed_releases = collected.failed_hooks.values()
     summary: dict[str, object] = {
         "makespanSeconds": _since(collected.last_task_ms, start_ms),
-        "costUsd": use.usd,
-        "nodeHours": use.hours,
+        "costUsd": usd,
+        "nodeHours": hours,
         "slotUtilization": None,
         "tasks": {"total": collected.tasks, "succeeded": collected.succeeded, "failed": collected.failed},
-        "preparationTasks": {"failed": collected.failed_preparations},
-        "releaseTasks": {"failed": collected.failed_releases},
+        "preparationTasks": {"failed": failed_preparations},
+        "releaseTasks": {"failed": failed_releases},
     }
     found = figures(summary, collected.times(), collected.job_ends(start_ms))
     unknown = set(_not_told(history, notes))
@@ -200,20 +188,25 @@ def _not_told(history: History, notes: list[str]) -> Iterator[str]:
 # -- nodes -------------------------------------------------------------------------------------------------------------
 
 
-def _use(history: History, collected: Collected, start_ms: int | None, notes: list[str]) -> _Use:
-    """Return what the nodes were used: from their allocation, at the earliest the start, to the latest known time."""
+def _use(
+    history: History, collected: Collected, start_ms: int | None, notes: list[str]
+) -> tuple[float | None, float | None]:
+    """Return the hours for which nodes were billed, and their cost in US dollars; None if that is not known.
+
+    A node is billed from its allocation, at the earliest the start, to the latest known time.
+    """
     nodes = list(_all(history.nodes.values()))
     if not nodes:
         notes.append("There are no nodes in it (`az batch node list`): node hours and cost are not known.")
-        return _Use()
+        return None, None
     known = {str(record.body.get("id")).casefold() for record in nodes}
     lost = [node_id for node_id in collected.nodes if node_id not in known]
     if lost:
         count = f"{len(lost):,} nodes" if len(lost) > 1 else "1 node"
         notes.append(f"Tasks ran on {count} that the list of nodes lacks: node hours and cost are not known.")
-        return _Use()
+        return None, None
     if start_ms is None or collected.latest_ms is None:
-        return _Use()
+        return None, None
     pools = {str(record.body["id"]): record.body for record in history.pools}
     hours = usd = 0.0
     has_price = True
@@ -222,7 +215,7 @@ def _use(history: History, collected: Collected, start_ms: int | None, notes: li
             billed = _hours(record, start_ms, collected.latest_ms)
             if billed is None:
                 notes.append("A node does not say when it was allocated: node hours and cost are not known.")
-                return _Use()
+                return None, None
             price = _price_usd(pools.get(pool_id, {}), record.body)
             has_price = has_price and price is not None
             hours, usd = hours + billed, usd + billed * (price or 0.0)
@@ -232,7 +225,7 @@ def _use(history: History, collected: Collected, start_ms: int | None, notes: li
     )
     if not has_price:
         notes.append("The size of a pool is not known: neither is the cost.")
-    return _Use(round(hours, _DECIMALS), round(usd, _DECIMALS) if has_price else None)
+    return round(hours, _DECIMALS), round(usd, _DECIMALS) if has_price else None
 
 
 def _hours(record: Record, start_ms: int, latest_ms: int) -> float | None:
@@ -286,24 +279,16 @@ def read_state(path: Path) -> StateDocument | None:
 
 class _Reader:
     def __init__(self) -> None:
-        self._collected = Collected()
+        self._collected = taken = Collected()
+        self._takers = {"tasks": taken.take_task, "jobs": taken.take_job, STATUS: taken.take_instance}
         self._warnings: list[Problem] = []
-        self._checks = Checks(self._warnings.append)
 
     def take(self, found: Found) -> None:
         """Take an object of the document, which has the names of the REST API."""
-        match found.list_name:
-            case "tasks":
-                self._checks.check(found.body, found.source)
-                self._collected.take_task(found.body)
-            case "jobPreparationAndReleaseTaskStatus":
-                self._checks.check(found.body, found.source)
-                self._collected.take_instance(found.body)
-            case "jobs" if "id" in found.body:
-                self._checks.check(found.body, found.source)
-                self._collected.take_job(found.body)
-            case _:
-                pass
+        take = self._takers.get(found.list_name)
+        if take is not None and (found.list_name != "jobs" or "id" in found.body):
+            check(found.body, found.source, self._warnings.append)
+            take(found.body)
 
     def state(self, root: Found) -> StateDocument:
         """Return the document, of which everything else has been taken."""
@@ -355,34 +340,24 @@ _PACKED = (b"\x1f\x8b", b"PK\x03\x04")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # what PowerShell makes of `az ... > file`
 
 
-class SideKind(Enum):
-    """The origin of figures, in words."""
-
-    SCENARIO = "a scenario"
-    RESULTS = "results"
-    HISTORY = "a history"
-
-
 class Side(NamedTuple):
-    """One side of a comparison. ``about`` says what it is; ``notes`` what its figures lack, in sentences."""
+    """One side of a comparison. ``about`` says what it is; ``notes`` what its figures lack, in sentences.
+
+    It ``is_observed`` if it really happened.
+    """
 
     given: str
-    kind: SideKind
     about: str
     figures: Figures
     notes: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
-
-    @property
-    def is_observed(self) -> bool:
-        """True if it really happened."""
-        return self.kind is SideKind.HISTORY
+    is_observed: bool = False
 
 
 def side_of_run(given: str, simulation: Simulation) -> Side:
     """Return the side of a scenario that has been played."""
     about = _run_words(given, simulation.scenario.name, simulation.seed)
-    return Side(given, SideKind.SCENARIO, about, figures_of_run(simulation))
+    return Side(given, about, figures_of_run(simulation))
 
 
 def read_side(given: str) -> Side | None:
@@ -409,7 +384,7 @@ def read_side(given: str) -> Side | None:
     if state.figures is None:
         return None
     about = _run_words(given, state.scenario, state.seed)
-    return Side(given, SideKind.RESULTS, about, state.figures, warnings=state.warnings)
+    return Side(given, about, state.figures, warnings=state.warnings)
 
 
 def _run_words(given: str, scenario: str, seed: int | None) -> str:
@@ -421,14 +396,7 @@ def _history(given: str) -> Side:
     history = read_history([Path(given)])
     found = observed(history)
     jobs = "1 job" if len(history.jobs) == 1 else f"{len(history.jobs):,} jobs"
-    return Side(
-        given,
-        SideKind.HISTORY,
-        f"a history of {jobs}",
-        found.figures,
-        found.notes,
-        history.warnings,
-    )
+    return Side(given, f"a history of {jobs}", found.figures, found.notes, history.warnings, is_observed=True)
 
 
 def _looks_like_json(path: Path) -> bool:

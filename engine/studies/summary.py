@@ -111,29 +111,10 @@ def summarize(study: Study, scenario: str, results: Iterable[Result], *, confide
         confidence: The share of runs, 0 to 1, in which all expectations of a variant must hold.
     """
     wanted = set(study.seeds)
-    by_variant: dict[int, list[Result]] = {}
-    for result in results:
-        if result["seed"] in wanted:
-            by_variant.setdefault(result["variant"], []).append(result)
-    numbers = range(1, study.variants + 1)
-    variants = [variant_summary(study, number, by_variant.get(number, [])) for number in numbers]
-    return conclusion(study, scenario, variants, confidence=confidence)
-
-
-def conclusion(study: Study, scenario: str, variants: Sequence[VariantSummary], *, confidence: float) -> StudySummary:
-    """Return the summary of a study from those of its variants: which are on the Pareto line, and the recommendation.
-
-    The arguments are those of ``summarize``, with a summary of each variant in their order.
-    """
-    line = pareto([(one.cost_usd, one.end_s) for one in variants])
-    marked = tuple(
-        one if one.pareto is is_on else replace(one, pareto=is_on) for one, is_on in zip(variants, line, strict=True)
-    )
-    has_expectations = any(one.each for one in marked)
-    chosen = _cheapest(one for one in marked if one.met.share >= confidence) if has_expectations else None
-    near = _nearest(marked) if has_expectations and chosen is None else None
-    factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
-    return StudySummary(scenario, study.seeds, factors, marked, confidence, has_expectations, chosen, near)
+    tally = Tally(study, scenario, confidence=confidence)
+    tally.add(result for result in results if result["seed"] in wanted)
+    tally.update()
+    return tally.summary
 
 
 def variant_summary(study: Study, number: int, results: Iterable[Result]) -> VariantSummary:
@@ -251,4 +232,17 @@ class Tally:
         return sorted(self._results.get(number, ()), key=lambda result: result["seed"])
 
     def _concluded(self) -> StudySummary:
-        return conclusion(self._study, self._scenario, self._variants, confidence=self._confidence)
+        """Return the summary of the study: which variants are on the Pareto line, and the recommendation."""
+        study, variants = self._study, self._variants
+        line = pareto([(one.cost_usd, one.end_s) for one in variants])
+        marked = tuple(
+            one if one.pareto is is_on else replace(one, pareto=is_on)
+            for one, is_on in zip(variants, line, strict=True)
+        )
+        has_expectations = any(one.each for one in marked)
+        chosen = _cheapest(one for one in marked if one.met.share >= self._confidence) if has_expectations else None
+        near = _nearest(marked) if has_expectations and chosen is None else None
+        factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
+        return StudySummary(
+            self._scenario, study.seeds, factors, marked, self._confidence, has_expectations, chosen, near
+        )

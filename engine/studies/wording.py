@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.values import SECOND_MS, format_clock, format_dollars, shortened
 from engine.scenario.model import JobEnd
 from engine.scenario.record import values_text
-from engine.studies.measures import largest
+from engine.studies.measures import LABELS, largest
 from engine.studies.summary import Spread
 
 if TYPE_CHECKING:
@@ -147,25 +147,6 @@ def time_step_s(range_s: float, most: int) -> float:
     )
 
 
-LABELS = {
-    "makespanSeconds": "last task ends",
-    "costUsd": "cost",
-    "nodeHours": "node hours",
-    "slotUtilization": "slots used",
-    "totalTasks": "tasks",
-    "succeededTasks": "tasks succeeded",
-    "failedTasks": "tasks failed",
-    "failedPreparations": "preparations failed",
-    "failedReleases": "releases failed",
-    "waitSecondsMedian": "waiting, median",
-    "waitSecondsP95": "waiting, p95",
-    "runSecondsMedian": "running, median",
-    "runSecondsP95": "running, p95",
-    "preparationSeconds": "preparing, last on each node",
-    "releaseSeconds": "releasing, last on each node",
-}
-"""The names of measures for people."""
-
 _MOST_NAMED = 3
 _MINUTE_S = 60
 _LONGEST_ID = 40
@@ -199,11 +180,7 @@ def change_text(row: Row, difference: float) -> str:
 
 def _amount(row: Row, value: float) -> str:
     if row.job_id is not None or "Seconds" in row.what:
-        return (
-            f"{round(value, 3 if value < 1 else 1):g} s"
-            if value < _MINUTE_S
-            else format_clock(round(value * SECOND_MS)).removeprefix("+")
-        )
+        return f"{round(value, 3 if value < 1 else 1):g} s" if value < _MINUTE_S else duration_text(value)
     if row.what == "slotUtilization":
         return f"{value:.1%}".replace("%", " %")
     if row.what == "costUsd":

@@ -13,5 +13,5 @@ tables, trace        files for other programs: tasks and events as tables, and t
 ==================== ============================================================================================
 
 Errors of direct look-ups are ``BatchError``. A few answers are there for an HTTP endpoint alone:
-``rest.account.task_counts``, ``rest.tasks.preparation_on`` and ``release_on``, ``rest.nodes.remote_desktop_file``.
+``rest.account.task_counts``, ``rest.tasks.instance_on``, ``rest.nodes.remote_desktop_file``.
 """

@@ -129,7 +129,7 @@ def test_the_largest_errors_of_a_prediction_are_named(tmp_path):
     measures = dict(seen.figures.measures) | {"waitSecondsMedian": 2 * seen.figures.measures["waitSecondsMedian"]}
     measures["makespanSeconds"] = 0.75 * seen.figures.measures["makespanSeconds"]
     measures["failedTasks"] = 2
-    guess = seen._replace(given="guess", kind=None, figures=seen.figures._replace(measures=measures))
+    guess = seen._replace(given="guess", is_observed=False, figures=seen.figures._replace(measures=measures))
     for sides in ((guess, seen), (seen, guess)):
         head, *said = report_card(*sides, compared(sides[0].figures, sides[1].figures))
         assert head == "Predicted against observed, the largest errors:"

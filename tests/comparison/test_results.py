@@ -12,7 +12,7 @@ from engine import ScenarioError, Simulation, load_scenario
 from engine.scenario.text import bundled
 from engine.studies import measures
 from engine.studies.measures import MEASURES, as_json, compared, figures_of_run
-from engine.studies.sides import SideKind, read_side, read_state
+from engine.studies.sides import read_side, read_state
 from engine.views import results
 
 
@@ -34,7 +34,7 @@ def results_file(sim, folder):
 def test_a_run_and_its_results_have_no_difference(name, tmp_path):
     sim = played(name)
     side = read_side(str(results_file(sim, tmp_path)))
-    assert side.kind is SideKind.RESULTS
+    assert not side.is_observed
     assert not side.warnings
     rows = compared(figures_of_run(sim), side.figures)
     assert [row.what for row in rows[: len(MEASURES)]] == list(MEASURES)

@@ -34,7 +34,7 @@ def test_the_difference_is_b_minus_a_and_percent_are_of_a(a, b, difference, perc
 def test_jobs_of_one_side_have_null_on_the_other():
     rows = compared(some({"x": 10.0, "Both": 20.0}), some({"both": 25.0, "y": None, "z": 5.0}))
     assert [row.what for row in rows[: len(MEASURES)]] == list(MEASURES)
-    assert [row[:5] for row in rows[len(MEASURES) :]] == [
+    assert [(*row[:3], row.difference, row.percent) for row in rows[len(MEASURES) :]] == [
         ("jobs.x.endSeconds", 10.0, None, None, None),
         ("jobs.Both.endSeconds", 20.0, 25.0, 5.0, 25.0),
         ("jobs.y.endSeconds", None, None, None, None),

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from engine import Simulation
-from engine.rest.urls import ROUTES
+from engine.rest.service import ROUTES
 from tests import builders
 from tests.builders import a_job, a_line, a_pool
 from tests.rest.wire import SCHEMA, Account

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from jsonschema import Draft7Validator
 
-from engine.rest import service, urls
+from engine.rest import service
 from engine.rest.messages import Request
 from engine.rest.service import Service
 
@@ -130,7 +130,7 @@ def check_answer(request: Request, answer: Answer) -> None:
         if request.method != "HEAD" and answer.status != 304:
             _check({"$ref": "#/components/schemas/BatchError"}, json.loads(answer.body))
         return
-    route = urls.find_route(request.method, request.path).route
+    route = service.find_route(request.method, request.path).route
     assert answer.status == route.status
     Account.seen.add(route.operation)
     if "json" in answer.headers.get("Content-Type", ""):

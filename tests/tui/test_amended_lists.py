@@ -126,7 +126,7 @@ def test_cells_in_view_are_kept_while_only_time_goes_by(monkeypatch):
     simulation.advance(simulation.end_ms, 60)
     model, running = TasksModel(session), session.tasks(session.job_id).running()
     before = model.cells_of(running)
-    monkeypatch.setattr(TasksModel, "usual_cells", None)
+    monkeypatch.setattr(model, "_usual_columns", None)
     assert before
     assert model.cells_of(running) == before
 

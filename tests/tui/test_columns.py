@@ -319,8 +319,8 @@ def test_columns_of_less_weight_give_way_before_the_names_of_the_rows_are_cut(da
     assert layout(columns, 60, (15, 27, 20)) == [(0, 18), (1, 30)]
 
 
-def test_ids_keep_the_ends_that_tell_them_apart():
-    column = next(each for each in JobsModel.columns if each.name == "Job")
+def test_ids_keep_the_ends_that_tell_them_apart(session_at):
+    column = next(each for each in JobsModel(session_at(LATER_S)).columns if each.name == "Job")
     shown = {column.fitted(f"nightly-schedule-of-the-risk-desk:job-{number}", 14) for number in range(1, 4)}
     assert len(shown) == 3
 

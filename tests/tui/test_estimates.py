@@ -204,7 +204,7 @@ def test_while_release_runs_the_end_is_what_is_planned(session_at):
     estimated_ms = session.forecast().job_ms
     session.simulation.run_until(END_S * 1000)
     session.update()
-    assert estimated_ms == pytest.approx(session.job("risk").end_ms, abs=2000)
+    assert estimated_ms == pytest.approx(session.job("risk").record.end_ms, abs=2000)
     assert session.forecast().end_ms is None
     assert "Ended 08:07:5" in fourth_line(session)
 

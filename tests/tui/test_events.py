@@ -258,7 +258,7 @@ def test_a_filter_finds_the_same_events_as_their_texts_do(session_at, name, time
                 if (text == word if name.startswith(word) else holds(cells))
             ]
             assert rows_of(model) == found, text
-    for column, name_of in enumerate(EventsModel.columns):
+    for column, name_of in enumerate(EventsModel(session).columns):
         for text in {shown[0][column], shown[-1][column], "n1", "1"} - {""}:
             value = text.split()[-1].lower()
             field = field_name(name_of.name)

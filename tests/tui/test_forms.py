@@ -54,7 +54,7 @@ def test_a_pool_and_a_job_made_by_hand_in_an_empty_account_run_and_replay(dashbo
     assert contains(seen[1], "tasks succeeded", "preparation runs")
     job = app.session.job("job-1")
     assert (job.state.wire, job.phases.tasks.total) == ("completed", 13)
-    assert job.spec.job_preparation_task.command_line == "fetch"
+    assert job.record.spec.job_preparation_task.command_line == "fetch"
     given = [one.command.NAME for one in app.session.simulation.journal.by_hand()]
     assert given == ["createPool", "createJob", "addTasks"]
     replayed = CliRunner().invoke(cli, ["run", "hand.yaml", "--events", "-", "--quiet"])
@@ -111,7 +111,7 @@ def test_a_copy_begins_with_what_is_there_under_a_new_id(session_at):
     (job,) = act(session, RISK, "Clone risk").commands()
     assert (pool.id, pool.target_dedicated_nodes, pool.task_slots_per_node) == ("shared-copy", 5, 2)
     assert job.id == "risk-copy"
-    assert job.spec.job_preparation_task == session.job("risk").spec.job_preparation_task
+    assert job.spec.job_preparation_task == session.job("risk").record.spec.job_preparation_task
     assert job.task_factory["parameterSets"] == [{"start": 1, "end": 40}]
     session.simulation.submit_all([pool, job])
     session.update()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from engine.views.hook_status import HookStatus
@@ -285,7 +287,8 @@ def test_hints_begin_with_what_is_most_useful_and_end_with_palette_help_and_quit
     paused, away = Transport(False, 60.0, False), Transport(True, 60.0, False, "42%")
 
     def said(transport, *, is_past=False, is_low=False):
-        return [does for _, does in of_use(here, transport, is_past=is_past, is_low=is_low)]
+        session = SimpleNamespace(is_past=is_past, is_empty=False)
+        return [does for _, does in of_use(here, session, transport, is_low=is_low, is_page=False)]
 
     pane, always = ["filter", "why", "act", "open", "sort", "step", "speed", "go to time"], ["commands", "help", "quit"]
     assert said(paused) == ["run", "end", *pane, *always]
@@ -293,7 +296,8 @@ def test_hints_begin_with_what_is_most_useful_and_end_with_palette_help_and_quit
     assert said(away, is_past=True) == ["stay here", "pause", "to now", *pane, *always]
     assert said(Transport(False, 60.0, True)) == ["start again", *pane, *always]
     assert said(paused, is_past=True, is_low=True) == ["branch here", "why", "act", *always]
-    assert of_use(here, paused, is_past=False, is_low=False, is_page=True)[-1] == ("quit.ask", "leave")
+    session = SimpleNamespace(is_past=False, is_empty=False)
+    assert of_use(here, session, paused, is_low=False, is_page=True)[-1] == ("quit.ask", "leave")
 
 
 @pytest.mark.parametrize("cells", [60, 80, 120, 200])

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from engine.specs.commands import DisableJobSchedule, RebootNode, ResizePool
-from engine.studies.measures import change, figures_of_run, row
+from engine.studies.measures import Row, change, figures_of_run
 from engine.studies.wording import label, value_text
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
@@ -134,7 +134,7 @@ def test_waiting_and_running_times_are_those_of_the_command(session_at):
     lines = told(session, bookmarks.here(), bookmarks.others()[0])
     found = figures_of_run(session.simulation).measures
     for name in ("waitSecondsMedian", "waitSecondsP95", "runSecondsMedian", "preparationSeconds"):
-        one = row(name, None, found[name])
+        one = Row(name, None, found[name])
         assert any(line.startswith(label(one)) and f" {value_text(one, one.b)}" in line for line in lines), name
 
 

@@ -12,6 +12,7 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere
 from tui.app.dashboard import Dashboard
+from tui.app.run_keys import take_study
 from tui.dialogs.study import VariantRuns
 from tui.saving.settings import LIGHT, NO_COLOUR, Settings
 from tui.textual.screens import StudyNews
@@ -122,7 +123,7 @@ def test_details_have_the_whole_formula(night):
     formula = "$TargetDedicatedNodes = 1;  // whatever there is to do"
     drive(
         app,
-        lambda app: app.main_screen.take_study(f"\"pools.desk.autoScaleFormula='{formula}'\""),
+        lambda app: take_study(app.main_screen, f"\"pools.desk.autoScaleFormula='{formula}'\""),
         "d",
         lambda app: seen.append(text_of(app)),
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from engine import BatchError
-from engine.views.rest.tasks import prep_release_status, preparation_on, release_on
+from engine.views.rest.tasks import instance_on, prep_release_status
 from tests.builders import (
     READY_S,
     REBOOTED_S,
@@ -147,14 +147,14 @@ def test_prep_26_errors_of_direct_look_ups():
     world = sim.world
     job, plain = world.jobs.find("j"), world.jobs.find("plain")
     ran = next(index for index in (0, 1) if world.instances.row(job.row, node_row(sim, index)) >= 0)
-    assert preparation_on(world, job, node_row(sim, ran))["exitCode"] == 0
-    assert release_on(world, job, node_row(sim, ran))["exitCode"] == 0
-    for look_up, of, index, code in (
-        (preparation_on, job, 1 - ran, "JobPreparationTaskNotRunOnNode"),
-        (release_on, job, 1 - ran, "JobReleaseTaskNotRunOnNode"),
-        (preparation_on, plain, ran, "JobPreparationTaskNotSpecified"),
-        (release_on, plain, ran, "JobReleaseTaskNotSpecified"),
+    assert instance_on(world, job, node_row(sim, ran), is_release=False)["exitCode"] == 0
+    assert instance_on(world, job, node_row(sim, ran), is_release=True)["exitCode"] == 0
+    for is_release, of, index, code in (
+        (False, job, 1 - ran, "JobPreparationTaskNotRunOnNode"),
+        (True, job, 1 - ran, "JobReleaseTaskNotRunOnNode"),
+        (False, plain, ran, "JobPreparationTaskNotSpecified"),
+        (True, plain, ran, "JobReleaseTaskNotSpecified"),
     ):
         with pytest.raises(BatchError) as caught:
-            look_up(world, of, node_row(sim, index))
+            instance_on(world, of, node_row(sim, index), is_release=is_release)
         assert caught.value.code == code

@@ -19,7 +19,9 @@ from textual.filter import NoColor
 from textual.widgets import Input, TextArea
 
 from engine.pacing import Yielder
+from tui.app.item_keys import subjects_of_act
 from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
+from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
 from tui.saving.session_files import Recorder
@@ -102,10 +104,6 @@ _PRESENT_S = 0.02
 _REQUESTS_S = 0.1
 
 
-def _is_escape(event: events.Event) -> bool:
-    return isinstance(event, events.Key) and event.key == "escape"
-
-
 def _mode(run: int) -> str:
     """Return the name of the stack of screens of a run."""
     return f"run {run}"
@@ -161,9 +159,8 @@ class Dashboard(App[None]):
         self._introduces = introduces
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual replaces sys.stdout later
         self.studies = Studies()
-        self.main_screen = MainScreen(
-            self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays, studies=self.studies
-        )
+        first = ShowRun(simulation, at_ms, plays)
+        self.main_screen = MainScreen(self.session, self.recorder, self.settings, self.studies, first)
         self._runs = 0  # each run has a stack of screens, which goes with it
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.keyboard = Keyboard(self)
@@ -187,7 +184,8 @@ class Dashboard(App[None]):
         if self.keyboard.holds(event):
             return
         self.main_screen.end_introduction()
-        if not (self._close_message() and _is_escape(event) and self._has_only_the_message_to_close()):
+        is_escape = isinstance(event, events.Key) and event.key == "escape"
+        if not (self._close_message() and is_escape and self._has_only_the_message_to_close()):
             await super().on_event(event)
         self.keyboard.follow()
 
@@ -284,11 +282,8 @@ class Dashboard(App[None]):
         new, self._new_requests = self._new_requests, []
         note = note_of_writes(new)
         if note:
-            say(
-                self.main_screen,
-                note,
-                "warning" if any(each.is_write and each.is_failure for each in new) else "information",
-            )
+            is_refused = any(each.is_write and each.is_failure for each in new)
+            say(self.main_screen, note, "warning" if is_refused else "information")
         if self.main_screen.is_running and not self.main_screen.playback.pacer.playing:
             self.main_screen.update()
 
@@ -327,15 +322,7 @@ class Dashboard(App[None]):
         self.session = Session(message.simulation)
         self.recorder = Recorder(message.simulation)
         self.recorder.reports = reports
-        self.main_screen = MainScreen(
-            self.session,
-            self.recorder,
-            self.settings,
-            at_ms=message.at_ms,
-            plays=message.plays,
-            view=message.view,
-            studies=self.studies,
-        )
+        self.main_screen = MainScreen(self.session, self.recorder, self.settings, self.studies, message)
         for name in OPTIONS:
             self._apply(name)
         before = self.current_mode
@@ -351,7 +338,7 @@ class Dashboard(App[None]):
     def on_study_news(self, _: StudyNews) -> None:
         """Show what a study has brought, unless the application ends: its screens lose their parts one by one."""
         if self.is_running and self.main_screen.is_running:
-            self.main_screen.take_study_news()
+            take_study_news(self.main_screen)
 
     # -- settings ------------------------------------------------------------------------------------------------
 
@@ -442,7 +429,7 @@ class Dashboard(App[None]):
         if isinstance(self.screen, Palette):
             return
         if self.screen is main:
-            entries = list(palette_entries(self, main, self.choose, main.subjects_of_act))
+            entries = list(palette_entries(self, main, self.choose, subjects_of_act(main)))
         else:
             entries = [picture_entry(partial(save_picture, self, main))]
         self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)

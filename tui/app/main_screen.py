@@ -1,7 +1,6 @@
-"""The main screen with all keys and the views of one simulation, and its commands that are typed.
+"""The main screen with all commands and the views of one simulation, and the command palette.
 
-The go line takes a view, an id, or a verb with its argument. The command palette offers the keys of the main screen,
-sheets, options and help. Pictures of the screen are saved as SVG files.
+The palette offers the commands of keys, sheets, options and help. Pictures of the screen are saved as SVG files.
 """
 
 from __future__ import annotations
@@ -10,237 +9,66 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
-
-from engine.base import rulebook
-from engine.base.values import quoted
-from engine.scenario.text import did_you_mean
-from tui.app.item_keys import CommandKeys, InformationKeys
-from tui.app.list_keys import ListKeys, SearchKeys
-from tui.dialogs.sheets import RuleSheet, Sheet
+from tui.app import go_line_keys, item_keys, list_keys, navigation_keys, run_keys
+from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS
+from tui.app.view_screen import ViewScreen
+from tui.dialogs.sheets import Sheet
+from tui.panes.timeline import TimelineGrid
 from tui.saving.session_files import NEW_EMPTY
 from tui.saving.settings import OPTIONS
 from tui.saving.targets import TargetError, write_new
 from tui.textual.keys import when_of, words_of
-from tui.textual.screens import CreateItem, ShowSheet, say
-from tui.viewmodels import format as fmt
+from tui.textual.screens import say
 from tui.viewmodels.actions.menu import NEW
-from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB, JobDetailModel
 from tui.viewmodels.go_line import (
-    ACCOUNT,
-    CRITICAL_PATH,
-    EXPECTATIONS,
-    MESSAGES,
-    RELOAD,
-    REQUESTS,
-    SETTINGS,
-    STATISTICS,
-    STORAGE,
     TABS,
-    THEME,
     VIEW_NAMES,
-    VIEWS,
-    WARNINGS,
     PaletteEntry,
-    asked_columns,
-    completions,
-    find,
-    line_hint,
-    not_found,
     offered_actions,
-    written_out,
 )
 from tui.viewmodels.items import focus_on
-from tui.viewmodels.lists.filters import column_of, field_name
-from tui.viewmodels.pool_pages import ACCOUNT_ITEM, AccountDetailModel
 from tui.viewmodels.sheets import blob_lines
 from tui.viewmodels.text import ItemRef
-from tui.viewmodels.watch.attention import ExpectationsModel, expectation_lines, warning_lines
-from tui.widgets.texts import AnswerError, Prompt
+from tui.widgets.charts import NodeMap
+from tui.widgets.table import Table
+from tui.widgets.texts import PageView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from textual import events
     from textual.app import App
-    from textual.screen import Screen
+    from textual.binding import Binding, BindingType
 
+    from tui.app.go_line_keys import Page
     from tui.saving.session_files import Recorder
     from tui.saving.settings import Settings
+    from tui.textual import screens
     from tui.viewmodels.session import Session
     from tui.viewmodels.study import Studies
 
 
-class GoLineKeys(SearchKeys):
-    """Asks for a line, completes it while it is typed, and carries it out."""
+# -- the screen --------------------------------------------------------------------------------------------------
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("colon", "go_line", "go line: type a view, an id or a command", id="go.line"),
-    ]
-
-    def action_go_line(self) -> None:
-        """Ask for a line."""
-        self.ask(":", self.go_to, on_typed=self._complete)
-        self._complete("")
-
-    def _complete(self, text: str) -> None:
-        columns = self.list_page.model.column_names if self.list_page is not None else ()
-        offered = completions(self.session, text, columns)
-        self.query_one(Prompt).offer(line_hint(text, offered), offered)
-
-    def go_to(self, text: str) -> None:
-        """Carry out a line. Raises AnswerError."""
-        text = written_out(self.session, text.strip())
-        verb, _, rest = text.partition(" ")
-        rest = rest.strip()
-        if text.lower() in VIEWS:
-            self.show_view(VIEWS[text.lower()])
-        elif text.lower() in self._pages:
-            self._pages[text.lower()]()
-        elif verb in self._verbs:
-            self._verbs[verb](rest)
-        elif verb in ("only", "filter", "sort", "columns"):
-            self._arrange(verb, rest)
-        elif text:
-            self._go_to_id(text)
-
-    @property
-    def _pages(self) -> dict[str, Callable[[], object]]:
-        """The methods that show pages and sheets, by the names that are typed."""
-        return {
-            RELOAD: self.action_reload,
-            WARNINGS: self.show_warnings,
-            EXPECTATIONS: self.show_expectations,
-            ACCOUNT: self.show_account,
-            MESSAGES: partial(self.call_later, self.run_action, "app.messages"),
-            REQUESTS: partial(self.call_later, self.run_action, "app.requests"),
-            STORAGE: partial(self.show_account, "Storage"),
-            STATISTICS: partial(self.show_job_tab, STATISTICS_TAB),
-            CRITICAL_PATH: partial(self.show_job_tab, CRITICAL_PATH_TAB),
-            SETTINGS: partial(self.call_later, self.run_action, "app.settings"),
-            THEME: partial(self.call_later, self.run_action, "app.settings"),
-        }
-
-    @property
-    def _verbs(self) -> dict[str, Callable[[str], object]]:
-        """The methods that carry out a line, by its first word."""
-        return {
-            "time": self.go_to_time,
-            "open": self.open_named,
-            "seed": self.take_seed,
-            "speed": self.take_speed,
-            "find": self.find_everywhere,
-            "report": self.write_report,
-            "rule": self._show_rule,
-            "new": self._create,
-            "study": self.take_study,
-        }
-
-    def _create(self, what: str) -> None:
-        """Open the form that creates something."""
-        known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
-        if known is None and what:
-            raise AnswerError(f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}")
-        self.post_message(CreateItem(known or ""))
-
-    def _arrange(self, verb: str, rest: str) -> None:
-        """Arrange the list that is shown."""
-        page = self.list_page
-        if page is None:
-            raise AnswerError(f"{verb} arranges a list: views 2 to 7, 9 and 0.")
-        model, wrong = page.model, ""
-        if verb == "only" and rest == "failed":
-            model.only_failed = True
-        elif verb == "filter":
-            model.filter_text = rest
-        elif verb == "sort" and model.only_order:
-            raise AnswerError(model.only_order)
-        elif verb == "sort":
-            at = column_of(field_name(rest), model.column_names) if rest else None
-            model.sort_column, model.is_descending = None if at is None else model.column_names[at], False
-            wrong = rest if at is None else ""
-        elif verb == "columns":
-            asked, unknown = asked_columns(rest, model.column_names)
-            model.show_columns(asked)
-            wrong = next(iter(unknown), "" if asked else rest)
-        else:
-            wrong = rest
-        self.update()
-        if wrong:
-            known = [name.lower() for name in model.column_names if name] if verb in ("sort", "columns") else ["failed"]
-            raise AnswerError(f"{verb} {quoted(wrong)} is not known{did_you_mean(wrong, known) or '.'}")
-
-    def _go_to_id(self, identity: str) -> None:
-        found = find(self.session, identity)
-        is_exact = found is not None and found.model.identity_of(found.key).lower() == identity.lower()
-        if not is_exact and identity.upper() in rulebook.rules():
-            self._show_rule(identity)
-            return
-        if not is_exact and fmt.names_moment(identity) and (found is None or not identity.isdecimal()):
-            self.go_to_time(identity)
-            return
-        if found is None:
-            raise AnswerError(not_found(self.session, identity, self.keymap.shown("palette")))
-        subject = found.model.subject_of(found.key)
-        if subject is not None:
-            focus_on(self.session, subject)
-        self.show_view(found.view, found.key)
-
-    def show_account(self, tab: str = "Overview") -> None:
-        """Open the page of the account at one of its tabs."""
-        self.open_subject(ACCOUNT_ITEM, AccountDetailModel.TABS.index(tab))
-
-    def show_job_tab(self, title: str) -> None:
-        """Open a tab of the page of the job in focus."""
-        job = self.session.job_id
-        if self.session.job(job) is None:
-            say(self, "No job has been added yet.")
-        else:
-            subject = ItemRef("job", job)
-            self.open_subject(subject, JobDetailModel(self.session, subject).tabs.index(title))
-
-    def show_expectations(self) -> None:
-        """Show the expectations of the scenario: met, broken, or pending."""
-        self.app.push_screen(Sheet("Expectations", partial(expectation_lines, ExpectationsModel(self.session))))
-
-    def on_show_sheet(self, message: ShowSheet) -> None:
-        """Show a sheet, as if its name had been typed."""
-        self.go_to(message.name)
-
-    def show_warnings(self) -> None:
-        """Show the warnings about the scenario."""
-        self.app.push_screen(Sheet("Warnings", partial(warning_lines, self.session.simulation.scenario)))
-
-    def action_blob(self, url: str) -> None:
-        """Show everything about the blob with this URL, and its text."""
-        blob = next((each for each in self.session.blobs() if each.url == url), None)
-        if blob is not None:
-            self.app.push_screen(Sheet(blob.place.name or "Blob", partial(blob_lines, self.session, blob)))
-
-    def _show_rule(self, name: str) -> None:
-        """Show a rule, or all rules of a chapter."""
-        part = rulebook.find(name)
-        if part is None:
-            raise AnswerError(f"No rule is called {quoted(name)}; the nearest is {rulebook.nearest(name)}.")
-        self.app.push_screen(RuleSheet([part]))
+# In the order of the palette.
+_COMMANDS = (
+    *(*navigation_keys.TIME, *run_keys.RUNS, *navigation_keys.NAVIGATION, *list_keys.FIND),
+    *(*GO_LINE, *list_keys.LISTS, *item_keys.INFORMATION, *item_keys.ACTIONS),
+)
+_RIGHT_BUTTON = 3
 
 
-class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
+class MainScreen(ViewScreen):
     """One simulation on the screen."""
 
+    COMMANDS_BY_ID: ClassVar = {command.id: command for command in _COMMANDS}
+    BINDINGS: ClassVar[list[BindingType]] = [command.binding for command in _COMMANDS]
     AUTO_FOCUS = ""  # the view focuses its first pane itself
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (24, "-short"), (36, "-tall")]  # noqa: RUF012  # as Textual declares it
 
     def __init__(
-        self,
-        session: Session,
-        recorder: Recorder,
-        settings: Settings,
-        *,
-        at_ms: int = 0,
-        plays: bool = False,
-        view: str = "watch",
-        studies: Studies | None = None,
+        self, session: Session, recorder: Recorder, settings: Settings, studies: Studies, first: screens.ShowRun
     ) -> None:
         """Create the screen of a run.
 
@@ -248,32 +76,27 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
             session: The run, and the choices of its viewer.
             recorder: The recorder that saves what is done by hand.
             settings: The user's settings.
-            at_ms: The moment to begin with, in ms after the start.
-            plays: Let time advance from there.
-            view: The view to begin with.
             studies: The studies of the dashboard.
+            first: The view and the moment to begin with, and whether time advances from there.
         """
-        super().__init__(session, recorder, settings)
-        self.studies = studies or self.studies
-        self._at_ms = at_ms
-        self._plays = plays
-        self._first_view = view
+        super().__init__(session, recorder, settings, studies)
+        self._first = first
         self.hold_frames()  # until the first complete one
 
     def on_mount(self) -> None:
-        if self._first_view in VIEW_NAMES:
-            self.show_view(self._first_view)
+        if self._first.view in VIEW_NAMES:
+            self.show_view(self._first.view)
         self.view.first_pane.focus()
         # Before the application has started, Textual calls back without a layout.
         self.app.call_later(self.call_after_refresh, self._begin)
 
     def _begin(self) -> None:
         """Go to the first moment, now that panes have sizes, and show the first frame when they are filled."""
-        if self._at_ms:
-            self.playback.seek(self._at_ms, self.playback.play if self._plays else None)
+        if self._first.at_ms:
+            self.playback.seek(self._first.at_ms, self.playback.play if self._first.plays else None)
         else:
             self.update()
-            if self._plays and not self.session.is_over:
+            if self._first.plays and not self.session.is_over:
                 self.playback.play()
         self.call_after_refresh(self.draw_frames)
 
@@ -294,8 +117,95 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
         if not self.is_left:
             self.show_hints()
 
+    # -- commands, and links to them -----------------------------------------------------------------------------
 
-def ask_picture(app: App[None], main: MainScreen) -> None:
+    def action_show_view(self, name: str) -> None:
+        """Show a view."""
+        self.show_view(name)
+
+    def action_blob(self, url: str) -> None:
+        """Show everything about the blob with this URL, and its text."""
+        blob = next((each for each in self.session.blobs() if each.url == url), None)
+        if blob is not None:
+            self.app.push_screen(Sheet(blob.place.name or "Blob", partial(blob_lines, self.session, blob)))
+
+    def on_page_view_followed(self, message: PageView.Followed) -> None:
+        """Follow a link: to a detail page, or to an action on the subject that is shown."""
+        target = message.target
+        if not isinstance(target, str):
+            self.open_subject(target)
+            return
+        if self.subject is not None:
+            focus_on(self.session, self.subject)
+        self.call_later(self.run_action, target)
+
+    # -- messages of panes and dialogs ---------------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        """Offer actions on a row or node that is clicked with the right button."""
+        if event.button == _RIGHT_BUTTON and isinstance(event.widget, NodeMap | Table | TimelineGrid):
+            item_keys.act(self)
+
+    def on_table_arranged(self) -> None:
+        """Show the list with its new columns, order or filter."""
+        self.update()
+
+    def on_table_moved(self) -> None:
+        """Show the job in focus, which the cursor chooses in the list of jobs."""
+        page = self.list_page
+        if page is not None and page.model.key_in_focus() is not None:
+            self.update()
+
+    def on_table_opened(self, message: Table.Opened) -> None:
+        """Open a row."""
+        list_keys.open_in_table(self, message.table.model, message.key)
+
+    def on_show_view(self, message: screens.ShowView) -> None:
+        """Show a view, with the cursor on a row if one is given."""
+        if message.focus is not None:
+            focus_on(self.session, message.focus)
+        if message.row is None:
+            self.show_view(message.view_name)
+        else:
+            self.show_row(message.view_name, message.row)
+
+    def on_show_sheet(self, message: screens.ShowSheet) -> None:
+        """Show a sheet, as if its name had been typed."""
+        go_line_keys.go_to(self, message.name)
+
+    def on_open_subject(self, message: screens.OpenSubject) -> None:
+        """Open the detail page of a subject."""
+        self.open_subject(message.subject)
+
+    def on_open_one_of(self, message: screens.OpenOneOf) -> None:
+        """Open one of several items."""
+        navigation_keys.open_one_of(self, message.choices)
+
+    def on_go_to_failure(self, message: screens.GoToFailure) -> None:
+        """Go to the next or the previous failure."""
+        self.playback.seek_failure(message.by)
+
+    def on_go_to_time(self, message: screens.GoToTime) -> None:
+        """Go to a moment that was clicked."""
+        self.playback.seek(message.when_ms)
+
+    def on_offer_actions(self, message: screens.OfferActions) -> None:
+        """Offer actions on the subjects that a dialog was about."""
+        item_keys.offer_actions(self, message.subjects)
+
+    def on_offer_restart(self) -> None:
+        """Offer what can be done when the run is over."""
+        run_keys.offer_restart(self)
+
+    def on_study_formula(self, message: screens.StudyFormula) -> None:
+        """Study a formula of a pool."""
+        run_keys.study_formula(self, message)
+
+
+# -- pictures and the palette ------------------------------------------------------------------------------------
+
+
+def ask_picture(app: App[None], main: ViewScreen) -> None:
     """Take a picture of the main screen as it is now, and ask for the file to write it to."""
     main.playback.pause()
     picture = app.export_screenshot(title=main.session.simulation.scenario.name)
@@ -306,7 +216,7 @@ def ask_picture(app: App[None], main: MainScreen) -> None:
     main.ask("save the picture of this screen as", write, text=str(_free(main.view.id or "")))
 
 
-def save_picture(app: App[None], main: MainScreen) -> None:
+def save_picture(app: App[None], main: ViewScreen) -> None:
     """Save a picture of a dialog and what is behind it. A dialog has no prompt, so the name is the next free one."""
     picture = app.export_screenshot(title=main.session.simulation.scenario.name)
     try:
@@ -321,7 +231,7 @@ def _free(stem: str) -> Path:
     return next(path for path in candidates if not path.exists())
 
 
-def _write(main: MainScreen, picture: str, path: Path) -> None:
+def _write(main: ViewScreen, picture: str, path: Path) -> None:
     """Write a picture, and say so. Raises TargetError."""
     write_new(path, picture)
     say(main, f"saved the picture in {path}")
@@ -337,7 +247,7 @@ _OPTION_WORDS = {
 
 
 def palette_entries(
-    app: App[None], main: MainScreen, choose_value: Callable[[str, str], None], subjects: Sequence[ItemRef] = ()
+    app: App[None], main: ViewScreen, choose_value: Callable[[str, str], None], subjects: Sequence[ItemRef] = ()
 ) -> Iterator[PaletteEntry]:
     """Yield all commands, those of keys first.
 
@@ -347,19 +257,41 @@ def palette_entries(
         choose_value: Takes the name of an option and a value.
         subjects: The items to act on, all of one kind.
     """
-    for owner in (main, app):
-        yield from _of_keys(main, owner)
-    yield from _of_sheets(app, main)
+    offered: list[tuple[Binding, Callable[[], object]]]
+    offered = [(command.binding, partial(command.run, main)) for command in _COMMANDS]
+    offered += [(each, partial(app.run_action, each.action)) for each in main.keymap.bindings_of(type(app))]
+    for binding, run in offered:
+        identity = binding.id or ""
+        if identity not in _LEFT_OUT:
+            title = binding.description[:1].upper() + binding.description[1:]
+            keys = main.keymap.all_shown(binding)
+            yield PaletteEntry(title, when_of(identity), run, keys, words_of(identity))
+    yield from (_of_page(main, page) for page in PAGES)
+    about = "HTML or Markdown, with tables, curves and the timeline."
+    ask_report = partial(list_keys.ask_report, main)
+    yield PaletteEntry(
+        "Write a report of the run", about, ask_report, words="html markdown export save summary document"
+    )
+    yield picture_entry(partial(ask_picture, app, main))
+    for title, by in (("Next failure", 1), ("Previous failure", -1)):
+        about = "Goes to the moment at which something fails."
+        seek = partial(main.playback.seek_failure, by)
+        yield PaletteEntry(title, about, seek, words="failed error broken problem go time")
+    about, open_empty = "To build pools and jobs by hand from nothing.", partial(run_keys.open_named, main, NEW_EMPTY)
+    yield PaletteEntry("New scenario, empty", about, open_empty, words="blank fresh create open")
+    yield from (_of_page(main, page) for page in SHEETS)
+    about, describe = "The Watch view as sentences.", partial(item_keys.describe_screen, main)
+    yield PaletteEntry("Describe this screen", about, describe, words="screen reader text accessibility")
     for what in NEW:
-        create = partial(main.create, what)
+        create = partial(item_keys.create, main, what)
         yield PaletteEntry(f"Create: {what}", "By a form or by its body.", create, words="new add insert")
     for each in offered_actions(main.session, subjects):
-        start = partial(main.start_action, each)
+        start = partial(item_keys.start_action, main, each)
         yield PaletteEntry(
             each.title, each.about, start, words=each.words, is_possible=each.is_possible, is_rare=each.is_rare
         )
     for tab in TABS:
-        explain = partial(main.help_with, tab.name)
+        explain = partial(item_keys.explain, main, main.view_named(tab.name))
         yield PaletteEntry(f"Help: {tab.title}", "what the view shows: columns and states", explain, words="manual")
     for option in OPTIONS.values():
         for value in option.values:
@@ -374,74 +306,5 @@ def picture_entry(take: Callable[[], None]) -> PaletteEntry:
     return PaletteEntry(_PICTURE, about, take, words="svg screenshot snapshot export image")
 
 
-def _of_keys(main: MainScreen, owner: App[None] | Screen[None]) -> Iterator[PaletteEntry]:
-    keymap = main.keymap
-    for binding in keymap.bindings_of(type(owner)):
-        identity = binding.id or ""
-        if identity not in _LEFT_OUT:
-            title = binding.description[:1].upper() + binding.description[1:]
-            run = partial(owner.run_action, binding.action)
-            yield PaletteEntry(title, when_of(identity), run, keymap.all_shown(binding), words_of(identity))
-
-
-def _of_sheets(app: App[None], main: MainScreen) -> Iterator[PaletteEntry]:
-    show_messages = partial(app.run_action, "messages")
-    yield PaletteEntry(
-        "Account",
-        "Quotas and their use, applications, certificates.",
-        main.show_account,
-        words="quota limits cores packages subscription",
-    )
-    yield PaletteEntry(
-        "Statistics",
-        "Run and waiting times, failures and cost of the job.",
-        partial(main.show_job_tab, STATISTICS_TAB),
-        words="cost money price usd durations p50 p95 percentiles slowest",
-    )
-    yield PaletteEntry(
-        "Critical path",
-        "The chain of tasks that decides when the job ends.",
-        partial(main.show_job_tab, CRITICAL_PATH_TAB),
-        words="late longest bottleneck dependencies chain",
-    )
-    storage = partial(main.show_account, "Storage")
-    yield PaletteEntry(
-        "Storage", "Blobs that were named or uploaded, with their texts.", storage, words="blobs containers uploads"
-    )
-    yield PaletteEntry(
-        "Write a report of the run",
-        "HTML or Markdown, with tables, curves and the timeline.",
-        main.ask_report,
-        words="html markdown export save summary document",
-    )
-    yield picture_entry(partial(ask_picture, app, main))
-    for title, by in (("Next failure", 1), ("Previous failure", -1)):
-        about = "Goes to the moment at which something fails."
-        seek = partial(main.playback.seek_failure, by)
-        yield PaletteEntry(title, about, seek, words="failed error broken problem go time")
-    open_empty = partial(main.open_named, NEW_EMPTY)
-    yield PaletteEntry(
-        "New scenario, empty",
-        "To build pools and jobs by hand from nothing.",
-        open_empty,
-        words="blank fresh create open",
-    )
-    yield PaletteEntry(
-        "Expectations",
-        "What the scenario expects: met, broken or pending.",
-        main.show_expectations,
-        words="expect met broken pending assertions",
-    )
-    yield PaletteEntry(
-        "Warnings", "What the scenario says that is probably not meant.", main.show_warnings, words="problems check"
-    )
-    yield PaletteEntry(
-        "Messages", "All that was said in the line above the key hints.", show_messages, words="notifications"
-    )
-    show_requests = partial(app.run_action, "requests")
-    yield PaletteEntry(
-        "Requests", "What clients have asked for, with --serve.", show_requests, words="clients rest http serve api"
-    )
-    yield PaletteEntry(
-        "Describe this screen", "The Watch view as sentences.", main.describe, words="screen reader text accessibility"
-    )
+def _of_page(main: ViewScreen, page: Page) -> PaletteEntry:
+    return PaletteEntry(page.title, page.about, partial(page.show, main), words=page.words)

@@ -1,37 +1,42 @@
-"""Keys that show another view or page, and the way back through those visited."""
+"""Commands that lead to another view, page, pane or moment, choose the focus, and lead out of the dashboard.
+
+Among them are all that move simulated time: play, step, seek, search, speed, branches and bookmarks.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING
 
-from textual.binding import Binding, BindingType
-
+from engine.base.values import quoted
+from engine.pacing import FASTEST
 from engine.views.resources.jobs import job_ids, pool_ids
-from tui.app.run_keys import StudyKeys
 from tui.dialogs.pickers import Jump, JumpTarget
-from tui.dialogs.sheets import Pick, Picker, details_sheet
-from tui.panes.pages import DetailPage
-from tui.panes.watch import Watch
-from tui.textual.screens import OpenOneOf, OpenSubject, ShowView, say
+from tui.dialogs.sheets import Pick, Sheet, details_sheet
+from tui.textual.keys import Command
+from tui.textual.screens import say
+from tui.viewmodels import format as fmt
 from tui.viewmodels.go_line import TABS
-from tui.viewmodels.items import ViewHistory, VisitedView, focus_on, links_of, links_of_instance
+from tui.viewmodels.items import focus_on, links_of, links_of_instance
 from tui.viewmodels.lists.instances import InstancesModel
+from tui.viewmodels.moments import compare_lines
 from tui.viewmodels.text import ItemRef
 from tui.viewmodels.watch.arrangement import PINNED, toggle_pin
-from tui.widgets.texts import PageView
+from tui.widgets.texts import AnswerError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from tui.saving.session_files import Recorder
-    from tui.saving.settings import Settings
+    from engine import Simulation
+    from tui.app.view_screen import ViewScreen
     from tui.viewmodels.items import Link
     from tui.viewmodels.lists.rows import RowsModel
-    from tui.viewmodels.session import Session
     from tui.viewmodels.text import Kind
+    from tui.viewmodels.timeline.rows import Openable
 
 
-_LISTS: dict[Kind, str] = {
+# The view that lists the items of a kind.
+VIEW_OF: dict[Kind, str] = {
     "pool": "pools",
     "job": "jobs",
     "node": "nodes",
@@ -40,282 +45,300 @@ _LISTS: dict[Kind, str] = {
 }
 
 
-class NavigationKeys(StudyKeys):
-    """Views by key, by name and by link, and back again."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(tab.key, f"show_view('{tab.name}')", tab.title, id=f"view.{tab.name}") for tab in TABS),
-        Binding("escape", "out", "close, or go back", id="go.out"),
-        Binding("q", "leave", "leave the page, or quit after a question", id="quit.ask"),
-        Binding("ctrl+q", "quit", "quit", id="quit"),
-        Binding("backspace", "previous", "the previous view, and back again", id="go.previous"),
-        Binding("less_than_sign", "visit(-1)", "back through the views visited", id="go.back"),
-        Binding("greater_than_sign", "visit(1)", "forward through the views visited", id="go.forward"),
-        Binding("z", "zoom", "maximise or restore the pane", id="pane.zoom"),
-        Binding("tab", "app.focus_next", "next pane", show=False, id="pane.next"),
-        Binding("shift+tab", "app.focus_previous", "previous pane", show=False, id="pane.before"),
-        Binding("apostrophe", "jump", "jump: a letter for a pane, a digit for a bookmark", id="go.jump"),
-        Binding("g", "follow_link", "go to the pool, node, job or task of the row", id="row.links"),
-        Binding("p", "pin", "pin to the Watch view, or unpin", id="row.pin"),
-        Binding("J", "choose_job", "choose the job in focus", id="focus.job"),
-        Binding("P", "choose_pool", "choose the pool in focus", id="focus.pool"),
-    ]
-
-    def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
-        super().__init__(session, recorder, settings)
-        self._trail = ViewHistory()
-        self._jumps_when_left: dict[str, int] = {}  # by view: how often time had jumped when it was left
-        self._shown_when_left: dict[str, object] = {}  # by view: what it shows
-
-    # -- views ---------------------------------------------------------------------------------------------------
-
-    @property
-    def _here(self) -> VisitedView:
-        view = self.view
-        if isinstance(view, DetailPage):
-            return VisitedView(view.id or "", self.session.focus, view.subject, view.page)
-        return VisitedView(view.id or "", self.session.focus)
-
-    def action_show_view(self, name: str) -> None:
-        """Show a view."""
-        self.show_view(name)
-
-    def on_show_view(self, message: ShowView) -> None:
-        """Show a view, with the cursor on a row if one is given."""
-        if message.focus is not None:
-            focus_on(self.session, message.focus)
-        if message.row is None:
-            self.show_view(message.view_name)
-        else:
-            self.show_row(message.view_name, message.row)
-
-    def show_view(self, name: str, key: int | None = None) -> None:
-        """Show a view, with the cursor on the row with this key if one is given."""
-        here = self._here
-        if here.view != name:
-            self._trail.visit(here, VisitedView(name, here.focus))
-            self._switch(name)
-            if key is None:
-                return  # it is updated as soon as it is laid out
-        self.update()
-        if key is not None and self.list_page is not None:
-            self.list_page.go_to(key)
-
-    def show_row(self, name: str, row: int | str | None) -> None:
-        """Show a list with the cursor on a row: a node or task by row number, anything else by id."""
-        self.show_view(name)
-        self.update()
-        page = self.list_page
-        if page is not None and row is not None:
-            key = row if isinstance(row, int) else page.model.row_of(row)
-            if key is not None:
-                page.go_to(key)
-
-    def _go_to_place(self, place: VisitedView | None) -> None:
-        if place is None:
-            return
-        is_shown = self.view.id == place.view
-        self.session.focus = place.focus
-        if place.subject is not None:
-            self.query_one(DetailPage).open(place.subject, place.page)
-        self._switch(place.view)
-        if is_shown:
-            self.update()
-
-    def _switch(self, name: str) -> None:
-        left, shown = self.view, self.what_is_shown
-        if self.maximized is not None:
-            self.minimize()
-            left.is_stale = True
-        if not left.is_stale and not left.is_busy:
-            self._shown_when_left[left.id or ""] = shown
-        jumps = self.session.simulation.jumps
-        self._jumps_when_left[left.id or ""] = jumps
-        page = self._list_pages.get(name)
-        if page is not None:
-            page.build(self.switcher)
-        self.switcher.current = name
-        self.view.is_stale |= self.playback.pacer.playing or self._shown_when_left.get(name) != shown
-        self.draw_once_updated()
-        if self._jumps_when_left.get(name, jumps) != jumps:
-            self.view.update()  # it is drawn before it is shown, and its rows may not exist any more
-        self.set_focus(self.view.first_pane, scroll_visible=False)  # at once, for its hints
-        self.update_header()
-
-    def action_visit(self, by: int) -> None:
-        """Go back or forward through the views visited."""
-        self._go_to_place(self._trail.step(self._here, by))
-
-    def action_previous(self) -> None:
-        """Go to the view that was left last."""
-        self._go_to_place(self._trail.previous(self._here))
-
-    # -- subjects ------------------------------------------------------------------------------------------------
-
-    def open_subject(self, subject: ItemRef, page: int = 0) -> None:
-        """Open the detail page of a subject; its job or pool gets the focus."""
-        here = self._here
-        focus_on(self.session, subject)
-        there = VisitedView("detail", self.session.focus, subject, page)
-        if here != there:
-            self._trail.visit(here, there)
-        self._go_to_place(there)
-
-    def on_open_subject(self, message: OpenSubject) -> None:
-        """Open the detail page of a subject."""
-        self.open_subject(message.subject)
-
-    def open_row(self, model: RowsModel, key: int) -> bool:
-        """Open the detail page of a row, or watch the last job of a schedule; return False if there is none."""
-        subject = model.subject_of(key)
-        if subject is None:
-            return False
-        if subject.kind != "job schedule":
-            self.open_subject(subject)
-            return True
-        schedule = self.session.schedule(str(subject.key))
-        if schedule is None or not schedule.recent_job:
-            return False
-        focus_on(self.session, subject)
-        self.show_view("watch")
+def open_row(main: ViewScreen, model: RowsModel, key: int) -> bool:
+    """Open the detail page of a row, or watch the last job of a schedule; return False if there is none."""
+    subject = model.subject_of(key)
+    if subject is None:
+        return False
+    if subject.kind != "job schedule":
+        main.open_subject(subject)
         return True
+    schedule = main.session.schedule(str(subject.key))
+    if schedule is None or not schedule.recent_job:
+        return False
+    focus_on(main.session, subject)
+    main.show_view("watch")
+    return True
 
-    def on_page_view_followed(self, message: PageView.Followed) -> None:
-        """Follow a link: to a detail page, or to an action on the subject that is shown."""
-        target = message.target
-        if not isinstance(target, str):
-            self.open_subject(target)
-            return
-        if self.subject is not None:
-            focus_on(self.session, self.subject)
-        self.call_later(self.run_action, target)
 
-    def on_open_one_of(self, message: OpenOneOf) -> None:
-        """Open a detail page or the details of a row; of several let the user pick one."""
-        choices = message.choices
+def open_one_of(main: ViewScreen, choices: Sequence[Openable]) -> None:
+    """Open a detail page or the details of a row; of several let the user pick one."""
 
-        def show(number: int) -> None:
-            _, subject, view = choices[number]
-            model = next((tab.model for tab in TABS if tab.name == view), None)
-            if model is None:
-                self.open_subject(subject)
-            else:
-                self.app.push_screen(details_sheet(model(self.session), int(subject.key)))
-
-        if len(choices) == 1:
-            show(0)
+    def show(number: int) -> None:
+        _, subject, view = choices[number]
+        model = next((tab.model for tab in TABS if tab.name == view), None)
+        if model is None:
+            main.open_subject(subject)
         else:
-            self.pick("Open", [choice.text for choice in choices], show, "There was nothing here at this moment.")
+            main.app.push_screen(details_sheet(model(main.session), int(subject.key)))
 
-    def action_follow_link(self) -> None:
-        """Go to something that belongs to the row under the cursor."""
-        page, subject = self.list_page, self.subject
-        links: Sequence[Link] = []
-        if page is not None and isinstance(page.model, InstancesModel) and page.table.key is not None:
-            links = links_of_instance(self.session, page.table.key)
-        elif subject is not None:
-            links = links_of(self.session, subject)
+    if len(choices) == 1:
+        show(0)
+    else:
+        main.pick("Open", [choice.text for choice in choices], show, "There was nothing here at this moment.")
 
-        def go(number: int) -> None:
-            linked = links[number].subject
-            if isinstance(self.view, DetailPage):
-                self.open_subject(linked)
-            else:
-                focus_on(self.session, linked)
-                self.show_row(_LISTS[linked.kind], linked.key)
 
-        letters = [link.letter for link in links]
-        self.pick("Go to", [link.text for link in links], go, "There is nothing here to go to.", letters=letters)
+def _follow_link(main: ViewScreen) -> None:
+    """Go to something that belongs to the row under the cursor."""
+    page, subject = main.list_page, main.subject
+    links: Sequence[Link] = []
+    if page is not None and isinstance(page.model, InstancesModel) and page.table.key is not None:
+        links = links_of_instance(main.session, page.table.key)
+    elif subject is not None:
+        links = links_of(main.session, subject)
 
-    # -- the focus -----------------------------------------------------------------------------------------------
-
-    def action_choose_job(self) -> None:
-        """Let the user choose the job in focus."""
-        jobs = job_ids(self.session.simulation)
-        self.pick("Job in focus", jobs, lambda at: self._focus(ItemRef("job", jobs[at])), "There is no job yet.")
-
-    def action_choose_pool(self) -> None:
-        """Let the user choose the pool in focus."""
-        pools = pool_ids(self.session.simulation)
-        self.pick("Pool in focus", pools, lambda at: self._focus(ItemRef("pool", pools[at])), "There is no pool yet.")
-
-    def _focus(self, subject: ItemRef) -> None:
-        """Focus a job or pool; if the detail page of another one is open, open that of this one."""
-        focus_on(self.session, subject)
-        view = self.view
-        if isinstance(view, DetailPage) and view.subject is not None and view.subject.kind == subject.kind:
-            self.open_subject(subject)
-        self.update()
-
-    def action_pin(self) -> None:
-        """Pin the subject under the cursor to the Watch view, or unpin it."""
-        subject = self.subject
-        if subject is None or subject.kind not in PINNED:
-            say(self, "p pins a node, a job or a task: put the cursor on one.")
-            return
-        is_pinned = toggle_pin(self.session, subject)
-        if not isinstance(self.view, Watch):
-            say(self, "Pinned to the Watch view." if is_pinned else "Unpinned.")
-        self.update()
-
-    # -- panes, and the way out ----------------------------------------------------------------------------------
-
-    def action_zoom(self) -> None:
-        """Maximise the focused pane, or restore it."""
-        if self.maximized is not None:
-            self.minimize()
-        elif self.focused is not None:
-            self.maximize(self.focused)
-        self.call_after_refresh(self.update)
-
-    def action_jump(self) -> None:
-        """Go to a pane by its letter, or to a bookmark by its digit."""
-        moments_ms = self.bookmarks.moments_ms
-
-        def go(target: JumpTarget | None) -> None:
-            if target is not None and target.pane is not None:
-                self.set_focus(target.pane)
-            elif target is not None:
-                self.playback.seek(moments_ms[target.bookmark])
-
-        panes = [pane for pane in self.focus_chain if pane.region.area]
-        self.app.push_screen(Jump(panes, [self.session.clock(when_ms) for when_ms in moments_ms]), go)
-
-    def action_out(self) -> None:
-        """Stop a seek, else close a maximised pane, a filter, marks, or the view."""
-        if self.playback.stop_seeking():
-            return
-        if self.maximized is not None:
-            self.action_zoom()
-        elif self.view.clear_filter():
-            self.update()
-        elif self.session.marks:
-            self.session.marks.clear()
-            self.update()
+    def go(number: int) -> None:
+        linked = links[number].subject
+        if main.detail_page is not None:
+            main.open_subject(linked)
         else:
-            self.action_visit(-1)
+            focus_on(main.session, linked)
+            main.show_row(VIEW_OF[linked.kind], linked.key)
 
-    def action_leave(self) -> None:
-        """Leave a detail page; from any other view the dashboard, by default after a question."""
-        if isinstance(self.view, DetailPage):
-            self.action_visit(-1)
-            return
+    letters = [link.letter for link in links]
+    main.pick("Go to", [link.text for link in links], go, "There is nothing here to go to.", letters=letters)
 
-        def leave(number: int | None) -> None:
-            if number == 0:
-                self.app.exit()
 
-        if not self.settings.value("confirm_quit"):
-            leave(0)
-            return
-        self.playback.pause()
-        kept = "; what was done by hand is saved" if self.recorder.is_unsaved else ""
-        shown = self.studies.shown
-        kept += "; the runs of the study are lost" if shown is not None and shown.would_be_lost else ""
-        picks = [Pick("y", f"yes, leave the dashboard{kept}", also="q"), Pick("n", "no, stay")]
-        self.app.push_screen(Picker("Leave?", picks, pointer=self.session.glyphs.cursor), leave)
+def _choose_focus(kind: Kind, read: Callable[[Simulation], Sequence[str]], main: ViewScreen) -> None:
+    """Let the user choose the job or pool in focus; if the detail page of another one is open, open that of this."""
+    ids = read(main.session.simulation)
 
-    async def action_quit(self) -> None:
-        """Leave the dashboard."""
-        self.playback.pause()
-        self.app.exit()
+    def focus(number: int) -> None:
+        subject, page = ItemRef(kind, ids[number]), main.detail_page
+        focus_on(main.session, subject)
+        if page is not None and page.subject is not None and page.subject.kind == kind:
+            main.open_subject(subject)
+        main.update()
+
+    main.pick(f"{kind.capitalize()} in focus", ids, focus, f"There is no {kind} yet.")
+
+
+def _pin(main: ViewScreen) -> None:
+    """Pin the subject under the cursor to the Watch view, or unpin it."""
+    subject = main.subject
+    if subject is None or subject.kind not in PINNED:
+        say(main, "p pins a node, a job or a task: put the cursor on one.")
+        return
+    is_pinned = toggle_pin(main.session, subject)
+    if main.view.id != "watch":
+        say(main, "Pinned to the Watch view." if is_pinned else "Unpinned.")
+    main.update()
+
+
+def _zoom(main: ViewScreen) -> None:
+    """Maximise the focused pane, or restore it."""
+    if main.maximized is not None:
+        main.minimize()
+    elif main.focused is not None:
+        main.maximize(main.focused)
+    main.call_after_refresh(main.update)
+
+
+def _jump(main: ViewScreen) -> None:
+    """Go to a pane by its letter, or to a bookmark by its digit."""
+    moments_ms = main.bookmarks.moments_ms
+
+    def go(target: JumpTarget | None) -> None:
+        if target is not None and target.pane is not None:
+            main.set_focus(target.pane)
+        elif target is not None:
+            main.playback.seek(moments_ms[target.bookmark])
+
+    panes = [pane for pane in main.focus_chain if pane.region.area]
+    main.app.push_screen(Jump(panes, [main.session.clock(when_ms) for when_ms in moments_ms]), go)
+
+
+def _go_out(main: ViewScreen) -> None:
+    """Stop a seek, else close a maximised pane, a filter, marks, or the view."""
+    if main.playback.stop_seeking():
+        return
+    if main.maximized is not None:
+        _zoom(main)
+    elif main.view.clear_filter():
+        main.update()
+    elif main.session.marks:
+        unmark(main)
+    else:
+        main.visit(-1)
+
+
+def unmark(main: ViewScreen) -> None:
+    """Remove all marks."""
+    main.session.marks.clear()
+    main.update()
+
+
+def _leave(main: ViewScreen) -> None:
+    """Leave a detail page; from any other view the dashboard, by default after a question."""
+    if main.detail_page is not None:
+        main.visit(-1)
+        return
+    if not main.settings.value("confirm_quit"):
+        main.app.exit()
+        return
+    main.playback.pause()
+    shown = main.studies.shown
+    kept = "; what was done by hand is saved" if main.recorder.is_unsaved else ""
+    kept += "; the runs of the study are lost" if shown is not None and shown.would_be_lost else ""
+    yes, no = Pick("y", f"yes, leave the dashboard{kept}", also="q"), Pick("n", "no, stay")
+    main.choose("Leave?", (yes, main.app.exit), (no, None))
+
+
+def _quit(main: ViewScreen) -> None:
+    """Leave the dashboard."""
+    main.playback.pause()
+    main.app.exit()
+
+
+# -- time --------------------------------------------------------------------------------------------------------
+
+
+def go_to_time(main: ViewScreen, text: str) -> None:
+    """Go to the moment that was typed. Raises AnswerError."""
+    session, simulation, playback = main.session, main.session.simulation, main.playback
+    match text.strip():
+        case "start":
+            playback.seek(0)
+        case "end":
+            playback.seek_end()
+        case "failure" | "next failure":
+            playback.seek_failure(1)
+        case typed:
+            try:
+                when_ms = fmt.parse_moment(typed, simulation.scenario.start, simulation.now_ms, session.last_known_ms)
+            except ValueError as error:
+                raise AnswerError(str(error)) from None
+            playback.seek(max(0, when_ms), partial(_say_if_outside, main, when_ms))
+
+
+def _say_if_outside(main: ViewScreen, when_ms: int) -> None:
+    """Say that the run has no such moment if it begins later or has ended before."""
+    session = main.session
+    if when_ms < 0:
+        say(main, f"The run begins here, at {session.clock(0)}: nothing happens earlier.")
+    elif session.is_over and session.now_ms < when_ms:
+        say(main, f"The run ends here, at {session.clock(session.now_ms)}: nothing happens later.")
+
+
+def _next_event(main: ViewScreen) -> None:
+    """Go on until something happens to the subject under the cursor."""
+    subject, events = main.under_cursor, main.session.events
+    if subject is None:
+        say(main, "; goes to the next event of a row: put the cursor on one.")
+    else:
+        main.playback.search(lambda index: events.is_about(index, *subject), "Nothing more happens to it.")
+
+
+def _set_speed(main: ViewScreen, speed: float | None) -> None:
+    """Take a speed; None is as fast as possible."""
+    main.playback.choose_speed(speed)
+    main.update_header()
+    if not speed and not main.playback.pacer.playing:
+        end, play = main.keymap.shown("time.end"), main.keymap.shown("time.play")
+        say(main, f"As fast as possible: {play} runs, {end} goes to the end.")
+
+
+def _change_speed(main: ViewScreen, speed: float | None) -> None:
+    """Take the next higher or lower speed."""
+    main.playback.choose_speed(speed)
+    main.update_header()
+
+
+def _cross_quiet(main: ViewScreen) -> None:
+    """Cross stretches in which nothing happens at once, or play them."""
+    crosses = not main.settings.value("cross_quiet")
+    main.settings.choose("cross_quiet", crosses)
+    main.playback.pacer.crosses_quiet = crosses
+    main.playback.take_usual_speed()
+    say(main, "Stretches without events are crossed at once." if crosses else "Every stretch of time is played.")
+    main.update_header()
+
+
+def take_speed(main: ViewScreen, text: str) -> None:
+    """Take the speed that was typed. Raises AnswerError."""
+    try:
+        speed = float(text.strip().lower().lstrip("x").replace("max", "0"))
+    except ValueError:
+        speed = -1
+    if not 0 <= speed <= FASTEST:
+        raise AnswerError(f"{quoted(text)} is not a speed: must be a number, or max.")
+    _set_speed(main, speed or None)
+
+
+def branch(main: ViewScreen) -> None:
+    """Make the moment that is shown the present."""
+    main.playback.stop_seeking()
+    session = main.session
+    if not session.is_past:
+        say(main, "This is the present; , goes back.")
+        return
+    main.bookmarks.keep_run()
+    undone = len(session.simulation.branch())
+    session.crossed[:] = [stretch for stretch in session.crossed if stretch[1] <= session.now_ms]
+    loss = f" {fmt.counted(undone, 'later command')} {'is' if undone == 1 else 'are'} undone." if undone else ""
+    say(main, f"Branched: time goes on from here.{loss} c compares with the run that was left.")
+    main.update()
+
+
+def _bookmark(main: ViewScreen) -> None:
+    """Remember the present moment."""
+    number = main.bookmarks.add()
+    say(main, f"Bookmark {number}: {main.session.clock(main.session.now_ms)}. ' goes there, c compares.")
+
+
+def _compare(main: ViewScreen) -> None:
+    """Compare the present moment with a bookmark, or with a run that was left."""
+    main.playback.pause()
+    session, here, others = main.session, main.bookmarks.here(), main.bookmarks.others()
+
+    def show(number: int) -> None:
+        main.app.push_screen(Sheet("Compare", lambda cells: compare_lines(session, here, others[number], cells)))
+
+    nothing = "There is nothing to compare with yet: B bookmarks a moment, b branches from one."
+    main.pick("Compare this moment with", [other.name for other in others], show, nothing)
+
+
+def _show_view(name: str, main: ViewScreen) -> None:
+    """Show a view."""
+    main.show_view(name)
+
+
+NAVIGATION: tuple[Command[ViewScreen], ...] = (
+    *(Command(tab.key, f"view.{tab.name}", tab.title, partial(_show_view, tab.name)) for tab in TABS),
+    Command("escape", "go.out", "close, or go back", _go_out),
+    Command("q", "quit.ask", "leave the page, or quit after a question", _leave),
+    Command("ctrl+q", "quit", "quit", _quit),
+    Command("backspace", "go.previous", "the previous view, and back again", lambda main: main.visit(0)),
+    Command("less_than_sign", "go.back", "back through the views visited", lambda main: main.visit(-1)),
+    Command("greater_than_sign", "go.forward", "forward through the views visited", lambda main: main.visit(1)),
+    Command("z", "pane.zoom", "maximise or restore the pane", _zoom),
+    Command("tab", "pane.next", "next pane", lambda main: main.focus_next(), show=False),
+    Command("shift+tab", "pane.before", "previous pane", lambda main: main.focus_previous(), show=False),
+    Command("apostrophe", "go.jump", "jump: a letter for a pane, a digit for a bookmark", _jump),
+    Command("g", "row.links", "go to the pool, node, job or task of the row", _follow_link),
+    Command("p", "row.pin", "pin to the Watch view, or unpin", _pin),
+    Command("J", "focus.job", "choose the job in focus", partial(_choose_focus, "job", job_ids)),
+    Command("P", "focus.pool", "choose the pool in focus", partial(_choose_focus, "pool", pool_ids)),
+)
+_ASKED = "go to: +5m, -30s, 10:42, PT5M, start, end, failure"
+TIME: tuple[Command[ViewScreen], ...] = (
+    Command("space", "time.play", "run or pause simulated time", lambda main: main.playback.play()),
+    Command("full_stop", "time.step", "one event forward", lambda main: main.playback.step()),
+    Command("comma", "time.back", "one event back", lambda main: main.playback.back()),
+    Command("i", "time.instant", "to the end of this instant", lambda main: main.playback.finish_instant()),
+    Command("semicolon", "time.row", "to the next event of the row", _next_event),
+    Command(
+        "right_square_bracket", "time.faster", "faster", lambda main: _change_speed(main, main.playback.pacer.faster())
+    ),
+    Command(
+        "left_square_bracket", "time.slower", "slower", lambda main: _change_speed(main, main.playback.pacer.slower())
+    ),
+    Command("equals_sign", "time.real", "speed 1x", lambda main: _set_speed(main, 1)),
+    Command("right_curly_bracket", "time.max", "as fast as possible", lambda main: _set_speed(main, None)),
+    Command("Z", "time.cross", "cross stretches without events at once, or play them", _cross_quiet),
+    Command("t", "time.go", "go to a time", lambda main: main.ask(_ASKED, partial(go_to_time, main))),
+    Command("G,ctrl+end", "time.end", "go to the end of the run", lambda main: main.playback.seek_end()),
+    Command("b", "time.branch", "branch here", branch),
+    Command("B", "time.bookmark", "bookmark this moment", _bookmark),
+    Command("c", "time.compare", "compare with a bookmark or an earlier run", _compare),
+)

@@ -1,42 +1,49 @@
 """The arrangement of the main screen: header, one view at a time, prompt; and access to the item under the cursor.
 
-The header has breadcrumb and clock, scrubber, and tabs.
+The header has breadcrumb and clock, scrubber, and tabs. Views are shown by name or by item, and again when the user
+goes back through those visited.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
 from textual.geometry import Region
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
-from tui.app.playback import Playback
+from tui.app.playback import Playback, PlayedScreen
+from tui.dialogs.files import Files, FilesPlayback
 from tui.dialogs.sheets import Pick, Picker
 from tui.panes.pages import DetailPage, ListPage
 from tui.panes.timeline import Timeline, TimelineGrid
 from tui.panes.watch import Attention, Introduction, Pinned, Watch
 from tui.panes.watch_panes import JobStrip
-from tui.textual.keys import Keymap
+from tui.textual.keys import Command, Keymap
 from tui.textual.screens import ActsWhileShown, GoToTime, Modal, ScreenCompositor, View, say
 from tui.textual.views import LinesView, is_displayed
-from tui.viewmodels.frame import LAST_HINTS, Transport, breadcrumb, of_use, scrubber, scrubber_ms, tab_line, too_small
+from tui.viewmodels.frame import LAST_HINTS, breadcrumb, of_use, scrubber, scrubber_ms, tab_line, too_small
 from tui.viewmodels.go_line import TABS, Tab
+from tui.viewmodels.items import ViewHistory, VisitedView, focus_on
+from tui.viewmodels.moments import Bookmarks
+from tui.viewmodels.study import Studies, short_progress
 from tui.viewmodels.text import ItemRef, link_at
 from tui.widgets.charts import Legend, NodeMap
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView, Prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
 
     from tui.saving.session_files import Recorder
     from tui.saving.settings import Settings
+    from tui.viewmodels.frame import Transport
+    from tui.viewmodels.items import FileLocation
     from tui.viewmodels.session import Session
 
 
@@ -92,18 +99,24 @@ class _Views(ContentSwitcher):
     BLANK = True  # the view that is shown covers it
 
 
-class ViewScreen(ActsWhileShown, Screen[None]):
-    """The views over one session. Subclasses add keys, each with its bindings and ``action_*`` methods."""
+class ViewScreen(ActsWhileShown, PlayedScreen):
+    """The views over one session, and the commands that a subclass gives by the ids of their bindings."""
 
+    COMMANDS_BY_ID: ClassVar[Mapping[str, Command[ViewScreen]]]
     BLANK = True  # its children cover it
     ALLOW_IN_MAXIMIZED_VIEW = "#header, #prompt, #message"
     ESCAPE_TO_MINIMIZE = False  # a question in the prompt is left first
 
-    def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
+    def __init__(self, session: Session, recorder: Recorder, settings: Settings, studies: Studies) -> None:
         super().__init__()
         self._compositor = ScreenCompositor()
         self.session = session
         self.recorder = recorder
+        self.studies = studies
+        self.bookmarks = Bookmarks(session)
+        self._trail = ViewHistory()
+        self._jumps_when_left: dict[str, int] = {}  # by view: how often time had jumped when it was left
+        self._shown_when_left: dict[str, object] = {}  # by view: what it shows
         self.is_left = False
         self._holds = 0  # reasons not to draw
         self._updates = 0  # so far
@@ -112,14 +125,7 @@ class ViewScreen(ActsWhileShown, Screen[None]):
         self._header, self._prompt = Header(session, self._tabs()), Prompt()
         self._too_small = LinesView(id="too-small")
         self.switcher = _Views(initial="watch", id="views")
-        self.playback = Playback(
-            self,
-            session,
-            recorder,
-            update=self.update,
-            update_header=self.update_header,
-            view_name=lambda: self.view.id or "",
-        )
+        self.playback = Playback(self)
         self._list_pages = {
             tab.name: ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None
         }
@@ -170,6 +176,12 @@ class ViewScreen(ActsWhileShown, Screen[None]):
         return shown
 
     @property
+    def detail_page(self) -> DetailPage | None:
+        """The detail page that is shown; None while another kind of view is."""
+        view = self.view
+        return view if isinstance(view, DetailPage) else None
+
+    @property
     def list_page(self) -> ListPage | None:
         """The list page that is shown; None while another kind of view is."""
         view = self.view
@@ -195,6 +207,85 @@ class ViewScreen(ActsWhileShown, Screen[None]):
         """Store the user's choices in each view in the settings."""
         for view in self._views:
             self.settings.views[view.id or ""] = view.remembered()
+
+    def action_do(self, identity: str) -> None:
+        """Carry out the command with this id."""
+        self.COMMANDS_BY_ID[identity].run(self)
+
+    # -- going to a view -----------------------------------------------------------------------------------------
+
+    @property
+    def _here(self) -> VisitedView:
+        name, focus, page = self.view.id or "", self.session.focus, self.detail_page
+        return VisitedView(name, focus) if page is None else VisitedView(name, focus, page.subject, page.page)
+
+    def show_view(self, name: str, key: int | None = None) -> None:
+        """Show a view, with the cursor on the row with this key if one is given."""
+        here = self._here
+        if here.view != name:
+            self._trail.visit(here, VisitedView(name, here.focus))
+            self._switch(name)
+            if key is None:
+                return  # it is updated as soon as it is laid out
+        self.update()
+        if key is not None and self.list_page is not None:
+            self.list_page.go_to(key)
+
+    def show_row(self, name: str, row: int | str | None) -> None:
+        """Show a list with the cursor on a row: a node or task by row number, anything else by id."""
+        self.show_view(name)
+        self.update()
+        page = self.list_page
+        if page is not None and row is not None:
+            key = row if isinstance(row, int) else page.model.row_of(row)
+            if key is not None:
+                page.go_to(key)
+
+    def open_subject(self, subject: ItemRef, page: int = 0) -> None:
+        """Open the detail page of a subject; its job or pool gets the focus."""
+        here = self._here
+        focus_on(self.session, subject)
+        there = VisitedView("detail", self.session.focus, subject, page)
+        if here != there:
+            self._trail.visit(here, there)
+        self._go_to_place(there)
+
+    def visit(self, by: int) -> None:
+        """Go back or forward through the views visited; with 0 to the view that was left last."""
+        self._go_to_place(self._trail.step(self._here, by) if by else self._trail.previous(self._here))
+
+    def _go_to_place(self, place: VisitedView | None) -> None:
+        if place is None:
+            return
+        is_shown = self.view.id == place.view
+        self.session.focus = place.focus
+        if place.subject is not None:
+            self.query_one(DetailPage).open(place.subject, place.page)
+        self._switch(place.view)
+        if is_shown:
+            self.update()
+
+    def _switch(self, name: str) -> None:
+        left, shown = self.view, self._what_is_shown
+        if self.maximized is not None:
+            self.minimize()
+            left.is_stale = True
+        if not left.is_stale and not left.is_busy:
+            self._shown_when_left[left.id or ""] = shown
+        jumps = self.session.simulation.jumps
+        self._jumps_when_left[left.id or ""] = jumps
+        page = self._list_pages.get(name)
+        if page is not None:
+            page.build(self.switcher)
+        self.switcher.current = name
+        self.view.is_stale |= self.playback.pacer.playing or self._shown_when_left.get(name) != shown
+        # It is drawn only when it has been laid out and updated for its size.
+        self.hold_frames()
+        self.call_after_refresh(self.draw_frames)
+        if self._jumps_when_left.get(name, jumps) != jumps:
+            self.view.update()  # it is drawn before it is shown, and its rows may not exist any more
+        self.set_focus(self.view.first_pane, scroll_visible=False)  # at once, for its hints
+        self.update_header()
 
     # -- the cursor ----------------------------------------------------------------------------------------------
 
@@ -237,11 +328,6 @@ class ViewScreen(ActsWhileShown, Screen[None]):
         self._dirty_widgets.add(self.view)
         self.check_idle()
 
-    def draw_once_updated(self) -> None:
-        """Draw a view that has been switched to only when it has been laid out and updated for its size."""
-        self.hold_frames()
-        self.call_after_refresh(self.draw_frames)
-
     def _compositor_refresh(self) -> None:
         """Write what has changed to the terminal, as Textual does, unless frames are held."""
         if not self._holds:
@@ -271,7 +357,7 @@ class ViewScreen(ActsWhileShown, Screen[None]):
             self.app.screen.update()
 
     @property
-    def what_is_shown(self) -> object:
+    def _what_is_shown(self) -> object:
         """A value that differs whenever a view may show something else: all that changes a view updates the screen."""
         return self._updates, self.session.moment, self.session.newest_ms, self.session.focus
 
@@ -290,17 +376,15 @@ class ViewScreen(ActsWhileShown, Screen[None]):
         self._prompt.show_hints(said, LAST_HINTS)
 
     def hints(self) -> list[tuple[str, str]]:
-        """Return the ids of the bindings that are useful now, each with what it does in a word."""
-        is_past, is_low = self.session.is_past, self.has_class("-low")
-        is_empty, is_page = self.session.is_empty, isinstance(self.view, DetailPage)
-        return of_use(
-            self.view.hints,
-            self.playback.transport,
-            is_past=is_past,
-            is_low=is_low,
-            is_empty=is_empty,
-            is_page=is_page,
-        )
+        """Return the ids of the bindings that are useful now, each with what it does in a word or two.
+
+        Among them is how far a study is that is under way.
+        """
+        is_low, is_page, study = self.has_class("-low"), self.detail_page is not None, self.studies.shown
+        found = of_use(self.view.hints, self.session, self.playback.transport, is_low=is_low, is_page=is_page)
+        if study is not None and study.background.is_under_way:
+            found.insert(1, ("study.show", short_progress(study)))
+        return found
 
     def ask(
         self,
@@ -329,6 +413,11 @@ class ViewScreen(ActsWhileShown, Screen[None]):
 
         self._prompt.ask(label, answered, text=text, on_typed=on_typed, on_cancel=cancelled)
 
+    def open_files(self, place: FileLocation) -> None:
+        """Open the dialog with the files on a node, at one of them."""
+        playback = FilesPlayback(self.playback.play, self.playback.step, self.playback.back)
+        self.app.push_screen(Files(self.session, place, playback, self.keymap))
+
     def pick(
         self,
         title: str,
@@ -342,12 +431,19 @@ class ViewScreen(ActsWhileShown, Screen[None]):
         if not texts:
             say(self, if_empty)
             return
+        offers = [
+            (Pick(letters[at] if at < len(letters) else "", self.session.text(text)), partial(on_pick, at))
+            for at, text in enumerate(texts)
+        ]
+        self.choose(title, *offers)
+
+    def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None]) -> None:
+        """Let the user choose what to do; None does nothing, as Escape does."""
 
         def picked(number: int | None) -> None:
-            if number is not None:
-                on_pick(number)
+            do = None if number is None else offers[number][1]
+            if do is not None:
+                do()
 
-        picks = [
-            Pick(letters[at] if at < len(letters) else "", self.session.text(text)) for at, text in enumerate(texts)
-        ]
+        picks = [pick for pick, _ in offers]
         self.app.push_screen(Picker(title, picks, pointer=self.session.glyphs.cursor), picked)

@@ -17,12 +17,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from engine.base.values import shortened
-from tui.cli.arguments import WRONG, check_apart, complete_scenario, load, print_warnings, scenario_mistakes
+from tui.cli.arguments import (
+    WRONG,
+    check_apart,
+    complete_scenario,
+    load,
+    needing,
+    output_option,
+    print_warnings,
+    scenario_mistakes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +41,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.studies.runs import Study
     from engine.studies.sides import Side
+    from tui.cli.studying import StudyOptions
 
 
 RUN_LIMIT = 100_000
@@ -40,22 +50,6 @@ RUN_LIMIT = 100_000
 _VARY = click.option(
     "--vary", multiple=True, metavar="PATH=VALUES", help="Vary a value of the scenario: 1,2,4 or 10..80:10."
 )
-
-
-class _GivenToStudy(TypedDict):
-    """The options as they were given to ``study``."""
-
-    vary: tuple[str, ...]
-    seeds: str | None
-    workers: int | None
-    dask: str | None
-    confidence: float
-    results: str | None
-    output: str
-    plot: str | None
-    lists: bool
-    quiet: bool
-    yes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +78,8 @@ class VariantChoice:
         if self.number is None and study.variants > 1:
             raise click.UsageError(f"--vary makes {study.variants:,} variants: choose one with --variant N.")
         if self.number is not None and self.number > study.variants:
-            raise click.BadParameter(
-                f"there is no variant {self.number:,}, the last is {study.variants:,}: see `batchdeck study --list`.",
-                param_hint="--variant",
-            )
+            gone = f"there is no variant {self.number:,}, the last is {study.variants:,}: see `batchdeck study --list`."
+            raise click.BadParameter(gone, param_hint="--variant")
         with scenario_mistakes(quiet=True):
             return Variants(study).chosen(self.number or 1, scenario)
 
@@ -128,14 +120,12 @@ def _planned(scenario: Scenario, vary: Sequence[str], seeds: str | None) -> Stud
         chosen = None if seeds is None else parse_seeds(seeds)
     except FactorMistake as mistake:
         problems.append(Problem(str(mistake), f"--seeds {shortened(seeds or '')}"))
-    study = None
     try:
         study = planned(scenario, vary, seeds=chosen, version=installed_version())
     except ScenarioError as error:
         problems += error.problems
-    for problem in problems:
-        click.echo(str(problem), err=True)
-    if problems or study is None:
+    if problems:
+        print_warnings(problems)
         raise click.exceptions.Exit(WRONG)
     return study
 
@@ -155,18 +145,12 @@ def _planned(scenario: Scenario, vary: Sequence[str], seeds: str | None) -> Stud
     help="The share of runs in which a variant has to keep all expectations.",
 )
 @click.option("--results", metavar="FILE", help="Collect results in FILE, and go on where it ends.")
-@click.option(
-    "--output",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to show the result; csv has a line for each run.",
-)
+@output_option("table", "json", "csv", about="How to show the result; csv has a line for each run.")
 @click.option("--plot", metavar="FILE", help="Draw end against cost into FILE, which ends in .svg or .png.")
 @click.option("--list", "lists", is_flag=True, help="Only list the variants with their numbers.")
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress and no warnings, only the exit status.")
 @click.option("--yes", is_flag=True, help=f"Do not refuse more than {RUN_LIMIT:,} runs.")
-def study(scenario: str, **given: Unpack[_GivenToStudy]) -> int:
+def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
     """Run SCENARIO many times, with other values and seeds, and say which variant to take.
 
     Every combination of the values of --vary, and of `study: {vary: ...}` in the file, is a variant. A path names
@@ -193,7 +177,7 @@ def study(scenario: str, **given: Unpack[_GivenToStudy]) -> int:
     """
     if given["workers"] is not None and given["dask"] is not None:
         raise click.UsageError("--workers and --dask exclude each other.")
-    plot = _plot_file(given["plot"])
+    _check_plot(given["plot"])
     loaded = load(scenario, quiet=True)
     planned = _planned(loaded, given["vary"], given["seeds"])
     if not given["quiet"]:
@@ -207,46 +191,29 @@ def study(scenario: str, **given: Unpack[_GivenToStudy]) -> int:
     runs = planned.variants * len(planned.seeds)
     if runs > RUN_LIMIT and not given["yes"]:
         raise click.UsageError(f"{planned.variants:,} variants make {runs:,} runs; --yes plays so many.")
-    from tui.cli.studying import Options, conduct
+    from tui.cli.studying import conduct
 
-    results = None if given["results"] is None else Path(given["results"])
-    options = Options(
-        workers=given["workers"],
-        dask=given["dask"],
-        confidence=given["confidence"],
-        results=results,
-        output=given["output"],
-        plot=plot,
-        quiet=given["quiet"],
-    )
-    return conduct(loaded, planned, options)
+    return conduct(loaded, planned, given)
 
 
-def _plot_file(name: str | None) -> Path | None:
-    """Return the file of the plot.
+def _check_plot(name: str | None) -> None:
+    """Check the file of the plot.
 
     Raises:
         click.UsageError: It is of another kind, or the extra ``plot`` is not installed.
     """
     if name is None:
-        return None
-    path = Path(name)
-    if path.suffix.lower() not in (".svg", ".png"):
+        return
+    if Path(name).suffix.lower() not in (".svg", ".png"):
         raise click.BadParameter("must end in .svg or .png.", param_hint="--plot")
-    try:
+    with needing("--plot", "plot"):
         import matplotlib  # noqa: F401 - it is needed when all has been played
-    except ModuleNotFoundError as error:
-        needed = f"--plot needs {error.name}, which is not installed: pip install 'batchdeck[plot]'"
-        raise click.UsageError(needed) from None
-    return path
 
 
 @click.command()
 @click.argument("a", metavar="A", shell_complete=complete_scenario)
 @click.argument("b", metavar="B", shell_complete=complete_scenario)
-@click.option(
-    "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
-)
+@output_option("table", "json")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar, no warnings and no notes beside the result.")
 def compare(a: str, b: str, output: str, quiet: bool) -> int:
     """Compare A and B: ends, cost, node hours, waiting and running times, preparation and failures.
@@ -301,10 +268,8 @@ def _sides(given: tuple[str, str], *, quiet: bool) -> tuple[Side, Side]:
             problems += error.problems
     if problems:
         raise ScenarioError(problems)
-    sides = [
-        side if isinstance(side, tuple) else _played(one, side, quiet=quiet)
-        for one, side in zip(given, found, strict=False)
-    ]
+    pairs = zip(given, found, strict=False)
+    sides = [side if isinstance(side, tuple) else _played(one, side, quiet=quiet) for one, side in pairs]
     return sides[0], sides[-1]
 
 
@@ -351,17 +316,6 @@ _MOST_SLOTS = 256  # of a node of any size (ACC-5)
 _MOST_NODES = 100_000
 
 
-class _GivenToImport(TypedDict):
-    """The options as they were given to ``import``."""
-
-    swf: bool
-    wfformat: bool
-    nodes: int | None
-    slots: int | None
-    fit: bool
-    target: str
-
-
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--swf", is_flag=True, help="FILE is a log of a cluster in the Standard Workload Format.")
@@ -378,7 +332,9 @@ class _GivenToImport(TypedDict):
     default="-",
     help="Write the scenario to FILE.  [default: stdout]",
 )
-def import_history(files: tuple[str, ...], **given: Unpack[_GivenToImport]) -> int:
+def import_history(
+    files: tuple[str, ...], swf: bool, wfformat: bool, nodes: int | None, slots: int | None, fit: bool, target: str
+) -> int:
     """Write a scenario of what really happened, as FILE... has it.
 
     JSON of Azure Batch, as `az batch ... show` and `list` print it, becomes the pools and jobs that it tells of, in
@@ -403,22 +359,22 @@ def import_history(files: tuple[str, ...], **given: Unpack[_GivenToImport]) -> i
       batchdeck import --swf theta.swf --fit > theta.yaml    distributions instead of single durations
       batchdeck import --wfformat montage.json > montage.yaml
     """
-    from engine.histories.files import PoolShape, scenario_lines
+    from engine.histories.files import FileKind, PoolShape, scenario_lines
     from tui.cli.replay import ImportProgress
     from tui.saving.targets import lines_target
 
-    if given["swf"] and given["wfformat"]:
+    if swf and wfformat:
         raise click.UsageError("--swf and --wfformat exclude each other.")
-    check_apart(files, {"--output": given["target"]})
-    shape = PoolShape(given["nodes"], given["slots"])
-    fitted = _fitting() if given["fit"] else None
-    with lines_target(given["target"]) as target, scenario_mistakes():
-        imported = _imported(_kind(files, given), files, shape)
+    check_apart(files, {"--output": target})
+    fitted = _fitting() if fit else None
+    with lines_target(target) as output, scenario_mistakes():
+        kind = FileKind.SWF if swf else FileKind.WFFORMAT if wfformat else _kind(files)
+        imported = _imported(kind, files, PoolShape(nodes, slots))
         imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
         with ImportProgress(hidden=False) as progress:
-            target.write(progress.counted(scenario_lines(imported)))
-        target.keep()
+            output.write(progress.counted(scenario_lines(imported)))
+        output.keep()
     return 0
 
 
@@ -428,19 +384,15 @@ def _fitting() -> Callable[[Imported], Imported]:
     Raises:
         click.UsageError: The extra ``fit`` is not installed.
     """
-    try:
+    with needing("--fit", "fit", "scipy"):
         from engine.histories.fitting import fitted
-    except ModuleNotFoundError:
-        raise click.UsageError("--fit needs scipy, which is not installed: pip install 'batchdeck[fit]'") from None
     return fitted
 
 
-def _kind(files: tuple[str, ...], given: _GivenToImport) -> FileKind | None:
-    """Return the kind that an option names or that the only file tells; None is a history of Azure Batch."""
-    from engine.histories.files import FileKind, kind_of
+def _kind(files: tuple[str, ...]) -> FileKind | None:
+    """Return the kind that the only file tells; None is a history of Azure Batch."""
+    from engine.histories.files import kind_of
 
-    if given["swf"] or given["wfformat"]:
-        return FileKind.SWF if given["swf"] else FileKind.WFFORMAT
     if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once
         return None
     kind = kind_of(files[0])

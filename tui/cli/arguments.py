@@ -11,7 +11,7 @@ import os
 import signal
 from contextlib import contextmanager, suppress
 from stat import S_ISCHR
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -19,7 +19,7 @@ from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
 from engine.base.values import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import FrameType
 
     from click.shell_completion import CompletionItem
@@ -28,7 +28,27 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
 
 
+Command = TypeVar("Command", bound="Callable[..., object]")
+
 WRONG = 2  # the exit status of a run that was not begun
+
+
+seed_option = click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
+
+
+def output_option(*kinds: str, about: str = "How to show the result.") -> Callable[[Command], Command]:
+    """Return the option ``--output``, whose default is the first of these kinds."""
+    return click.option("--output", type=click.Choice(kinds), default=kinds[0], show_default=True, help=about)
+
+
+@contextmanager
+def needing(user: str, extra: str, module: str = "") -> Iterator[None]:
+    """Raise click.UsageError if a module that is imported in the block is not installed: ``extra`` has it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = f"{user} needs {module or error.name}, which is not installed: pip install 'batchdeck[{extra}]'"
+        raise click.UsageError(missing) from None
 
 
 def complete_scenario(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -77,13 +97,12 @@ def scenario_mistakes(*, quiet: bool = False) -> Iterator[None]:
         yield
     except ScenarioError as error:
         everything = error.problems if quiet else [*error.problems, *error.warnings]
-        for problem in sorted(everything, key=lambda problem: (problem.line, problem.column)):
-            click.echo(str(problem), err=True)
+        print_warnings(sorted(everything, key=lambda problem: (problem.line, problem.column)))
         raise click.exceptions.Exit(WRONG) from None
 
 
-def print_warnings(warnings: Sequence[Problem]) -> None:
-    """Print the warnings about a scenario to stderr."""
+def print_warnings(warnings: Iterable[Problem]) -> None:
+    """Print warnings about a scenario, or mistakes in it, to stderr."""
     for warning in warnings:
         click.echo(str(warning), err=True)
 
@@ -153,19 +172,15 @@ def contents(scenario: Scenario) -> str:
     """Return the numbers of what a scenario has: ``1 pool, 60 tasks``, or ``nothing in it``."""
     tasks = sum(len(job.tasks) + (job.factory.count if job.factory else 0) for job in scenario.jobs)
     counts = (
-        (len(scenario.pools), "pool"),
-        (len(scenario.jobs), "job"),
-        (tasks, "task"),
-        (len(scenario.job_schedules), "job schedule"),
-        (len(scenario.timeline), "timeline entry"),
-        (len(scenario.expect), "expectation"),
+        (len(scenario.pools), "pool", "pools"),
+        (len(scenario.jobs), "job", "jobs"),
+        (tasks, "task", "tasks"),
+        (len(scenario.job_schedules), "job schedule", "job schedules"),
+        (len(scenario.timeline), "timeline entry", "timeline entries"),
+        (len(scenario.expect), "expectation", "expectations"),
     )
-    return ", ".join(_counted(count, noun) for count, noun in counts if count) or "nothing in it"
-
-
-def _counted(count: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
+    named = (f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count)
+    return ", ".join(named) or "nothing in it"
 
 
 INTERRUPTED = SIGNAL_STATUS + signal.SIGINT

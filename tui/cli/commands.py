@@ -17,7 +17,7 @@ import sys
 import textwrap
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -31,10 +31,12 @@ from tui.cli.arguments import (
     contents,
     load,
     other_signals,
+    output_option,
     parse_moment,
     parse_speed,
     print_warnings,
     scenario_mistakes,
+    seed_option,
 )
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
 from tui.saving.settings import THEME_NAMES
@@ -72,15 +74,6 @@ class _GivenToOpen(ClientOptions):
 
     serves: bool
     variant: VariantChoice
-
-
-class _Shown(NamedTuple):
-    """The options of the dashboard that is opened."""
-
-    at: str | None
-    paused: bool
-    theme: str | None
-    ascii_only: bool
 
 
 def _complete_rule(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -138,7 +131,7 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--until", metavar="TIME", help="Stop there: PT5M, 5m or 300 (seconds) from the start, 10:42, or a UTC time."
 )
-@click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
+@seed_option
 @click.option(
     "--events",
     metavar="FILE",
@@ -147,9 +140,7 @@ def cli(context: click.Context) -> None:
 @click.option("--trace", metavar="FILE", help="Write a trace of all nodes for Perfetto or a browser; - is stdout.")
 @click.option("--tasks", metavar="FILE", help="Write a line for each task, with all its times, as CSV; - is stdout.")
 @click.option("--files", metavar="DIR", help="Write the files on every node and in storage at the end.")
-@click.option(
-    "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
-)
+@output_option("table", "json")
 @variant_options
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar and no warnings, only the exit status.")
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: run nothing, exit with status 2.")
@@ -208,7 +199,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 
 @cli.command("open")
 @click.argument("scenario", shell_complete=complete_scenario)
-@click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
+@seed_option
 @click.option(
     "--speed", metavar="X", help="Simulated seconds per real second, or max.  [default: a run takes about a minute]"
 )
@@ -252,51 +243,43 @@ def open_dashboard(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("the dashboard needs a terminal; `batchdeck run` replays without one.")
     if os.environ.get("TERM", "").lower() in _NO_CURSOR:
-        raise click.UsageError(
-            "this terminal (TERM) cannot move its cursor; `batchdeck run` replays without a dashboard."
-        )
-    if given["serves"]:
-        if given["variant"].is_made:
-            raise click.UsageError("--variant and --vary cannot be used with --serve.")
-        how = _Shown(at, paused, theme, ascii_only)
-        return _open_for_clients(scenario, given, how, seed=seed, speed=speed)
-    if any(value not in (None, False) for name, value in given.items() if name != "variant"):
-        raise click.UsageError("options about clients need --serve.")
-    loaded = given["variant"].of(load(scenario, quiet=True))
-    pace = None if speed is None else parse_speed(speed)
-    at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
-    from engine import Simulation
-    from tui.app.start import show_dashboard
+        reason = "this terminal (TERM) cannot move its cursor"
+        raise click.UsageError(f"{reason}; `batchdeck run` replays without a dashboard.")
+    with ExitStack() as stack:
+        host = None
+        if given["serves"]:
+            if given["variant"].is_made:
+                raise click.UsageError("--variant and --vary cannot be used with --serve.")
+            options = read_options(scenario, given, speed=speed, seed=seed, quiet=True)
+            from tui.cli.serving import DashboardHost, begin_session
 
-    simulation = Simulation(loaded, seed=seed)
-    return show_dashboard(
-        simulation,
-        at_ms=at_ms,
-        speed=pace,
-        plays=not paused and (at is None or speed is not None),
-        theme=theme,
-        ascii_only=ascii_only,
-        introduces=introduces,
-    )
+            with scenario_mistakes(quiet=True):
+                simulation = begin_session(options, can_go_back=True)
+            at_ms = 0 if at is None else parse_moment(at, simulation.scenario, "--at")
+            pace: float | None = options.speed
+            plays = options.step_ms is None
+            host = DashboardHost(simulation, options, stack)
+        else:
+            if any(value not in (None, False) for name, value in given.items() if name != "variant"):
+                raise click.UsageError("options about clients need --serve.")
+            loaded = given["variant"].of(load(scenario, quiet=True))
+            pace = None if speed is None else parse_speed(speed)
+            at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
+            from engine import Simulation
 
+            simulation = Simulation(loaded, seed=seed)
+            plays = at is None or speed is not None
+        from tui.app.start import show_dashboard
 
-def _open_for_clients(scenario: str, given: ClientOptions, how: _Shown, *, seed: int | None, speed: str | None) -> int:
-    """Open the dashboard on a scenario on which clients act."""
-    options = read_options(scenario, given, speed=speed, seed=seed, quiet=True)
-    from tui.app.start import show_dashboard
-    from tui.cli.serving import DashboardHost, begin_session
-
-    with scenario_mistakes(quiet=True), ExitStack() as stack:
-        simulation = begin_session(options, can_go_back=True)
-        at_ms = 0 if how.at is None else parse_moment(how.at, simulation.scenario, "--at")
         return show_dashboard(
             simulation,
             at_ms=at_ms,
-            speed=options.speed,
-            plays=not how.paused and options.step_ms is None,
-            theme=how.theme,
-            ascii_only=how.ascii_only,
-            host=DashboardHost(simulation, options, stack),
+            speed=pace,
+            plays=plays and not paused,
+            theme=theme,
+            ascii_only=ascii_only,
+            introduces=introduces,
+            host=host,
         )
 
 
@@ -389,9 +372,7 @@ def sample(yes: bool) -> int:
 
 @cli.command()
 @click.argument("names", nargs=-1, metavar="[ID...]", shell_complete=_complete_rule)
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to show the rules."
-)
+@output_option("text", "json", about="How to show the rules.")
 def rules(names: tuple[str, ...], output: str) -> int:
     """Show the rules of the service that the simulation follows.
 

@@ -21,12 +21,12 @@ from engine.base.log_formats import blocks_of_lines
 from engine.base.values import format_clock
 from engine.studies.wording import pace_text
 from engine.views.results import task_totals
+from tui.cli.arguments import needing
 from tui.saving.targets import STDOUT, BlobText, TreeTarget, lines_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import ExitStack
-    from types import TracebackType
 
     from rich.console import Console
     from rich.progress import Progress
@@ -59,15 +59,15 @@ class _Bar:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
     @property
     def _elapsed_s(self) -> float:
-        return time.monotonic() - self._began_s
+        """The seconds since the beginning; 0 until it is worth telling of."""
+        elapsed_s = time.monotonic() - self._began_s
+        return elapsed_s if elapsed_s >= PATIENCE_S else 0.0
 
     def _show(self, description: str, completed: int, total: int | None, rate: str) -> None:
         if self._bar is None:
@@ -95,16 +95,14 @@ class RunProgress(_Bar):
 
     def update(self, simulation: Simulation) -> None:
         """Show the present state of the run."""
-        elapsed_s = self._elapsed_s
-        if not self._visible or elapsed_s < PATIENCE_S:
-            return
-        tasks = task_totals(simulation)
-        rate = f"tasks  {simulation.log.count / elapsed_s:,.0f} events/s"
-        self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
+        if self._visible and (elapsed_s := self._elapsed_s):
+            tasks = task_totals(simulation)
+            rate = f"tasks  {simulation.log.count / elapsed_s:,.0f} events/s"
+            self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
 
     def writing(self, name: str, lines: int) -> None:
         """Show that so many lines of a file are written."""
-        if self._visible and self._elapsed_s >= PATIENCE_S:
+        if self._visible and self._elapsed_s:
             self._show(f"Writing {name}", lines, None, "lines")
 
 
@@ -114,7 +112,7 @@ class ImportProgress(_Bar):
     def counted(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the lines, and show now and then how many they are."""
         for count, line in enumerate(lines):
-            if count % _LINES_SHOWN == 0 and self._visible and self._elapsed_s >= PATIENCE_S:
+            if count % _LINES_SHOWN == 0 and self._visible and self._elapsed_s:
                 self._show("Import", count, None, "lines")
             yield line
 
@@ -152,7 +150,7 @@ class StudyProgress(_Bar):
     def update(self, done: int) -> None:
         """Show that so many runs are done."""
         elapsed_s = self._elapsed_s
-        if not done or elapsed_s < PATIENCE_S:
+        if not done or not elapsed_s:
             return
         rate = f"runs  {pace_text(done, self._total, elapsed_s)}"
         if self._visible:
@@ -220,11 +218,8 @@ class WantedFiles(NamedTuple):
             said = [f"{option} -" if option in named else option for option in (one, other)]
             raise click.UsageError(f"{said[0]} and {said[1]} both write to stdout; give {one} a file.")
         if self.events_table is not None:
-            try:
+            with needing(f"--events {self.events}", "arrow", "pyarrow"):
                 import pyarrow  # noqa: F401 - it is needed when all has been played
-            except ModuleNotFoundError:
-                needed = f"--events {self.events} needs pyarrow, which is not installed: pip install 'batchdeck[arrow]'"
-                raise click.UsageError(needed) from None
 
     @property
     def events_table(self) -> str | None:

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from tui.cli.arguments import check_apart, complete_scenario, parse_key, parse_speed, parse_step, scenario_mistakes
+from tui.cli.arguments import (
+    check_apart,
+    complete_scenario,
+    needing,
+    parse_key,
+    parse_speed,
+    parse_step,
+    scenario_mistakes,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,11 +94,8 @@ def read_options(
     check_apart(filter(None, [scenario]), {"--save": given["save"], "--requests": given["requests"]})
     if given["key"] is not None and given["any_key"]:
         raise click.UsageError("--key and --any-key exclude each other.")
-    try:
+    with needing("serve", "serve"):
         from tui.cli import serving
-    except ModuleNotFoundError as error:
-        needed = f"serve needs {error.name}, which is not installed: pip install 'batchdeck[serve]'"
-        raise click.UsageError(needed) from None
     return serving.Options(
         scenario=scenario,
         host=given["host"] or _HOST,
@@ -111,7 +117,7 @@ def read_options(
 @click.argument("scenario", required=False, shell_complete=complete_scenario)
 @client_options
 @click.option("--speed", metavar="X", help=f"Simulated seconds per real second.  [default: {_SPEED:g}]")
-@click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
+@seed_option
 @click.option("--quiet", "-q", is_flag=True, help="Print only the address.")
 def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
     """Let clients of Azure Batch act on a simulation.

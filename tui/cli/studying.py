@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
 from engine.studies.runs import NoResults, Run, Variants, read
 from engine.studies.summary import as_json, summarize
 from tui.cli import output as show
-from tui.cli.arguments import INTERRUPTED, WRONG, scenario_mistakes
+from tui.cli.arguments import INTERRUPTED, WRONG, needing, scenario_mistakes
 from tui.cli.replay import StudyProgress
 from tui.cli.tables import csv_text, study_text
 from tui.saving.targets import FileLines
 from tui.workers.local import LocalWorkers, processors
-from tui.workers.runs import Dispatcher, ResultsFile, Workers, WorkersLost
+from tui.workers.runs import ResultsFile, Workers, WorkersLost, results_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine.scenario.model import Scenario
     from engine.studies.runs import Result, Study
     from engine.studies.summary import StudySummary
@@ -29,99 +27,81 @@ if TYPE_CHECKING:
 DONE, FAILED = 0, 1
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of a study that can begin. ``workers`` of None stands for all processors."""
+class StudyOptions(TypedDict):
+    """The options as they were given to ``study``."""
 
+    vary: tuple[str, ...]
+    seeds: str | None
     workers: int | None
     dask: str | None
     confidence: float
-    results: Path | None
+    results: str | None
     output: str
-    plot: Path | None
+    plot: str | None
+    lists: bool
     quiet: bool
+    yes: bool
 
 
-def conduct(scenario: Scenario, study: Study, options: Options) -> int:
+def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
     """Play a study, print its outcome and return the exit status."""
     with ExitStack() as stack:
-        file = None if options.results is None else stack.enter_context(_results(options, study))
+        file = None if options["results"] is None else stack.enter_context(_results(options["results"], study))
         played = {} if file is None else {run: read(line) for run, line in file.lines.items()}
+        before = len(played)
         missing = [run for run in study.runs() if run not in played]
         workers = stack.enter_context(_workers(study, options, len(missing))) if missing else None
         with scenario_mistakes(quiet=True):
             Variants(study).check()  # while the workers begin
-        plot = None if options.plot is None else stack.enter_context(FileLines(options.plot))
+        plot = None if options["plot"] is None else stack.enter_context(FileLines(Path(options["plot"])))
         if file is not None and missing:
             file.open()
         try:
             if workers is not None:
-                _play(study, missing, workers, played, file, quiet=options.quiet)
+                with StudyProgress(len(missing), hidden=options["quiet"]) as progress:
+                    for results in results_of(study, missing, workers, file):
+                        played |= {Run(result["variant"], result["seed"]): result for result in results}
+                        progress.update(len(played) - before)
         except KeyboardInterrupt:
             click.echo(f"\nInterrupted after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return INTERRUPTED
         except WorkersLost as error:
             click.echo(f"Error: {error}, after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return FAILED
-        results = [played[run] for run in study.runs()]
-        summary = summarize(study, scenario.name, results, confidence=options.confidence)
-        if plot is not None and options.plot is not None:
+        outcomes = [played[run] for run in study.runs()]
+        summary = summarize(study, scenario.name, outcomes, confidence=options["confidence"])
+        if plot is not None:
             from tui.cli.study_plot import drawn
 
-            plot.write_bytes([drawn(summary, options.plot.suffix.lower().removeprefix("."))])
+            plot.write_bytes([drawn(summary, plot.path.suffix.lower().removeprefix("."))])
             plot.keep()
-    _print(scenario, study, summary, results, options)
-    return _status(summary)
+    _print(scenario, study, summary, outcomes, options)
+    is_unmet = summary.has_expectations and summary.recommended is None
+    return FAILED if summary.errors or is_unmet else DONE
 
 
-def _results(options: Options, study: Study) -> ResultsFile:
-    assert options.results is not None
+def _results(file: str, study: Study) -> ResultsFile:
     try:
-        return ResultsFile(options.results, study)
+        return ResultsFile(Path(file), study)
     except NoResults as error:
         click.echo(str(error), err=True)
         raise click.exceptions.Exit(WRONG) from None
 
 
-def _workers(study: Study, options: Options, runs: int) -> AbstractContextManager[Workers]:
+def _workers(study: Study, options: StudyOptions, runs: int) -> AbstractContextManager[Workers]:
     """Return the workers of a study, which begin at once.
 
     Raises:
         click.UsageError: There is no Dask cluster at the address, or the extra ``dask`` is not installed.
     """
-    if options.dask is None:
-        return LocalWorkers(study, min(options.workers or processors(), runs))
-    try:
+    if options["dask"] is None:
+        return LocalWorkers(study, min(options["workers"] or processors(), runs))
+    with needing("--dask", "dask"):
         from tui.workers.dask import ClusterUnreachable, DaskWorkers
-    except ModuleNotFoundError as error:
-        needed = f"--dask needs {error.name}, which is not installed: pip install 'batchdeck[dask]'"
-        raise click.UsageError(needed) from None
     try:
-        return DaskWorkers(study, options.dask)
+        return DaskWorkers(study, options["dask"])
     except ClusterUnreachable as error:
         raise click.BadParameter(str(error), param_hint="--dask") from None
-
-
-def _play(
-    study: Study,
-    missing: list[Run],
-    workers: Workers,
-    played: dict[Run, Result],
-    file: ResultsFile | None,
-    *,
-    quiet: bool,
-) -> None:
-    """Play the missing runs and collect their results, in the file too."""
-    done = 0
-    with StudyProgress(len(missing), hidden=quiet) as progress:
-        for new in Dispatcher(study, workers).play(missing):
-            if new and file is not None:
-                file.add(new)
-            for line in new:
-                result = read(line)
-                played[Run(result["variant"], result["seed"])] = result
-            done += len(new)
-            progress.update(done)
 
 
 def _how_far(study: Study, played: dict[Run, Result]) -> str:
@@ -129,26 +109,23 @@ def _how_far(study: Study, played: dict[Run, Result]) -> str:
     return f"{done:,} of {study.variants * len(study.seeds):,} runs"
 
 
-def _kept(options: Options) -> str:
-    if options.results is None:
+def _kept(options: StudyOptions) -> str:
+    if options["results"] is None:
         return "nothing was kept; --results FILE keeps what is done"
-    return f"they are in {options.results}, and the same command goes on"
+    return f"they are in {Path(options['results'])}, and the same command goes on"
 
 
-def _print(scenario: Scenario, study: Study, summary: StudySummary, results: list[Result], options: Options) -> None:
-    if options.output == "json":
+def _print(
+    scenario: Scenario, study: Study, summary: StudySummary, results: list[Result], options: StudyOptions
+) -> None:
+    if options["output"] == "json":
         click.echo(json.dumps(as_json(summary), indent=2, ensure_ascii=False))
-    elif options.output == "csv":
+    elif options["output"] == "csv":
         click.echo(csv_text(study, results), nl=False)
-    elif not options.quiet:
+    elif not options["quiet"]:
         click.echo(study_text(summary, scenario.study.shown, show.console(to_stderr=False)))
-    failed = [result for result in results if result["error"] is not None]
-    for result in failed[:10] if not options.quiet else ():
+    failed = [] if options["quiet"] else [result for result in results if result["error"] is not None]
+    for result in failed[:10]:
         click.echo(f"variant {result['variant']}, seed {result['seed']} failed: {result['error']}", err=True)
-    if len(failed) > 10 and not options.quiet:
+    if len(failed) > 10:
         click.echo(f"{len(failed) - 10:,} more runs failed", err=True)
-
-
-def _status(summary: StudySummary) -> int:
-    is_unmet = summary.has_expectations and summary.recommended is None
-    return FAILED if summary.errors or is_unmet else DONE

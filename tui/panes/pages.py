@@ -6,7 +6,7 @@ detail page of a node, pool, job or task has tabs, a summary, and one of its pag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.containers import Horizontal
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.widget import Widget
     from textual.widgets import ContentSwitcher
 
     from tui.viewmodels.detail_model import DetailModel
@@ -61,7 +62,9 @@ class ListPage(ResizeFilter, View):
         self._footer: tuple[object, list[Line]] = (None, [])  # what applies to all rows, and its lines
         self._details_cells = _DETAILS_CELLS - _FRAME_AND_SCROLLBAR
         self._room_below = 0  # lines that few rows leave
-        self._divided: dict[str, int | None] = {}  # what was set last: setting it again would lay out the screen
+        self._sizes: dict[
+            tuple[Widget, str], int | None
+        ] = {}  # what was set last: setting it again would lay out the screen
         self._cursor_id = self._recalled_id = ""  # of the row under the cursor, now and when the list was left
 
     @property
@@ -124,16 +127,13 @@ class ListPage(ResizeFilter, View):
         self._update_row()
 
     def _update_summary(self) -> None:
-        """Show counts, and the columns for which the list has no room: those change with its size, too."""
-        counts, said = self.model.summary(), self._said_once()
+        """Show counts, and the columns without room that have the same text in all rows, each with this text."""
+        counts = self.model.summary()
+        same = self._table.same_hidden
+        said = tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
         gap = (Span(_GAP),) if counts and said and not counts[-1].text.endswith(_GAP) else ()
         self._summary.display = bool(counts or said)
         self._summary.show([(*_BLANK, *counts, *gap, *said)])
-
-    def _said_once(self) -> Line:
-        """Return the columns that have no room and the same text in all rows, each with this text."""
-        same = self._table.same_hidden
-        return tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
 
     def _return_to_row(self) -> None:
         if not self._recalled_id or not self.model.count:
@@ -170,13 +170,13 @@ class ListPage(ResizeFilter, View):
         wide = max(_DETAILS_CELLS, min(left, body.width // 2)) if natural_width else _DETAILS_CELLS
         self._details_cells = (body.width if is_few else wide) - _FRAME_AND_SCROLLBAR
         self._room_below = room - lines if is_few else 0
-        for widget, style, value in (
-            (self._table, "height", lines if is_few else None),
-            (self._details, "width", None if is_few or wide == _DETAILS_CELLS else wide),
-        ):
-            if self._divided.get(style) != value:
-                self._divided[style] = value
-                setattr(widget.styles, style, value)
+        self._set_size(self._table, "height", lines if is_few else None)
+        self._set_size(self._details, "width", None if is_few or wide == _DETAILS_CELLS else wide)
+
+    def _set_size(self, widget: Widget, side: Literal["width", "height"], cells: int | None) -> None:
+        if self._sizes.get((widget, side)) != cells:
+            self._sizes[widget, side] = cells
+            setattr(widget.styles, side, cells)
 
     def _share_with_curves(self, lines: int) -> None:
         """Show the curves of the pool and the job in focus in the room that details of so many lines leave."""
@@ -184,10 +184,7 @@ class ListPage(ResizeFilter, View):
         if has_curves and not self.has_class("-curves"):
             self.call_after_refresh(self._curves.update)  # which has no size before
         self.set_class(has_curves, "-curves")
-        height = lines if has_curves else None
-        if self._divided.get("details") != height:
-            self._divided["details"] = height
-            self._details.styles.height = height
+        self._set_size(self._details, "height", lines if has_curves else None)
         if has_curves:
             self._curves.update()
 

@@ -352,16 +352,6 @@ class Timeline(View):
         return self.query_one(TimelineGrid)
 
     @property
-    def moment_ms(self) -> int | None:
-        """The moment under the cursor; None where nothing is recorded."""
-        return self.grid.moment_ms
-
-    @property
-    def asked(self) -> ItemRef | None:
-        """The item to explain for the cell under the cursor."""
-        return self.grid.asked
-
-    @property
     def asked_as(self) -> str:
         """The view whose rows are like those of the timeline."""
         return self._model.rows.view

@@ -9,8 +9,6 @@ from copy import deepcopy
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.scenario.text import did_you_mean
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -154,17 +152,18 @@ class Settings:
 
     def as_remembered(self) -> dict[str, object]:
         """Return everything that the settings file holds."""
-        kept = {
-            name: {key: value for key, value in values.items() if key not in UNSAVED}
-            for name, values in self.views.items()
-        }
-        views = {name: values for name, values in kept.items() if values}
+        views: dict[str, object] = {}
+        for name, values in self.views.items():
+            if kept := {key: value for key, value in values.items() if key not in UNSAVED}:
+                views[name] = kept
         parts = (("views", views), ("keys", self.keys))
         return deepcopy({**self.options, **{name: part for name, part in parts if part}})
 
 
 def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> tuple[Settings, list[str]]:
     """Return the settings in a parsed file, and a message for each value that is not valid."""
+    from engine.scenario.text import did_you_mean  # noqa: PLC0415 - it loads YAML, which no start should wait for
+
     settings, problems = Settings(), []
     for name, value in found.items():
         if name in OPTIONS and OPTIONS[name].takes(value):
@@ -182,6 +181,8 @@ def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> 
 
 
 def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tuple[str, ...]) -> list[str]:
+    from engine.scenario.text import did_you_mean  # noqa: PLC0415 - as above
+
     problems = []
     for name, values in found.items():
         if name not in view_names or not isinstance(values, dict):

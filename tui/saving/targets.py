@@ -18,12 +18,11 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import islice, takewhile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from types import TracebackType
 
     from _typeshed import ReadableBuffer
 
@@ -49,16 +48,9 @@ def placed(blobs: Iterable[BlobText]) -> Iterator[tuple[str, str]]:
     listed = sorted(blobs)
     accounts = _accounts(blob.container for blob in listed)
     paths = [(_path(accounts, blob), blob.text) for blob in listed]
-    directories = {path[:cut] for path, _ in paths for cut in _cuts(path)}
+    directories = {str(above) for path, _ in paths for above in PurePosixPath(path).parents}
     for path, text in paths:
         yield f"{path}%" if path in directories else path, text
-
-
-def _cuts(path: str) -> Iterator[int]:
-    at = path.find("/")
-    while at >= 0:
-        yield at
-        at = path.find("/", at + 1)
 
 
 def _host(container: str) -> str:
@@ -111,6 +103,15 @@ class TargetError(Exception):
         super().__init__(f"cannot write {path}: {reason}")
 
 
+@contextmanager
+def reported(path: Path, *, before_run: bool = False, about: str = "") -> Iterator[None]:
+    """Raise TargetError for an OSError in the block. ``about`` names a part of the target."""
+    try:
+        yield
+    except OSError as error:
+        raise TargetError(path, about + reason_of(error), before_run=before_run) from None
+
+
 class Target(ABC):
     """An output of a run. Without a call of ``keep()`` the ``with`` block leaves no trace of it."""
 
@@ -128,9 +129,7 @@ class Target(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.discard()
 
 
@@ -157,31 +156,25 @@ class FileLines(LinesTarget):
     def __init__(self, path: Path) -> None:
         """Open a partial file beside ``path``. Raises TargetError."""
         super().__init__(path)
-        try:
+        with reported(path, before_run=True):
             self._final = Path(os.path.realpath(path))  # a link stays a link
             self._partial = _partial(self._final.parent, self._final.name)
             if self._final.exists():
                 self._final.open("ab").close()  # fails now instead of after the run
             self._stream = self._partial.open("xb")
-        except OSError as error:
-            raise TargetError(path, reason_of(error), before_run=True) from None
 
     def write_bytes(self, pieces: Iterable[bytes]) -> None:
         """Append ``pieces`` to the partial file. Raises TargetError."""
-        try:
+        with reported(self.path):
             self._stream.writelines(pieces)
-        except OSError as error:
-            raise TargetError(self.path, reason_of(error)) from None
 
     def keep(self) -> None:
         """Rename the partial file, and give it the mode of the file it replaces. Raises TargetError."""
-        try:
+        with reported(self.path):
             self._stream.close()
             if self._final.exists():
                 shutil.copymode(self._final, self._partial)
             self._partial.replace(self._final)
-        except OSError as error:
-            raise TargetError(self.path, reason_of(error)) from None
 
     def discard(self) -> None:
         """Delete the partial file."""
@@ -195,12 +188,11 @@ class NewLines(FileLines):
 
     def __init__(self, path: Path) -> None:
         """Reserve ``path``. Raises TargetError if the file exists or cannot be written."""
-        try:
-            path.open("xb").close()
-        except FileExistsError:
-            raise TargetError(path, "the file exists already", before_run=True) from None
-        except OSError as error:
-            raise TargetError(path, reason_of(error), before_run=True) from None
+        with reported(path, before_run=True):
+            try:
+                path.open("xb").close()
+            except FileExistsError:
+                raise TargetError(path, "the file exists already", before_run=True) from None
         self._is_kept = False
         try:
             super().__init__(path)
@@ -242,13 +234,12 @@ class StreamLines(LinesTarget):
         """Send ``pieces`` to the reader as long as it is there; no more are made then. Raises TargetError."""
         if not self._has_reader:
             return
-        try:
-            self._stream.writelines(while_read(self._stream, pieces))
-            self._stream.flush()
-        except BrokenPipeError:
-            self._has_reader = False
-        except OSError as error:
-            raise TargetError(self.path, reason_of(error)) from None
+        with reported(self.path):
+            try:
+                self._stream.writelines(while_read(self._stream, pieces))
+                self._stream.flush()
+            except BrokenPipeError:
+                self._has_reader = False
 
     def keep(self) -> None:
         """Do nothing: every line is out already."""
@@ -324,11 +315,9 @@ def lines_target(name: str) -> LinesTarget:
     if name == STDOUT:
         return StreamLines(Path("standard output"), sys.stdout.buffer)
     path = Path(name)
-    try:
+    with reported(path, before_run=True):
         if path.exists() and not path.is_file():
             return StreamLines(path, path.open("wb"))
-    except OSError as error:
-        raise TargetError(path, reason_of(error), before_run=True) from None
     return FileLines(path)
 
 
@@ -339,14 +328,12 @@ class TreeTarget(Target):
         """Create a partial directory for ``name``, which must not exist or be empty. Raises TargetError."""
         super().__init__(Path(name))
         self._final = Path(os.path.realpath(name))
-        try:
+        with reported(self.path, before_run=True):
             self._existed = self._final.exists()
             if self._existed and any(self._final.iterdir()):
                 raise TargetError(self.path, "it is not empty; name a new directory, or empty it", before_run=True)
             self._partial = _partial(self._final if self._existed else self._final.parent, self._final.name)
             self._partial.mkdir()
-        except OSError as error:
-            raise TargetError(self.path, reason_of(error), before_run=True) from None
 
     def write(self, files: Iterable[tuple[str, str, str, str]]) -> None:
         """Add ``files``: pool id, node id, path below the node's root, text. Raises TargetError."""
@@ -355,32 +342,26 @@ class TreeTarget(Target):
             place = Path(os.path.normpath(root / relative))
             if not place.is_relative_to(root):
                 raise TargetError(self.path, f"{relative} lies outside the root directory of node {node_id}")
-            try:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(text.encode())
-            except OSError as error:
-                raise TargetError(self.path, f"{relative} of node {node_id}: {reason_of(error)}") from None
+            self._add(place, text.encode(), f"{relative} of node {node_id}")
 
     def write_blobs(self, blobs: Iterable[BlobText]) -> None:
         """Add the blobs in storage, as ``storage/<account>/<container>/<blob>``. Raises TargetError."""
         for relative, text in placed(blobs):
-            place = self._partial / "storage" / relative
-            try:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(text.encode("utf-8", "replace"))
-            except OSError as error:
-                raise TargetError(self.path, f"blob {relative}: {reason_of(error)}") from None
+            self._add(self._partial / "storage" / relative, text.encode("utf-8", "replace"), f"blob {relative}")
+
+    def _add(self, place: Path, content: bytes, about: str) -> None:
+        with reported(self.path, about=f"{about}: "):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
 
     def keep(self) -> None:
         """Move the files into their directory. Raises TargetError."""
-        try:
+        with reported(self.path):
             if not self._existed:
                 self._partial.rename(self._final)
                 return
             for child in sorted(self._partial.iterdir()):
                 child.rename(self._final / child.name)
-        except OSError as error:
-            raise TargetError(self.path, reason_of(error)) from None
 
     def discard(self) -> None:
         """Delete the partial directory."""

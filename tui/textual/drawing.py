@@ -39,75 +39,31 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 
-_CATEGORIES = (
-    Role.QUIET,
-    Role.RUNNING,
-    Role.PREPARING,
-    Role.RELEASING,
-    Role.OK,
-    Role.FAILED,
-    Role.TRANSITION,
-    Role.OFF,
-    Role.PREEMPTED,
-)
-
-
-def _colours(
-    categories: str, plain: str, dim: str, derived: str, key: str, off_text: str, warning: str
-) -> dict[Role, str]:
-    colours = dict(zip(_CATEGORIES, categories.split(), strict=True))
-    return colours | {
-        Role.OFF: off_text,  # as text; the fill is darker
-        Role.PLAIN: plain,
-        Role.STRONG: plain,
-        Role.DIM: dim,
-        Role.DERIVED: derived,
-        Role.KEY: key,
-        Role.WARNING: warning,
-        Role.ALERT: colours[Role.FAILED],
-        Role.CURSOR: plain,
-    }
-
-
-_COLOURS = {
-    DARK: _colours(
-        "#9CA4AF #3995FF #FFC81B #FCF2FF #48F9A6 #DF5656 #C37B00 #47597A #E1AFFF",
-        "#DCE3EC",
-        "#7B8798",
-        "#A9B8CC",
-        "#8AB8FF",
-        "#7388AB",
-        "#FF9650",
-    ),
-    LIGHT: _colours(
-        "#5A5F78 #2A63E8 #946800 #B405C2 #087B4A #C8202F #613000 #B3B6BC #46106B",
-        "#14181F",
-        "#5C6470",
-        "#3D4B5E",
-        "#0B46C8",
-        "#656A73",
-        "#B34A00",
-    ),
-    CONTRAST: _colours(
-        "#D0D0D0 #7FBFFF #FFE000 #FFFFFF #66FFB3 #FF7A7A #FFB347 #8FA3C8 #B84DFF",
-        "#FFFFFF",
-        "#C8C8C8",
-        "#E0E0E0",
-        "#9AD0FF",
-        "#A9BBDD",
-        "#FF9A50",
-    ),
+# The colour of each role in the themes dark, light, with more contrast, and with the terminal's own colours, whose
+# background may be dark or light, so that neither black nor white is among them.
+_BY_ROLE = {
+    Role.QUIET: "#9CA4AF #5A5F78 #D0D0D0 default",
+    Role.RUNNING: "#3995FF #2A63E8 #7FBFFF bright_blue",
+    Role.PREPARING: "#FFC81B #946800 #FFE000 yellow",
+    Role.RELEASING: "#FCF2FF #B405C2 #FFFFFF magenta",
+    Role.OK: "#48F9A6 #087B4A #66FFB3 green",
+    Role.FAILED: "#DF5656 #C8202F #FF7A7A red",
+    Role.TRANSITION: "#C37B00 #613000 #FFB347 cyan",
+    Role.OFF: "#7388AB #656A73 #A9BBDD bright_black",
+    Role.PREEMPTED: "#E1AFFF #46106B #B84DFF bright_magenta",
+    Role.PLAIN: "#DCE3EC #14181F #FFFFFF default",
+    Role.STRONG: "#DCE3EC #14181F #FFFFFF default",
+    Role.DIM: "#7B8798 #5C6470 #C8C8C8 bright_black",
+    Role.DERIVED: "#A9B8CC #3D4B5E #E0E0E0 default",
+    Role.KEY: "#8AB8FF #0B46C8 #9AD0FF bright_blue",
+    Role.WARNING: "#FF9650 #B34A00 #FF9A50 bright_yellow",
+    Role.ALERT: "#DF5656 #C8202F #FF7A7A red",
+    Role.CURSOR: "#DCE3EC #14181F #FFFFFF default",
 }
-# The terminal's own colours. Its background may be dark or light, so neither black nor white.
-_COLOURS[ANSI] = _colours(
-    "default bright_blue yellow magenta green red cyan bright_black bright_magenta",
-    "default",
-    "bright_black",
-    "default",
-    "bright_blue",
-    "bright_black",
-    "bright_yellow",
-)
+_COLOURS = {
+    theme: {role: each.split()[at] for role, each in _BY_ROLE.items()}
+    for at, theme in enumerate((DARK, LIGHT, CONTRAST, ANSI))
+}
 _COLOURS[NO_COLOUR] = _COLOURS[CONTRAST]
 _GROUNDS = {
     DARK: ("#0E1218", "#151B24", "#22304A"),

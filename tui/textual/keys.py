@@ -13,7 +13,7 @@ import string
 from collections import deque
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -29,6 +29,24 @@ if TYPE_CHECKING:
     from textual.worker import Worker, WorkType
 
     from engine.pacing import Yielder
+
+
+ScreenT = TypeVar("ScreenT")
+
+
+class Command(NamedTuple, Generic[ScreenT]):
+    """A command of a screen: its keys, the id of its binding, what it does, and the function that carries it out."""
+
+    key: str
+    id: str
+    description: str
+    run: Callable[[ScreenT], object]
+    show: bool = True
+
+    @property
+    def binding(self) -> Binding:
+        """The binding with the screen's action ``do``, which is given the id."""
+        return Binding(self.key, f"do('{self.id}')", self.description, show=self.show, id=self.id)
 
 
 class Group(Enum):
@@ -47,32 +65,16 @@ class KeyHelp(NamedTuple):
     words: str = ""
 
 
-# By the part of a binding's id before the full stop; anything else looks at something.
+# Groups by the id of a binding, or by its beginning up to the full stop; anything else looks at something.
 _GROUPS = {
-    "time": Group.TIME,
-    "view": Group.GO,
-    "go": Group.GO,
-    "focus": Group.GO,
-    "pane": Group.GO,
-    "quit": Group.GO,
-    "interrupt": Group.GO,
-    "suspend": Group.GO,
-    "palette": Group.GO,
-    "find": Group.GO,
-    "scenario": Group.GO,
-    "session": Group.ACT,
-}
-_GROUP_OF = {
-    "row.links": Group.GO,
-    "row.act": Group.ACT,
-    "job.act": Group.ACT,
-    "row.mark": Group.ACT,
-    "row.mark-all": Group.ACT,
-    "row.unmark": Group.ACT,
-    "row.new": Group.ACT,
-    "pool.scale": Group.ACT,
-    "settings": Group.ACT,
-    "events.by-hand": Group.ACT,
+    name: group
+    for group, names in (
+        (Group.TIME, "time."),
+        (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario. row.links"),
+        (Group.ACT, "row.act job.act row.mark row.mark-all row.unmark row.new pool.scale"),
+        (Group.ACT, "session. settings events.by-hand"),
+    )
+    for name in names.split()
 }
 
 KEYS: dict[str, KeyHelp] = {
@@ -176,8 +178,7 @@ KEYS: dict[str, KeyHelp] = {
 
 def group_of(identity: str) -> Group:
     """Return the group of a binding."""
-    found = _GROUP_OF.get(identity) or _GROUPS.get(identity.partition(".")[0])
-    return found or Group.LOOK
+    return _GROUPS.get(identity) or _GROUPS.get("".join(identity.partition(".")[:2]), Group.LOOK)
 
 
 def when_of(identity: str) -> str:
@@ -213,9 +214,21 @@ def keys_of(binding: Binding) -> list[str]:
     return [_long_name(key.strip()) for key in binding.key.split(",")]
 
 
+# Our widgets, screens and applications with bindings, in the order in which the settings list them, but for the main
+# screen and the application, which come first there.
+_CONTEXTS = (
+    "_PromptInput Table JobLists JobStrip TimelineGrid FileTree Choices _Entries OptionField Buttons NodeMap Legend"
+    " SheetText PageView TextView Modal Finder Sheet Autoscale Why SettingsScreen ActionForm ActionSheet FormulaEditor"
+    " Picker HelpScreen Files Jump VariantRuns StudyScreen StudyForm ScenarioPicker ColumnChooser MainScreen Dashboard"
+)
+# Of the main screen, those that the settings list after the keys of time and before all others.
+_LISTED_EARLY = "row.act job.act row.new row.mark row.mark-all row.unmark pool.scale session.save"
+
+
 def contexts() -> dict[type[DOMNode], list[Binding]]:
-    """Return the bindings of each of our widgets, screens and applications."""
-    return {each: bound for each in _ours(DOMNode) if (bound := list(_bound(each)))}
+    """Return the bindings of each of our widgets, screens and applications, in the order of ``_CONTEXTS``."""
+    found = {each.__name__: (each, bound) for each in _ours(DOMNode) if (bound := list(_bound(each)))}
+    return dict(found[name] for name in sorted(found, key=_CONTEXTS.split().index))
 
 
 def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
@@ -244,6 +257,11 @@ def _is_outer(context: type[DOMNode]) -> bool:
 def _is_within(context: type[DOMNode]) -> bool:
     """Return True for the application, the main screen, and what the main screen contains."""
     return _is_outer(context) or context.__module__.startswith(("tui.panes.", "tui.widgets."))
+
+
+def _rank(identity: str) -> int:
+    """Return the place of a key of the main screen in the settings."""
+    return 0 if group_of(identity) is Group.TIME else 1 if identity in _LISTED_EARLY.split() else 2
 
 
 class Keymap:
@@ -314,8 +332,9 @@ class Keymap:
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does; those of the main screen first."""
-        in_order = sorted(self._contexts.items(), key=lambda each: not _is_outer(each[0]))
-        bound = (binding for _, bindings in in_order for binding in bindings)
+        outer = [each for context, bound in self._contexts.items() if _is_outer(context) for each in bound]
+        inner = [each for context, bound in self._contexts.items() if not _is_outer(context) for each in bound]
+        bound = [*sorted(outer, key=lambda binding: _rank(binding.id or "")), *inner]
         return [(binding.id, self.all_shown(binding), binding.description) for binding in bound if binding.id]
 
     def shown(self, identities: str) -> str:

@@ -358,7 +358,7 @@ class View(ActsWhileShown, Container):
     """A view. It is updated when it is shown, because only then its panes have a size."""
 
     BLANK = True  # panes cover it: Textual need not draw lines of its own
-    columns: Sequence[Column] = ()
+    columns: Sequence[Column[Any]] = ()
     is_stale = True  # its panes may show something else than they should
 
     @property

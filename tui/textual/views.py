@@ -390,16 +390,17 @@ class RowsView(CursorView):
         self.move_to(self.row_count - 1 if last else 0)
 
 
-def row_bindings(name: str) -> list[Binding]:
+def row_bindings(name: str, row: str = "row") -> list[Binding]:
     """Return the bindings that move the cursor of a ``RowsView``, with ids that begin with ``name``."""
-    return [
-        Binding("up,k", "cursor(-1)", "up", show=False, id=f"{name}.up"),
-        Binding("down,j", "cursor(1)", "down", show=False, id=f"{name}.down"),
-        Binding("pageup", "page(-1)", "page up", show=False, id=f"{name}.page-up"),
-        Binding("pagedown", "page(1)", "page down", show=False, id=f"{name}.page-down"),
-        Binding("home", "edge(0)", "first row", show=False, id=f"{name}.first"),
-        Binding("end", "edge(1)", "last row", show=False, id=f"{name}.last"),
-    ]
+    keys = (
+        ("up", "up,k", "cursor(-1)", "up"),
+        ("down", "down,j", "cursor(1)", "down"),
+        ("page-up", "pageup", "page(-1)", "page up"),
+        ("page-down", "pagedown", "page(1)", "page down"),
+        ("first", "home", "edge(0)", f"first {row}"),
+        ("last", "end", "edge(1)", f"last {row}"),
+    )
+    return [Binding(key, action, does, show=False, id=f"{name}.{each}") for each, key, action, does in keys]
 
 
 class _AtRegions(Layout):

@@ -101,9 +101,9 @@ class JobDetailModel(DetailModel):
         """Return state, priority, pool, and the reason to wait."""
         job = self._row
         glyph = glyph_of_job(job)
-        words = f"   priority {job.priority}   on pool {job.pool_id or 'none'}"
+        words = f"   priority {job.record.priority}   on pool {job.record.pool_id or 'none'}"
         spans = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(words)]
-        waits = job_waits_for(job, self.session.pool(job.pool_id))
+        waits = job_waits_for(job, self.session.pool(job.record.pool_id))
         return [line(*spans, Span(f"   waits for {waits}" if waits else "", Role.DERIVED))]
 
     def _pages(self) -> Sequence[Page]:
@@ -178,7 +178,7 @@ class JobDetailModel(DetailModel):
 
 
 _MOST_LINES = 200  # of each file
-_FILES = link("Open all its files", "files", Role.KEY)
+_FILES = link("Open all its files", "do('row.files')", Role.KEY)
 
 
 def output_lines(session: Session, task: int, row: TaskRow, cells: int) -> list[Line]:

@@ -5,7 +5,7 @@ Sentences say how long a directory's files are kept, and why they were deleted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 
@@ -102,6 +102,7 @@ def _fate_text(session: Session, fate: Deletion, words: str) -> str:
     return words.format(time=session.clock(fate.when_ms), span=fmt.in_words(fate.retention_ms or 0))
 
 
+Kept = TypeVar("Kept")
 _INDENT = 2
 _DIGITS = lazy_regex(r"(\d+)")
 
@@ -112,6 +113,11 @@ class TreeRow(NamedTuple):
     item: Item
     name: str
     depth: int
+
+
+def _nearest_above(path: str, kept: Mapping[str, Kept]) -> Kept | None:
+    """Return what is kept of this directory, or of the one above it that was kept first; None if nothing is."""
+    return next((each for above, each in kept.items() if f"{path}/".startswith(f"{above}/")), None)
 
 
 class TreeModel:
@@ -133,11 +139,10 @@ class TreeModel:
 
     def update(self) -> None:
         """Read the page again. The cursor stays on its file, or moves to the nearest directory."""
-        path = self.path
-        self.rows = list(self._below("", 0))
-        self._put_cursor_on(path)
+        self._put_cursor_on(self.path)
 
     def _put_cursor_on(self, path: str) -> None:
+        self.rows = list(self._below("", 0))
         places = {row.item.path: at for at, row in enumerate(self.rows)}
         while path and path not in places:
             path = parent(path)
@@ -162,8 +167,7 @@ class TreeModel:
         return sorted(items, key=_order)
 
     def _remembered_below(self, directory: str) -> Sequence[Item]:
-        known = (kept for above, kept in self.remembered.items() if f"{directory}/".startswith(f"{above}/"))
-        return list(next(known, {}).values())
+        return list((_nearest_above(directory, self.remembered) or {}).values())
 
     # -- the cursor ----------------------------------------------------------------------------------------------
 
@@ -193,7 +197,6 @@ class TreeModel:
         while above:
             self._open.add(above)
             above = parent(above)
-        self.rows = list(self._below("", 0))
         self._put_cursor_on(path)
 
     def reveal_again(self, path: str) -> None:
@@ -345,8 +348,7 @@ class FilesModel:
         return ("", None) if memory is None else (memory.texts.get(item.path, ""), memory.when_ms)
 
     def _memory_of(self, path: str) -> _Memory | None:
-        found = (memory for above, memory in self._memories.items() if f"{path}/".startswith(f"{above}/"))
-        return next(found, None)
+        return _nearest_above(path, self._memories)
 
     def _why_empty(self, item: Item) -> list[str]:
         if item.size:
@@ -370,10 +372,8 @@ class FilesModel:
         if item is None:
             left_ms = self.page.left_ms
             why = "" if left_ms is None else f" The node left the pool at {session.clock(left_ms)} (FILE-9)."
-            self._info = [
-                *said,
-                Span(f"There are no files.{why if self.page.is_known else ' The node has not joined yet.'}"),
-            ]
+            why = why if self.page.is_known else " The node has not joined yet."
+            self._info = [*said, Span(f"There are no files.{why}")]
             return
         said.append(Span(f"{item.path}/", Role.STRONG))
         entries = len(self.page.children(item.path))

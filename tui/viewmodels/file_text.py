@@ -346,14 +346,12 @@ class TextModel:
 
     def jump(self, seconds: int) -> str | None:
         """Go to the first line whose time is so much later or earlier. Return the reason if there is none."""
-        found = other_line(lambda at: self.index.line(self._lines[at]), self.count, self._place_of_here(), seconds)
+        place = min(bisect_left(self._lines, self._here), max(0, self.count - 1))
+        found = other_line(lambda at: self.index.line(self._lines[at]), self.count, place, seconds)
         if isinstance(found, str):
             return found
         self.go_to_line(self._lines[found])
         return None
-
-    def _place_of_here(self) -> int:
-        return min(bisect_left(self._lines, self._here), max(0, self.count - 1))
 
     # -- how it is shown -----------------------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ def links_of(session: Session, subject: ItemRef) -> Sequence[Link]:
             return _of_task(session, int(subject.key))
         case "job":
             job = session.job(str(subject.key))
-            return [_pool(job.pool_id)] if job is not None and job.pool_id else []
+            return [_pool(job.record.pool_id)] if job is not None and job.record.pool_id else []
         case "pool":
             pool = session.pool(str(subject.key))
             return [] if pool is None else [_job(job_id) for job_id in pool.jobs]
@@ -138,7 +138,7 @@ def _of_task(session: Session, task: int) -> list[Link]:
     if row.node is not None:
         found.append(Link("n", f"node n{session.nodes().row(row.node).position}", ItemRef("node", row.node)))
     job = session.job(row.job_id)
-    return [*found, _pool(job.pool_id)] if job is not None and job.pool_id else found
+    return [*found, _pool(job.record.pool_id)] if job is not None and job.record.pool_id else found
 
 
 _MOST_PLACES = 200

@@ -62,7 +62,8 @@ def graph_lines(session: Session, task: int, cells: int) -> list[Line]:
     name_cells = max(8, min(_MOST_NAME, (cells - 2 * _WIRE_CELLS) // 3 - 2))
     decides = deciding_parent(session.simulation, task)
     parents = _parents(session, found, decides, name_cells)
-    children = _children(session, found, name_cells)
+    boxes = [_task_box(session, child, name_cells) for child in found.children[:MOST_BOXES]]
+    children = _with_rest(boxes, len(found.children))
     own = _task_box(session, task, name_cells)
     lines = _drawn(parents, own, children, wires)
     if not parents and not children:
@@ -85,11 +86,8 @@ def path_lines(session: Session, links: Sequence[Link], cells: int) -> list[Line
             continue
         told = (*name, Span(" " * (name_cells - width(name) + _BAR_GAP)), *when)
         if bar_cells >= _LEAST_BAR:
-            told = (
-                *told,
-                Span(" " * (time_cells - width(when) + _BAR_GAP)),
-                *_path_bar(session, links, each, bar_cells),
-            )
+            gap = Span(" " * (time_cells - width(when) + _BAR_GAP))
+            told = (*told, gap, *_path_bar(session, links, each, bar_cells))
         lines.append(cut(told, cells))
     return lines
 
@@ -125,11 +123,8 @@ def _path_lines(session: Session, task: int, decides: int | None, wires: _Wires,
     if decides is None:
         return []
     links = critical_path(session.simulation, task)
-    heading = line(
-        Span("Critical path", Role.STRONG),
-        Span(f"  {wires.critical * 2} decides when the task can begin", Role.DIM),
-    )
-    return [(), heading, *path_lines(session, links, cells)]
+    about = Span(f"  {wires.critical * 2} decides when the task can begin", Role.DIM)
+    return [(), line(Span("Critical path", Role.STRONG), about), *path_lines(session, links, cells)]
 
 
 def _task_box(session: Session, task: int, name_cells: int, *, is_critical: bool = False) -> _Box:
@@ -160,11 +155,6 @@ def _parents(session: Session, found: Dependencies, decides: int | None, name_ce
     return _with_rest(boxes, count)
 
 
-def _children(session: Session, found: Dependencies, name_cells: int) -> list[_Box]:
-    boxes = [_task_box(session, child, name_cells) for child in found.children[:MOST_BOXES]]
-    return _with_rest(boxes, len(found.children))
-
-
 def _with_rest(boxes: list[_Box], count: int) -> list[_Box]:
     """Return the boxes, of which the last one says how many are left out."""
     if count <= MOST_BOXES:
@@ -178,6 +168,9 @@ def _drawn(parents: Sequence[_Box], own: _Box, children: Sequence[_Box], wires: 
     middle = (rows - 1) // 2
     parent_top, child_top = middle - (len(parents) - 1) // 2, middle - (len(children) - 1) // 2
     left_cells = max((width(box.spans) for box in parents), default=0)
+    is_critical = any(box.is_critical for box in parents)
+    level, role = (wires.critical, Role.KEY) if is_critical else (wires.level, Role.DIM)
+    to_task = [Span(level + wires.head, role)]
     lines = []
     for row in range(rows):
         spans: list[Span] = []
@@ -185,7 +178,7 @@ def _drawn(parents: Sequence[_Box], own: _Box, children: Sequence[_Box], wires: 
             box = parents[row - parent_top] if 0 <= row - parent_top < len(parents) else None
             meets = _meets(row - parent_top, len(parents))
             spans += _left(box, left_cells, (wires.through if row == middle else wires.left)[meets], wires)
-            spans += _to_task(parents, row == middle, wires)
+            spans += to_task if row == middle else [Span("  ")]
         spans += [Span(" "), *own.spans, Span(" ")] if row == middle else [Span(" " * (width(own.spans) + 2))]
         if children:
             box = children[row - child_top] if 0 <= row - child_top < len(children) else None
@@ -207,13 +200,6 @@ def _left(box: _Box | None, cells: int, corner: str, wires: _Wires) -> list[Span
     role = Role.KEY if box.is_critical else Role.DIM
     gap = cells - width(box.spans)
     return [*box.spans, Span(" "), Span(level * (gap + 2), role), Span(corner, Role.DIM)]
-
-
-def _to_task(parents: Sequence[_Box], is_middle: bool, wires: _Wires) -> list[Span]:
-    if not is_middle:
-        return [Span("  ")]
-    is_critical = any(box.is_critical for box in parents)
-    return [Span((wires.critical if is_critical else wires.level) + wires.head, Role.KEY if is_critical else Role.DIM)]
 
 
 def _right(box: _Box | None, corner: str, is_middle: bool, wires: _Wires) -> list[Span]:
@@ -245,19 +231,14 @@ def statistics_lines(session: Session, job_id: str, cells: int, rows: int) -> li
     glyphs = session.glyphs
     durations = _histogram("Run times", found.durations, Role.OK, glyphs, room)
     waits = _histogram("Waiting times", found.waits, Role.QUIET, glyphs, room)
-    failures: list[_Row] = [
-        (
-            Span(each.name),
-            each.attempts,
-            f"{each.attempts:,}" + (f" ({each.final:,} final)" if each.final != each.attempts else ""),
-            Role.FAILED,
-        )
-        for each in found.failures[:_MOST_ROWS]
-    ]
+    failures: list[_Row] = []
+    for each in found.failures[:_MOST_ROWS]:
+        final = f" ({each.final:,} final)" if each.final != each.attempts else ""
+        failures.append((Span(each.name), each.attempts, f"{each.attempts:,}{final}", Role.FAILED))
     more = len(found.failures) - _MOST_ROWS
     others = [
         *_bars("Failed attempts by exit code", "", failures, "None has failed.", glyphs, room),
-        *_left_out(more),
+        *([line(Span(f"and {more:,} more", Role.DIM))] if more > 0 else []),
         (),
         *_costs(session, job_id, room),
     ]
@@ -276,28 +257,20 @@ def _longest(session: Session, job_id: str, found: Statistics, cells: int, rows:
     lines: list[Line] = []
     page = session.tasks(job_id)
     most = (rows - 4) // 2  # below two titles, each after an empty line
+    if most < _LEAST_TASKS:
+        return lines
     for title, tasks, role in (
         ("Slowest tasks", found.slowest, Role.OK),
         ("Longest waits", found.longest_waits, Role.QUIET),
     ):
-        shown = tasks[:most] if most >= _LEAST_TASKS else ()
-        bars: list[_Row] = [
-            (
-                link(squeeze(page.id_of(each.task), max(8, cells // 3)), ItemRef("task", each.task)),
-                each.time_ms,
-                _time(each.time_ms),
-                role,
-            )
-            for each in shown
-        ]
+        bars: list[_Row] = []
+        for each in tasks[:most]:
+            name = squeeze(page.id_of(each.task), max(8, cells // 3))
+            bars.append((link(name, ItemRef("task", each.task)), each.time_ms, _time(each.time_ms), role))
         if bars:
             note = "w explains the one at the cursor" if not lines else ""
             lines += [(), *_bars(title, note, bars, "", session.glyphs, cells)]
     return lines
-
-
-def _left_out(count: int) -> list[Line]:
-    return [line(Span(f"and {count:,} more", Role.DIM))] if count > 0 else []
 
 
 def _histogram(title: str, found: Distribution | None, role: Role, glyphs: GlyphSet, cells: int) -> list[Line]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.studies.measures import Times, change, measures_of_times
-from engine.studies.measures import row as comparison_row
-from engine.studies.wording import LABELS, change_text, end_label, label, percent_text, value_text
+from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
+from engine.studies.wording import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import (
     LogColumns,
@@ -114,26 +113,17 @@ class Bookmarks:
         """Return the run to its end if that is known, else as far as it has been played."""
         session = self._session
         by_hand = tuple(given_by_hand(session.simulation))
+
+        def recorded(run: Simulation, end_ms: int, *, is_whole: bool) -> Recording:
+            columns, jobs, prices = recorded_columns(run), all_job_ids(run), node_prices_usd(run)
+            broken = tuple(broken_rows(run))
+            return Recording(name, when_ms, end_ms, is_whole, run, columns, jobs, prices, by_hand, broken)
+
         future = session.ahead.future
         if future is not None:
-            return _recorded(name, when_ms, future, future.now_ms, by_hand, is_whole=True)
+            return recorded(future, future.now_ms, is_whole=True)
         with session.at(session.newest_ms):
-            here = session.simulation
-            return _recorded(name, when_ms, here, session.now_ms, by_hand, is_whole=here.finished)
-
-
-def _recorded(
-    name: str,
-    when_ms: int,
-    simulation: Simulation,
-    end_ms: int,
-    by_hand: tuple[tuple[int, Command], ...],
-    *,
-    is_whole: bool,
-) -> Recording:
-    columns, jobs, prices = recorded_columns(simulation), all_job_ids(simulation), node_prices_usd(simulation)
-    broken = tuple(broken_rows(simulation))
-    return Recording(name, when_ms, end_ms, is_whole, simulation, columns, jobs, prices, by_hand, broken)
+            return recorded(session.simulation, session.now_ms, is_whole=session.simulation.finished)
 
 
 _MOST_LABEL = 40
@@ -284,7 +274,7 @@ def _time_rows(a: dict[str, float | None], b: dict[str, float | None]) -> list[_
 
     They are those of ``batchdeck compare``.
     """
-    found = [comparison_row(name, a[name], b[name]) for name in a if a[name] or b[name]]
+    found = [Row(name, a[name], b[name]) for name in a if a[name] or b[name]]
     return [
         _Row(
             label(one),

@@ -33,6 +33,7 @@ from tui.viewmodels.text import (
     Role,
     Span,
     bar,
+    block,
     block_lines,
     block_of,
     cut,
@@ -126,25 +127,21 @@ class AccountDetailModel(DetailModel):
     def _blocks(self) -> Iterator[Block]:
         page, moved = self._page, bytes_of_run(self.session.simulation)
         blobs = self.session.blobs()
-        yield Block(
+        yield block(
             "Account",
-            (
-                row("Name", page.name),
-                row("Address", page.url),
-                row("Location", page.location),
-                row("Subscription", page.subscription_id or "not given: that of each virtual network (NET-2)"),
-                row("Allocation mode", f"{page.mode.value} (ACC-2)"),
-                row("Key", "not needed here; the service asks for name and key (ACC-1)"),
-            ),
+            row("Name", page.name),
+            row("Address", page.url),
+            row("Location", page.location),
+            row("Subscription", page.subscription_id or "not given: that of each virtual network (NET-2)"),
+            row("Allocation mode", f"{page.mode.value} (ACC-2)"),
+            row("Key", "not needed here; the service asks for name and key (ACC-1)"),
         )
-        yield Block(
+        yield block(
             "Storage",
-            (
-                row("Account", page.storage_account or "none: containers are known by their name alone (ACC-3)"),
-                row("Blobs", f"{len(blobs):,}, {fmt.size(sum(blob.size for blob in blobs))}"),
-                row("Downloaded", fmt.size(moved.downloaded)),
-                row("Uploaded", fmt.size(moved.uploaded)),
-            ),
+            row("Account", page.storage_account or "none: containers are known by their name alone (ACC-3)"),
+            row("Blobs", f"{len(blobs):,}, {fmt.size(sum(blob.size for blob in blobs))}"),
+            row("Downloaded", fmt.size(moved.downloaded)),
+            row("Uploaded", fmt.size(moved.uploaded)),
         )
 
     def _applications(self, cells: int) -> Sequence[Line]:
@@ -276,7 +273,7 @@ class PoolDetailModel(DetailModel):
         pool = self._row
         if pool.state is None:
             return [line(Span("The pool has been deleted.", Role.DIM))]
-        opens = link("Evaluate formula", "scale", Role.KEY)
+        opens = link("Evaluate formula", "do('pool.scale')", Role.KEY)
         if scale_page(self.session.simulation, self.name) is not None:
             return [
                 line(opens, Span(" opens the formula in an editor", Role.DIM)),
@@ -437,7 +434,7 @@ class NodeDetailModel(DetailModel):
     def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
         if self.session.nodes().row(self._node).state is None:
             return [line(Span("The node has left its pool. Its files are deleted.", Role.DIM))]
-        opens = link("Open the files on this node", "files", Role.KEY)
+        opens = link("Open the files on this node", "do('row.files')", Role.KEY)
         return [line(opens, Span(" at this moment. f opens them on every tab.", Role.DIM))]
 
     def _history(self, cells: int) -> Sequence[Line]:

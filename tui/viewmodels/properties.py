@@ -22,7 +22,7 @@ from engine.views.resources.jobs import has_had_several_pools, scale_page
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, glyph_of_job, hook_glyph
 from tui.viewmodels.items import pool_resources
-from tui.viewmodels.text import Block, ItemRef, Role, Span, block_of, error_blocks, failure_rows, link, row
+from tui.viewmodels.text import Block, ItemRef, Role, Span, block, block_of, error_blocks, failure_rows, link, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,26 @@ if TYPE_CHECKING:
     from engine.specs.bodies import PoolSpec
     from engine.specs.machine import ImageReference
     from engine.views.resources.jobs import JobRow, NetworkRow, PoolRow
+    from engine.views.resources.nodes import NodeRow
     from tui.viewmodels.session import Session
+
+
+_WILL = {  # by operation of a node
+    "reboot": "reboots",
+    "reimage": "is reimaged",
+    "deallocate": "is deallocated",
+    "remove": "leaves the pool",
+    "upgrade": "is upgraded",
+}
+
+
+def next_words(node: NodeRow) -> str:
+    """Return what a node does once nothing keeps it: ``leaves the pool when its tasks end``; empty if nothing waits."""
+    operation = node.pending_operation
+    if operation is None:
+        return ""
+    until = "its files are no longer retained" if operation.waits_for_retention else "its tasks end"
+    return f"{_WILL[operation.name]} {'once it has booted' if operation.name == 'upgrade' else f'when {until}'}"
 
 
 def cost_by_the_end(session: Session, pool_id: str | None = None) -> float | None:
@@ -85,13 +104,11 @@ def operating_system(spec: PoolSpec, start: datetime) -> Block:
         family = FAMILIES[service.os_family]
         follows = service.os_version == NEWEST
         version = "newest, upgrades itself (POOL-28)" if follows else "fixed (POOL-5)"
-        return Block(
+        return block(
             title,
-            (
-                row("OS family", f"{service.os_family}, Windows Server {family.server}"),
-                row(".NET Framework", family.dot_net),
-                row("OS version", f"{service.os_version}  {version}"),
-            ),
+            row("OS family", f"{service.os_family}, Windows Server {family.server}"),
+            row(".NET Framework", family.dot_net),
+            row("OS version", f"{service.os_version}  {version}"),
         )
     machine = spec.virtual_machine_configuration
     if machine is None:
@@ -174,33 +191,29 @@ def pool_general(session: Session, pool: PoolRow) -> Block:
         state.append(row("Since", session.clock(pool.allocation_since_ms)))
         now = [row("Utilisation", used, Role.DERIVED)]
     later = cost_by_the_end(session, pool.pool_id)
-    return Block(
+    return block(
         "General",
-        (
-            row("ID", pool.pool_id),
-            *state,
-            row("Node size", pool.vm_size),
-            *hardware(pool.vm_size),
-            row("Task slots per node", pool.slots),
-            row("Scheduling policy", pool.fill),
-            row("Created", session.clock(pool.created_ms)),
-            *now,
-            row("Cost so far", pool_cost(session, pool), Role.DERIVED),
-            *([row("Cost by the end", fmt.dollars(later), Role.DERIVED)] if later is not None else []),
-        ),
+        row("ID", pool.pool_id),
+        *state,
+        row("Node size", pool.vm_size),
+        *hardware(pool.vm_size),
+        row("Task slots per node", pool.slots),
+        row("Scheduling policy", pool.fill),
+        row("Created", session.clock(pool.created_ms)),
+        *now,
+        row("Cost so far", pool_cost(session, pool), Role.DERIVED),
+        *([row("Cost by the end", fmt.dollars(later), Role.DERIVED)] if later is not None else []),
     )
 
 
 def pool_scale(pool: PoolRow) -> Block:
     """Return current and target numbers of nodes."""
-    return Block(
+    return block(
         "Scale",
-        (
-            row("Dedicated", f"{pool.current_dedicated:,} of {pool.target_dedicated:,}"),
-            row("Spot", f"{pool.current_spot:,} of {pool.target_spot:,}"),
-            row("Autoscale", "on" if pool.auto_scale else "off"),
-            *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
-        ),
+        row("Dedicated", f"{pool.current_dedicated:,} of {pool.target_dedicated:,}"),
+        row("Spot", f"{pool.current_spot:,} of {pool.target_spot:,}"),
+        row("Autoscale", "on" if pool.auto_scale else "off"),
+        *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
     )
 
 
@@ -287,40 +300,36 @@ def yes(value: object) -> str:
 
 def job_general(session: Session, job: JobRow) -> Block:
     """Return id, state, pool and settings."""
-    pool = link(job.pool_id, ItemRef("pool", job.pool_id)) if job.pool_id else row("", None)[1]
-    return Block(
+    pool = link(job.record.pool_id, ItemRef("pool", job.record.pool_id)) if job.record.pool_id else row("", None)[1]
+    return block(
         "General",
-        (
-            row("ID", job.job_id),
-            row("State", glyph_of_job(job).name, glyph_of_job(job).role),
-            row("Since", session.clock(job.since_ms)),
-            row("Previous state", job.previous.wire if job.previous is not None else None),
-            row("Priority", job.priority),
-            ("Pool", pool),
-            row("On all tasks complete", job.on_all_tasks_complete),
-            row("On task failure", job.spec.on_task_failure.value),
-            row("Uses task dependencies", yes(job.spec.uses_task_dependencies)),
-            row("Allow task preemption", yes(job.is_preemptible)),
-            row("Max parallel tasks", no_limit(job.max_parallel_tasks)),
-        ),
+        row("ID", job.job_id),
+        row("State", glyph_of_job(job).name, glyph_of_job(job).role),
+        row("Since", session.clock(job.record.since_ms)),
+        row("Previous state", job.previous.wire if job.previous is not None else None),
+        row("Priority", job.record.priority),
+        ("Pool", pool),
+        row("On all tasks complete", job.record.on_all_tasks_complete.value),
+        row("On task failure", job.record.spec.on_task_failure.value),
+        row("Uses task dependencies", yes(job.record.spec.uses_task_dependencies)),
+        row("Allow task preemption", yes(job.record.preemptible)),
+        row("Max parallel tasks", no_limit(job.record.max_parallel)),
     )
 
 
 def job_constraints(job: JobRow) -> Block:
     """Return the job's constraints."""
-    return Block(
+    return block(
         "Constraints",
-        (
-            row("Max task retry count", no_limit(job.max_task_retry_count)),
-            row("Max wall-clock time", fmt.span(job.max_wall_clock_ms) or "no limit"),
-        ),
+        row("Max task retry count", no_limit(job.record.max_retries)),
+        row("Max wall-clock time", fmt.span(job.record.max_wall_clock_ms) or "no limit"),
     )
 
 
 def job_hooks(job: JobRow, options: Options) -> list[Block]:
     """Return the job's preparation and release task, with the options in force; nothing for those it does not have."""
     found = []
-    prep, release = job.spec.job_preparation_task, job.spec.job_release_task
+    prep, release = job.record.spec.job_preparation_task, job.record.spec.job_release_task
     if prep is not None:
         rows = (
             row("Command line", prep.command_line),
@@ -350,11 +359,11 @@ def job_options(options: Options) -> list[Block]:
 
 def job_execution(session: Session, job: JobRow) -> Block:
     """Return when the job started and ended, and why."""
-    rows = [row("Started", session.clock(job.created_ms)), row("Ended", session.clock(job.end_ms))]
-    if job.terminate_reason:
-        rows.append(row("Terminate reason", job.terminate_reason, glyph_of_job(job).role))
-    if job.scheduling_error:
-        rows.append(row("Scheduling error", " ".join(job.scheduling_error), Role.FAILED))
+    rows = [row("Started", session.clock(job.record.created_ms)), row("Ended", session.clock(job.record.end_ms))]
+    if job.record.terminate_reason:
+        rows.append(row("Terminate reason", job.record.terminate_reason, glyph_of_job(job).role))
+    if job.record.scheduling_error:
+        rows.append(row("Scheduling error", " ".join(job.record.scheduling_error), Role.FAILED))
     return Block("Execution information", tuple(rows))
 
 
@@ -363,14 +372,12 @@ def instance_node(session: Session, record: InstanceRow) -> Block:
     state = NODE[record.node_state]
     left = "" if record.gone_ms is None else f" at {session.clock(record.gone_ms)}"
     scheduling = "" if record.scheduling is SchedulingState.ENABLED else ", scheduling disabled"
-    return Block(
+    return block(
         "Node",
-        (
-            ("ID", link(record.node_id, ItemRef("node", record.node))),
-            row("Index", record.position),
-            row("Pool", record.pool_id),
-            row("State", state.name + (left or scheduling), state.role),
-        ),
+        ("ID", link(record.node_id, ItemRef("node", record.node))),
+        row("Index", record.position),
+        row("Pool", record.pool_id),
+        row("State", state.name + (left or scheduling), state.role),
     )
 
 
@@ -379,26 +386,26 @@ def instance_general(session: Session, page: InstancePage, key: int) -> Block:
     record = page.row(key)
     title = f"{page.hook.value} task"
     glyph = hook_glyph(page.hook, record.status)
-    if record.state is None:
+    view = record.view
+    if view is None:
         return Block(title, (row("Record", f"none: {glyph.name}", Role.DIM),))
     clock = session.clock
-    took_ms = None if record.start_ms is None or record.end_ms is None else record.end_ms - record.start_ms
     rows = [
-        row("State", record.state.wire),
-        row("Result", record.result.value if record.result else None, glyph.role),
-        row("Start time", clock(record.start_ms)),
-        row("End time", clock(record.end_ms)),
-        *([row("Duration", fmt.span(took_ms), Role.DERIVED)] if took_ms is not None else []),
-        row("Exit code", record.exit_code, Role.FAILED if record.exit_code else Role.PLAIN),
+        row("State", view.state.wire),
+        row("Result", view.result.value if view.result else None, glyph.role),
+        row("Start time", clock(view.start_ms)),
+        row("End time", clock(view.end_ms)),
+        *([row("Duration", fmt.span(view.end_ms - view.start_ms), Role.DERIVED)] if view.end_ms is not None else []),
+        row("Exit code", view.exit_code, Role.FAILED if view.exit_code else Role.PLAIN),
     ]
     if page.hook is Hook.PREPARATION:
         retries = record.max_retries
         limit = " of no limit" if retries == -1 else "" if retries is None else f" of {retries}"
-        rows.append(row("Retry count", f"{record.retry_count}{limit}"))
-        if record.last_retry_ms is not None:
-            rows.append(row("Last retry time", clock(record.last_retry_ms)))
-    rows.append(row("Runs so far", record.runs, Role.DERIVED))
-    rows += [*failure_rows(record.failure), row("Task root directory", record.root_directory)]
+        rows.append(row("Retry count", f"{view.retry_count}{limit}"))
+        if view.retry_count:
+            rows.append(row("Last retry time", clock(view.start_ms)))
+    rows.append(row("Runs so far", view.runs, Role.DERIVED))
+    rows += [*failure_rows(view.failure), row("Task root directory", record.root_directory)]
     return Block(title, tuple(rows))
 
 

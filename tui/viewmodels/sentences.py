@@ -182,7 +182,7 @@ class Notices:
             said = f"Tasks of {now.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
             ends.append(("tasks end", said))
         if now.state is not before.state and now.state in (JobState.TERMINATING, JobState.COMPLETED):
-            ends.append(("job", f"{now.job_id} is {now.state.wire}: {job.terminate_reason}"))
+            ends.append(("job", f"{now.job_id} is {now.state.wire}: {job.record.terminate_reason}"))
         return ends
 
 
@@ -382,8 +382,8 @@ def _pool(pool: PoolRow) -> str:
 
 
 def _job(job: JobRow) -> str:
-    why = f", {job.terminate_reason}" if job.terminate_reason else ""
-    return f"Job {job.job_id} is {JOB[job.state].name}{why}, with priority {job.priority}."
+    why = f", {job.record.terminate_reason}" if job.record.terminate_reason else ""
+    return f"Job {job.job_id} is {JOB[job.state].name}{why}, with priority {job.record.priority}."
 
 
 def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:

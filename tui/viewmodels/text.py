@@ -276,6 +276,11 @@ def row(label: str, value: object, role: Role = Role.PLAIN) -> tuple[str, Span]:
     return label, Span("–" if value is None or value == "" else str(value), role if value is not None else Role.DIM)
 
 
+def block(title: str, *rows: tuple[str, Span]) -> Block:
+    """Return a block with these rows."""
+    return Block(title, rows)
+
+
 def block_of(title: str, rows: Iterable[tuple[str, Span]]) -> list[Block]:
     """Return a block with these rows; nothing without rows."""
     kept = tuple(rows)

@@ -11,7 +11,16 @@ from textual.message import Message
 from tui.textual import drawing
 from tui.textual.keys import start_work, yielder_of
 from tui.textual.screens import OpenSubject, say
-from tui.textual.views import CursorView, LinesView, ResizeFilter, refresh_changes, set_line_count, set_title, strip_of
+from tui.textual.views import (
+    CursorView,
+    LinesView,
+    ResizeFilter,
+    refresh_changes,
+    row_bindings,
+    set_line_count,
+    set_title,
+    strip_of,
+)
 from tui.viewmodels.text import ItemRef, Role, Span
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
@@ -39,12 +48,7 @@ class NodeMap(ResizeFilter, CursorView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1, 0)", "left", show=False, id="map.left"),
         Binding("right", "move(1, 0)", "right", show=False, id="map.right"),
-        Binding("up,k", "move(0, -1)", "up", show=False, id="map.up"),
-        Binding("down,j", "move(0, 1)", "down", show=False, id="map.down"),
-        Binding("pageup", "page(-1)", "page up", show=False, id="map.page-up"),
-        Binding("pagedown", "page(1)", "page down", show=False, id="map.page-down"),
-        Binding("home", "edge(0)", "first node", show=False, id="map.first"),
-        Binding("end", "edge(1)", "last node", show=False, id="map.last"),
+        *row_bindings("map", "node"),
         Binding("l", "lens", "next lens", id="map.lens"),
         Binding("L", "choose_lens", "choose the lens", id="map.lenses"),
         Binding("D", "compact", "hide or show nodes that have left", id="map.compact"),
@@ -169,6 +173,10 @@ class NodeMap(ResizeFilter, CursorView):
         if not 0 <= column + right < layout.columns or not 0 <= row + down < layout.rows(count):
             return
         self.move_to(min(((row + down) * layout.columns + column + right) * layout.nodes, count - 1))
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor up or down by rows."""
+        self.action_move(0, by)
 
     def action_page(self, by: int) -> None:
         """Move the cursor up or down by the rows that are visible, at most to the first or last row."""

@@ -17,14 +17,13 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, Self, cast
 
-from engine.studies.runs import Kept, failed_line, kept
-from tui.saving.targets import TargetError, reason_of
+from engine.studies.runs import Kept, failed_line, kept, read
+from tui.saving.targets import TargetError, reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import TracebackType
 
-    from engine.studies.runs import Run, Study
+    from engine.studies.runs import Result, Run, Study
 
 
 try:
@@ -72,13 +71,11 @@ class ResultsFile:
         self._stream: BinaryIO | None = None
         self._is_clean = False
         with ExitStack() as stack:
-            try:
+            with reported(path, before_run=True):
                 if path.exists() and not path.is_file():
                     raise TargetError(path, "it is not a file", before_run=True)
                 self._is_there = path.exists()
                 content = stack.enter_context(self._locked("rb")).read() if self._is_there else b""
-            except OSError as error:
-                raise TargetError(path, reason_of(error), before_run=True) from None
             self._kept: Kept = kept(content, study, str(path))
             self._open = stack.pop_all()
 
@@ -97,23 +94,21 @@ class ResultsFile:
 
     def open(self) -> None:
         """Open the file for writing, or make it, before the first run begins. Raises TargetError."""
-        try:
-            self._stream = self._open.enter_context(self._path.open("r+b") if self._is_there else self._locked("xb"))
-        except FileExistsError:  # since it was read
-            raise TargetError(self._path, _IN_USE, before_run=True) from None
-        except OSError as error:
-            raise TargetError(self._path, reason_of(error), before_run=True) from None
+        with reported(self._path, before_run=True):
+            try:
+                stream = self._path.open("r+b") if self._is_there else self._locked("xb")
+            except FileExistsError:  # since it was read
+                raise TargetError(self._path, _IN_USE, before_run=True) from None
+            self._stream = self._open.enter_context(stream)
 
     def add(self, lines: Iterable[str]) -> None:
         """Add lines; they are in the file when this returns, even if the program is killed. Raises TargetError."""
         assert self._stream is not None
-        try:
+        with reported(self._path):
             if not self._is_clean:
                 self._drop_cut_line(self._stream)
             self._stream.write("".join(f"{line}\n" for line in lines).encode())
             self._stream.flush()
-        except OSError as error:
-            raise TargetError(self._path, reason_of(error)) from None
 
     def _drop_cut_line(self, stream: BinaryIO) -> None:
         """Go behind the last whole line, and end the file there."""
@@ -126,9 +121,7 @@ class ResultsFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):  # every line was flushed
             self._open.close()
 
@@ -260,6 +253,14 @@ class Dispatcher:
             lost = _reason(future)
             yield self._played(batch, future.result()) if lost is None else self._lost(batch, lost)
         self._sent.clear()
+
+
+def results_of(study: Study, runs: Iterable[Run], workers: Workers, file: ResultsFile | None) -> Iterator[list[Result]]:
+    """Yield the results of runs, batch by batch; they are in the file then, if there is one. Raises TargetError."""
+    for lines in Dispatcher(study, workers).play(runs):
+        if lines and file is not None:
+            file.add(lines)
+        yield [read(line) for line in lines]
 
 
 def _reason(future: Future[Played]) -> BaseException | None:

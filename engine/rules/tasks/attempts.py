@@ -1,6 +1,7 @@
 """Attempts of tasks: how one starts and ends, and whether the task runs again or is completed (chapters 13 and 14).
 
-``decisions.verdicts`` decides on retries and exit conditions. What stops an attempt from outside is in ``interruptions``.
+``decisions.verdicts`` decides on retries and exit conditions. What stops an attempt from outside is in
+``interruptions``.
 """
 
 from __future__ import annotations
@@ -294,13 +295,7 @@ def leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well
 
 
 def back_to_queue(
-    world: World,
-    task: int,
-    extra: TaskExtra,
-    rule: str,
-    exit_code: int | None = None,
-    *,
-    fills_at_once: bool = False,
+    world: World, task: int, extra: TaskExtra, rule: str, exit_code: int | None = None, *, fills_at_once: bool = False
 ) -> None:
     """Make a task that has left its nodes active again, with these counters; it waits for its turn."""
     profile = world.tasks.profile_of(task)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.base.log import Shape
     from engine.base.terms import CertificateState, JobScheduleState, JobState
     from engine.specs.account import Application, PoolAllocationMode
-    from engine.specs.bodies import JobScheduleSpec
+    from engine.state.jobs import JobSchedule
     from engine.world import World
 
 
@@ -225,23 +225,18 @@ def _linked(world: World, container: str) -> str:
 
 
 class JobScheduleRow(NamedTuple):
-    """A job schedule as the service shows it. Times are ms since the start."""
+    """A job schedule as the service shows it: its record, and what follows from others."""
 
     schedule_id: str
     state: JobScheduleState | None
-    since_ms: int
     previous: JobScheduleState | None
-    created_ms: int
-    end_ms: int | None
-    next_run_ms: int | None
+    record: JobSchedule
+    next_run_ms: int | None  # since the start
     recent_job: str  # empty before the first
     recent_job_state: JobState | None
     has_active_job: bool
-    jobs_made: int
     jobs_left: int  # those not deleted
     missed: int  # occurrences that created no job
-    pool_id: str  # the pool that its jobs share (AUTO-2); empty where there is none
-    spec: JobScheduleSpec
 
 
 class MissedOccurrence(NamedTuple):
@@ -303,17 +298,12 @@ def schedule_row(simulation: Simulation, schedule_id: str) -> JobScheduleRow | N
     return JobScheduleRow(
         schedule_id=schedule.id,
         state=schedule.state,
-        since_ms=schedule.since_ms,
         previous=schedule.previous[0] if schedule.previous else None,
-        created_ms=schedule.created_ms,
-        end_ms=schedule.end_ms,
+        record=schedule,
         next_run_ms=next_run_ms(world, schedule, now_ms),
         recent_job="" if recent is None else recent.id,
         recent_job_state=None if recent is None else recent.state,
         has_active_job=active_job(world, schedule) is not None,
-        jobs_made=schedule.jobs_made,
         jobs_left=sum(1 for _ in world.jobs_under(schedule)),
         missed=missed(world, schedule, now_ms),
-        pool_id=schedule.pool_id,
-        spec=schedule.spec,
     )

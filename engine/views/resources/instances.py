@@ -7,10 +7,11 @@ for filters of ten thousand nodes. The phases of a job are preparation, tasks an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
-from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
+from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.base.values import SECOND_MS, percentile
 from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
@@ -21,6 +22,7 @@ from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.state.tasks import GONE as TASK_GONE
 from engine.views.bulk import places, values
 from engine.views.hook_status import OVER, Hook, HookStatus, InstanceStatuses
+from engine.views.log.kept import Kept
 
 if TYPE_CHECKING:
     from array import array
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.base.terms import FailureInfo
     from engine.specs.bodies import JobReleaseTask
-    from engine.state.instances import InstanceView
+    from engine.state.instances import InstanceView as InstanceView  # noqa: PLC0414  # for the screen
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -95,17 +97,16 @@ class Phases(NamedTuple):
     release: HookCounts
 
 
+def task_counts(job: Job) -> TaskCounts:
+    """Return the tasks of a job, without the time that one has waited."""
+    counts = job.counts
+    succeeded = counts[COMPLETED] - job.failed
+    return TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None)
+
+
 def phases_of(simulation: Simulation, job: Job, preparation: InstancePage, release: InstancePage) -> Phases:
     """Return the phases of a job, whose pages these are."""
-    done = job.counts[COMPLETED]
-    tasks = TaskCounts(
-        active=job.counts[ACTIVE],
-        preparing=job.counts[PREPARING],
-        running=job.counts[RUNNING],
-        succeeded=done - job.failed,
-        failed=job.failed,
-        oldest_wait_ms=_oldest_wait_ms(simulation, job),
-    )
+    tasks = task_counts(job)._replace(oldest_wait_ms=_oldest_wait_ms(simulation, job))
     return Phases(_counts(preparation), tasks, _counts(release))
 
 
@@ -172,16 +173,8 @@ class InstanceRow(NamedTuple):
     scheduling: SchedulingState
     gone_ms: int | None
     status: HookStatus
-    state: InstanceState | None
-    result: TaskResult | None
-    start_ms: int | None
-    end_ms: int | None
-    exit_code: int | None
-    retry_count: int
-    last_retry_ms: int | None
+    view: InstanceView | None  # None where it has never run
     max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
-    runs: int
-    failure: FailureInfo | None
     is_ineligible: bool  # the node gets no task of the job: preparation has failed for good (PREP-9)
     root_directory: str  # below the node's root, with forward slashes
 
@@ -221,7 +214,7 @@ class InstancePage(InstanceStatuses):
         self._listed: int | None = None
         self._unrecorded: int | None = None
         self._last_end_ms: int | None = None
-        self._ordered: tuple[object, Sequence[int]] = (None, ())
+        self._ordered: Kept[Sequence[int]] = Kept()
 
     def _update(self) -> bool:
         is_other = super()._update()
@@ -276,9 +269,7 @@ class InstancePage(InstanceStatuses):
         _, starts, _ = self.columns()
         nodes = self._nodes() if with_all else ()
         known = self._simulation.jumps, self._codes, values(starts, self._rows), nodes
-        if self._ordered[0] != known:
-            self._ordered = known, self._new_order(starts, nodes, with_all=with_all)
-        return self._ordered[1]
+        return self._ordered.get(known, lambda: self._new_order(starts, nodes, with_all=with_all))
 
     def count(self) -> int:
         """Return how many nodes ``order`` lists, without ordering them."""
@@ -415,16 +406,8 @@ class InstancePage(InstanceStatuses):
             node_state=world.nodes.state_of(node),
             gone_ms=world.nodes.since[node] if world.nodes.state_of(node) is None else None,
             status=self.status_of(node),
-            state=view.state if view else None,
-            result=view.result if view else None,
-            start_ms=view.start_ms if view else None,
-            end_ms=view.end_ms if view else None,
-            exit_code=view.exit_code if view else None,
-            retry_count=view.retry_count if view else 0,
-            last_retry_ms=view.start_ms if view and view.retry_count else None,
+            view=view,
             max_retries=task.constraints.max_task_retry_count if isinstance(task, JobPreparationTask) else None,
-            runs=view.runs if view else 0,
-            failure=view.failure if view else None,
             is_ineligible=self.is_ineligible(node),
             root_directory="" if job is None or task is None else task_directory(job.id, task.id),
         )
@@ -433,18 +416,23 @@ class InstancePage(InstanceStatuses):
 _NEVER = -1
 
 
-def instance_groups(
-    simulation: Simulation, page: InstancePage, column: str, from_ms: int
-) -> Callable[[int], Hashable] | None:
-    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
+# Values of a preparation or release by which many are grouped.
+InstanceKey = Enum(
+    "InstanceKey",
+    "STATE POOL NODE_STATE INELIGIBLE RESULT START END EXIT_CODE RETRIES FAILURE RUNS LAST_RETRY",
+)
 
-    None for a column whose texts differ from node to node.
+
+def instance_groups(
+    simulation: Simulation, page: InstancePage, key: InstanceKey, from_ms: int
+) -> Callable[[int], Hashable]:
+    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
 
     Args:
         simulation: The run.
         page: Preparation or release of a job.
-        column: The name of the column.
-        from_ms: The moment from which the column counts its times, in ms since the start.
+        key: The value.
+        from_ms: The moment from which texts count times, in ms since the start.
     """
     nodes, view_of = simulation.world.nodes, page.view_of
 
@@ -459,26 +447,25 @@ def instance_groups(
         code = nodes.state[node]
         return code, seconds(nodes.since[node] if code == GONE else None)
 
-    of_node: dict[str, Callable[[int], Hashable]] = {
-        "State": state,
-        "Pool": lambda node: nodes[node].pool,
-        "Node state": node_state,
-        "Ineligible": page.is_ineligible,
+    of_node: dict[InstanceKey, Callable[[int], Hashable]] = {
+        InstanceKey.STATE: state,
+        InstanceKey.POOL: lambda node: nodes[node].pool,
+        InstanceKey.NODE_STATE: node_state,
+        InstanceKey.INELIGIBLE: page.is_ineligible,
     }
-    of_view: dict[str, Callable[[InstanceView], Hashable]] = {
-        "Result": lambda view: view.result,
-        "Start time": lambda view: seconds(view.start_ms),
-        "End time": lambda view: seconds(view.end_ms),
-        "Exit code": lambda view: view.exit_code,
-        "Retries": lambda view: view.retry_count,
-        "Failure category": lambda view: view.failure,
-        "Failure code": lambda view: view.failure,
-        "Runs": lambda view: view.runs,
-        "Last retry time": lambda view: seconds(view.start_ms if view.retry_count else None),
+    of_view: dict[InstanceKey, Callable[[InstanceView], Hashable]] = {
+        InstanceKey.RESULT: lambda view: view.result,
+        InstanceKey.START: lambda view: seconds(view.start_ms),
+        InstanceKey.END: lambda view: seconds(view.end_ms),
+        InstanceKey.EXIT_CODE: lambda view: view.exit_code,
+        InstanceKey.RETRIES: lambda view: view.retry_count,
+        InstanceKey.FAILURE: lambda view: view.failure,
+        InstanceKey.RUNS: lambda view: view.runs,
+        InstanceKey.LAST_RETRY: lambda view: seconds(view.start_ms if view.retry_count else None),
     }
-    value_of = of_view.get(column)
-    if value_of is None:
-        return of_node.get(column)
+    if key in of_node:
+        return of_node[key]
+    value_of = of_view[key]
 
     def group(node: int) -> Hashable:
         view = view_of(node)

@@ -21,17 +21,16 @@ from engine.specs.commands import EnablePoolAutoScale
 from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
 from engine.state.pools import AutoScaleRun
-from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.bulk import count_bits, places, sum_where, values
 from engine.views.hook_status import OVER, Hook, failed_places, version_of
-from engine.views.resources.instances import Phases, TaskCounts, phases_of
+from engine.views.resources.instances import Phases, TaskCounts, phases_of, task_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine import Simulation
-    from engine.specs.bodies import JobSpec, PoolSpec, StartTask
-    from engine.state.jobs import Job, SchedulingError
+    from engine.specs.bodies import PoolSpec, StartTask
+    from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.views.resources.instances import InstancePage
     from engine.world import World
@@ -44,26 +43,14 @@ _READY = bytes(state in READY for state in range(256))
 
 
 class JobRow(NamedTuple):
-    """A job as the service shows it. Times are ms since the start."""
+    """A job as the service shows it: its record, and what follows from others."""
 
     job_id: str
     state: JobState | None
-    since_ms: int
     previous: JobState | None
-    priority: int
-    pool_id: str
+    record: Job
     phases: Phases
-    created_ms: int
-    end_ms: int | None
-    max_parallel_tasks: int
-    on_all_tasks_complete: str
-    max_task_retry_count: int
-    max_wall_clock_ms: int | None
-    terminate_reason: str | None
-    scheduling_error: SchedulingError | None
     bad_end: str  # why it ended before its work was done; empty if it did not
-    is_preemptible: bool
-    spec: JobSpec
 
     @property
     def is_live(self) -> bool:
@@ -200,26 +187,8 @@ def job_row(simulation: Simulation, preparation: InstancePage, release: Instance
     job = simulation.world.jobs.find(preparation.job_id)
     if job is None:
         return None
-    return JobRow(
-        job_id=job.id,
-        state=job.state,
-        since_ms=job.since_ms,
-        previous=job.previous[0] if job.previous else None,
-        priority=job.priority,
-        pool_id=job.pool_id,
-        phases=phases_of(simulation, job, preparation, release),
-        created_ms=job.created_ms,
-        end_ms=job.end_ms,
-        max_parallel_tasks=job.max_parallel,
-        on_all_tasks_complete=job.on_all_tasks_complete.value,
-        max_task_retry_count=job.max_retries,
-        max_wall_clock_ms=job.max_wall_clock_ms,
-        terminate_reason=job.terminate_reason,
-        scheduling_error=job.scheduling_error,
-        bad_end=bad_end(job),
-        is_preemptible=job.preemptible,
-        spec=job.spec,
-    )
+    previous, phases = job.previous[0] if job.previous else None, phases_of(simulation, job, preparation, release)
+    return JobRow(job.id, job.state, previous, job, phases, bad_end(job))
 
 
 def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
@@ -365,15 +334,13 @@ class JobsProgress:
         job = self._simulation.world.jobs.find(job_id)
         if job is None:
             return None
-        counts = job.counts
-        succeeded = counts[COMPLETED] - job.failed
         preparation, release = self._nodes(job)
         return JobProgress(
             job_id=job.id,
             state=job.state,
             bad_end=bad_end(job),
             preparation=preparation,
-            tasks=TaskCounts(counts[ACTIVE], counts[PREPARING], counts[RUNNING], succeeded, job.failed, None),
+            tasks=task_counts(job),
             release=release,
             problems=_problems(job),
             created_ms=job.created_ms,

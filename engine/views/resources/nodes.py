@@ -6,6 +6,7 @@ work of a node is its tasks, the preparation and release of a job there, and the
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, Availability, states_in
@@ -18,6 +19,7 @@ from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.views.bulk import places, side_by_side, values
 from engine.views.hook_status import Hook, HookStatus
+from engine.views.log.kept import Kept
 from engine.views.resources.instances import InstancePage
 
 if TYPE_CHECKING:
@@ -143,8 +145,8 @@ class NodePage:
         self._simulation = simulation
         self.pool_id = pool_id
         self._prep, self._release = preparation, release
-        self._ordered: tuple[bytes, Sequence[int]] = (b"", ())
-        self._hooks: tuple[object, bytes] = (None, b"")
+        self._ordered: Kept[Sequence[int]] = Kept()
+        self._hooks: Kept[bytes] = Kept()
 
     def is_of(self, pool_id: str, preparation: InstancePage, release: InstancePage) -> bool:
         """Return whether it lists this pool with this preparation and release."""
@@ -164,9 +166,9 @@ class NodePage:
     def order(self) -> Sequence[int]:
         """Return unusable and failed nodes first, then changing ones, then the rest; those that left last."""
         nodes, ranks = self.nodes(), self.states().translate(_RANKS)
-        if self._ordered[0] != ranks:
-            self._ordered = ranks, [nodes[at] for rank in sorted(set(ranks)) for at in places(ranks, rank)]
-        return self._ordered[1]
+        return self._ordered.get(
+            ranks, lambda: [nodes[at] for rank in sorted(set(ranks)) for at in places(ranks, rank)]
+        )
 
     def states(self) -> bytes:
         """Return a byte for each of ``nodes``, its state, to be read with ``state_in``."""
@@ -192,11 +194,12 @@ class NodePage:
     def all_hooks(self) -> bytes:
         """Return a byte for each of ``nodes``, its status for the job in focus, to be read with ``hooks_in``."""
         codes = side_by_side(self._prep.codes(), self._release.codes(), _STATUS_BITS)
-        known = self._simulation.jumps, len(self.nodes()), codes
-        if self._hooks[0] != known:
+
+        def hooks() -> bytes:
             found = dict(zip(self._prep.nodes_of_rows(), codes, strict=True))
-            self._hooks = known, bytes(found.get(node, _NO_HOOKS) for node in self.nodes())
-        return self._hooks[1]
+            return bytes(found.get(node, _NO_HOOKS) for node in self.nodes())
+
+        return self._hooks.get((self._simulation.jumps, len(self.nodes()), codes), hooks)
 
     def free_slots(self) -> Sequence[int]:
         """Return the free task slots of each of ``nodes``."""
@@ -330,39 +333,44 @@ class NodePage:
 _NEVER = -1
 
 
-def node_groups(simulation: Simulation, page: NodePage, column: str, from_ms: int) -> Callable[[int], Hashable] | None:
-    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
+# Values of a node by which many nodes are grouped.
+NodeKey = Enum(
+    "NodeKey",
+    "STATE SCHEDULING SLOTS HOOKS RUN AGE SUCCEEDED SINCE BOOT ALLOCATION POOL DEDICATED START_TASK ERRORS",
+)
 
-    None for a column whose texts differ from node to node.
+
+def node_groups(simulation: Simulation, page: NodePage, key: NodeKey, from_ms: int) -> Callable[[int], Hashable]:
+    """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
 
     Args:
         simulation: The run.
         page: The nodes, with their status for the job in focus.
-        column: The name of the column.
-        from_ms: The moment from which the column counts its times, in ms since the start.
+        key: The value.
+        from_ms: The moment from which texts count times, in ms since the start.
     """
     nodes, now_ms = simulation.world.nodes, simulation.now_ms
 
     def seconds(when_ms: int | None) -> int:
         return _NEVER if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
 
-    groups: dict[str, Callable[[int], Hashable]] = {
-        "State": lambda node: nodes.state[node],
-        "Scheduling state": lambda node: (nodes.state[node] == GONE, nodes[node].scheduling),
-        "Running tasks": lambda node: (nodes.state[node] == GONE, nodes.free[node]),
-        "Focus job": page.hooks,
-        "Total tasks run": lambda node: nodes.ran[node],
-        "Age in state": lambda node: (now_ms - nodes.since[node]) // SECOND_MS,
-        "Total successful tasks": nodes.succeeded,
-        "State transition time": lambda node: seconds(nodes.since[node]),
-        "Last boot time": lambda node: seconds(nodes[node].boot_ms),
-        "Allocation time": lambda node: seconds(nodes[node].allocation_ms),
-        "Node size": lambda node: nodes[node].pool,
-        "Dedicated": lambda node: nodes[node].dedicated,
-        "Start task": lambda node: nodes[node].start_task,
-        "Errors": lambda node: tuple(error.code for error in nodes[node].errors),
+    groups: dict[NodeKey, Callable[[int], Hashable]] = {
+        NodeKey.STATE: lambda node: nodes.state[node],
+        NodeKey.SCHEDULING: lambda node: (nodes.state[node] == GONE, nodes[node].scheduling),
+        NodeKey.SLOTS: lambda node: (nodes.state[node] == GONE, nodes.free[node]),
+        NodeKey.HOOKS: page.hooks,
+        NodeKey.RUN: lambda node: nodes.ran[node],
+        NodeKey.AGE: lambda node: (now_ms - nodes.since[node]) // SECOND_MS,
+        NodeKey.SUCCEEDED: nodes.succeeded,
+        NodeKey.SINCE: lambda node: seconds(nodes.since[node]),
+        NodeKey.BOOT: lambda node: seconds(nodes[node].boot_ms),
+        NodeKey.ALLOCATION: lambda node: seconds(nodes[node].allocation_ms),
+        NodeKey.POOL: lambda node: nodes[node].pool,
+        NodeKey.DEDICATED: lambda node: nodes[node].dedicated,
+        NodeKey.START_TASK: lambda node: nodes[node].start_task,
+        NodeKey.ERRORS: lambda node: tuple(error.code for error in nodes[node].errors),
     }
-    return groups.get(column)
+    return groups[key]
 
 
 _MOST_CHARACTERS = 4_000  # of an output file, from its end

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from enum import Enum
 from functools import cached_property, partial
 from itertools import accumulate, chain, compress, repeat
 from math import inf
@@ -207,15 +208,20 @@ class TasksInOrder(LazyRows):
 
 Groups = Sequence[Hashable]
 
+# Values of a task, by which many tasks are grouped and sorted.
+TaskKey = Enum(
+    "TaskKey",
+    "ID STATE RESULT NODE CREATED START END EXIT_CODE RETRIES REQUEUES DURATION SLOTS WAITS WISHES ATTEMPTS FAILURE "
+    "COMMAND_LINE",
+)
 _NOWHERE, _NEVER = -1, -1
-# What the columns show of a task beyond a plain first attempt.
-_OF_EXTRA: dict[str, Callable[[TaskExtra], Hashable]] = {
-    "Result": lambda extra: (extra.exit_code, extra.failure),
-    "Exit code": lambda extra: (extra.exit_code, extra.failure is None),
-    "Retries": lambda extra: extra.retry_count,
-    "Requeues": lambda extra: extra.requeue_count,
-    "Failure category": lambda extra: extra.failure,
-    "Failure code": lambda extra: extra.failure,
+# What texts show of a task beyond a plain first attempt.
+_OF_EXTRA: dict[TaskKey, Callable[[TaskExtra], Hashable]] = {
+    TaskKey.RESULT: lambda extra: (extra.exit_code, extra.failure),
+    TaskKey.EXIT_CODE: lambda extra: (extra.exit_code, extra.failure is None),
+    TaskKey.RETRIES: lambda extra: extra.retry_count,
+    TaskKey.REQUEUES: lambda extra: extra.requeue_count,
+    TaskKey.FAILURE: lambda extra: extra.failure,
 }
 
 
@@ -226,39 +232,38 @@ class TaskGroups:
         """Read the tables of a simulation."""
         self._simulation = simulation
         self._tasks = simulation.world.tasks
-        self._columns: dict[str, Callable[[Sequence[int], int], Groups]] = {
-            "State": lambda rows, _: picked(self._tasks.state, rows),
-            "Node": lambda rows, _: self._nodes(rows),
-            "Created": lambda rows, _: self._created(rows),
-            "Start time": lambda rows, from_ms: [
+        self._values: dict[TaskKey, Callable[[Sequence[int], int], Groups]] = {
+            TaskKey.STATE: lambda rows, _: picked(self._tasks.state, rows),
+            TaskKey.NODE: lambda rows, _: self._nodes(rows),
+            TaskKey.CREATED: lambda rows, _: self._created(rows),
+            TaskKey.START: lambda rows, from_ms: [
                 abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS else _NEVER for ms in picked(self._tasks.started, rows)
             ],
-            "End time": lambda rows, from_ms: [
+            TaskKey.END: lambda rows, from_ms: [
                 abs(ms - from_ms) // SECOND_MS if state == COMPLETED else _NEVER
                 for state, ms in zip(picked(self._tasks.state, rows), picked(self._tasks.ended, rows), strict=True)
             ],
-            "Duration": lambda rows, _: self.durations(rows),
-            "Required slots": lambda rows, _: picked(self._tasks.profile, rows),
-            "Waiting for": lambda rows, _: self._waits(rows),
-            "Depends on": lambda rows, _: self._wishes(rows),
-            "Affinity": lambda rows, _: self._wishes(rows),
-            "Attempts": lambda rows, _: self._attempts(rows),
-            **{name: partial(self._by_extra, of_extra) for name, of_extra in _OF_EXTRA.items()},
+            TaskKey.DURATION: lambda rows, _: self.durations(rows),
+            TaskKey.SLOTS: lambda rows, _: picked(self._tasks.profile, rows),
+            TaskKey.WAITS: lambda rows, _: self._waits(rows),
+            TaskKey.WISHES: lambda rows, _: self._wishes(rows),
+            TaskKey.ATTEMPTS: lambda rows, _: self._attempts(rows),
+            **{key: partial(self._by_extra, of_extra) for key, of_extra in _OF_EXTRA.items()},
         }
 
-    def of(self, column: str, rows: Sequence[int], from_ms: int) -> Groups | None:
-        """Return a value for each task, in order; None for a column whose texts depend on more than the tables.
+    def of(self, key: TaskKey, rows: Sequence[int], from_ms: int) -> Groups | None:
+        """Return a value for each task, in order; None where texts depend on more than the tables.
 
         Args:
-            column: The name of the column.
+            key: The value.
             rows: The tasks, in any order.
-            from_ms: The moment from which the column counts its times, in ms since the start.
+            from_ms: The moment from which texts count times, in ms since the start.
         """
-        values = self._columns.get(column)
+        values = self._values.get(key)
         return None if values is None else values(rows, from_ms)
 
     def _extras(self, rows: Sequence[int], of_extra: Callable[[TaskExtra], Hashable]) -> Groups:
-        """Return the state of each task, with what the column shows of the few that have more than a plain attempt."""
+        """Return the state of each task, with what its text shows of the few that have more than a plain attempt."""
         states = picked(self._tasks.state, rows)
         sparse = self._tasks.sparse
         if not any(map(sparse.__getitem__, {row >> PAGE_BITS for row in rows})):

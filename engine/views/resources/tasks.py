@@ -15,10 +15,12 @@ from engine.base.values import natural_key
 from engine.rules.processes import execution
 from engine.rules.processes.setup import Work
 from engine.state.tables import NEVER_MS, PAGE_BITS
-from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
+from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.bulk import rows_in_state, values
+from engine.views.log.kept import KeptByKey
 from engine.views.log.reader import LogReader, of_kind
-from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TasksInOrder, within
+from engine.views.resources.instances import task_counts
+from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -76,15 +78,6 @@ class TaskRow(NamedTuple):
     instances: int  # 0 for a task on one node
 
 
-class TaskTimes(NamedTuple):
-    """When a task was added, last started and ended, in ms since the start; None where it has not."""
-
-    created_ms: int
-    start_ms: int | None
-    end_ms: int | None
-    runs_ms: int | None  # how long its last attempt took, or has taken so far
-
-
 class SubtaskRow(NamedTuple):
     """A subtask of a multi-instance task, beside the primary task (MI-7). Times are ms since the start."""
 
@@ -118,7 +111,7 @@ class TaskPage:
         self.groups = TaskGroups(simulation)
         self._failures = LogReader(simulation, of_kind(_tells_failure))
         self._failed: list[int] = []
-        self._risen: tuple[object, bool] = (None, True)
+        self._risen: KeptByKey[bool] = KeptByKey()
 
     @property
     def _job(self) -> Job | None:
@@ -145,8 +138,7 @@ class TaskPage:
         job = self._job
         if job is None:
             return ()
-        active, preparing, running, done = (job.counts[state] for state in (ACTIVE, PREPARING, RUNNING, COMPLETED))
-        return active, preparing, running, done - job.failed, job.failed
+        return task_counts(job)[:-1]
 
     def place(self, task: int) -> tuple[int, ...]:
         """Return what puts a task in its place in ``order``, as a value to sort by."""
@@ -163,27 +155,24 @@ class TaskPage:
         job = self._job
         return () if job is None else TasksInOrder(self._states, self.ranges(), _gone_of(job))
 
-    def rise(self, column: str) -> bool:
-        """Return whether the texts of a column rise as people count, in the order in which the tasks were added.
-
-        Args:
-            column: ``Task``, the ids, or ``Command line``.
-        """
+    def rise(self, key: TaskKey) -> bool:
+        """Return whether ids or command lines rise as people count, in the order in which the tasks were added."""
         job, simulation = self._job, self._simulation
         if job is None:
             return True
-        # Blocks are only added, and their tasks stay the same, unless another moment is shown.
-        known = column, simulation.jumps, job.row, len(job.blocks)
-        if self._risen[0] != known:
+
+        def rises() -> bool:
             sources = [simulation.world.tasks.blocks[number].source for number in job.blocks]
-            if column == "Task":
+            if key is TaskKey.ID:
                 rise = all(each.ids_rise for each in sources)
                 texts = [each.task_id(at) for each in sources for at in (0, each.count - 1)]
             else:
                 rise = all(each.command_lines_rise for each in sources)
                 texts = [each.command_line(at) for each in sources for at in (0, each.count - 1)]
-            self._risen = known, rise and all(one <= other for one, other in pairwise(map(natural_key, texts)))
-        return self._risen[1]
+            return rise and all(one <= other for one, other in pairwise(map(natural_key, texts)))
+
+        # Blocks are only added, and their tasks stay the same, unless another moment is shown.
+        return self._risen.get((simulation.jumps, job.row, len(job.blocks)), key, rises)
 
     def ranges(self) -> list[range]:
         """Return the job's tasks by row number, with deleted ones."""
@@ -231,16 +220,16 @@ class TaskPage:
                 ]
         return sorted(found)
 
-    def sort_key(self, column: str) -> Callable[[int], int] | None:
-        """Return the sort key for a column whose values are in the tables; None for any other."""
+    def sort_key(self, key: TaskKey) -> Callable[[int], int] | None:
+        """Return the sort key of a value that is in the tables; None for any other."""
         tasks = self._simulation.world.tasks
-        keys: dict[str, Callable[[int], int]] = {
-            "Node": tasks.node.__getitem__,
-            "Start time": tasks.started.__getitem__,
-            "End time": tasks.ended.__getitem__,
-            "State": tasks.state.__getitem__,
+        columns: dict[TaskKey, Sequence[int]] = {
+            TaskKey.NODE: tasks.node,
+            TaskKey.START: tasks.started,
+            TaskKey.END: tasks.ended,
+            TaskKey.STATE: tasks.state,
         }
-        return keys.get(column)
+        return columns[key].__getitem__ if key in columns else None
 
     def find(self, task_id: str) -> int | None:
         """Return the task with this id, compared without regard to case (GEN-1); None where there is none."""
@@ -272,16 +261,6 @@ class TaskPage:
     def state_of(self, task: int) -> TaskState | None:
         """Return the task's state; None when it has been deleted."""
         return self._simulation.world.tasks.state_of(task)
-
-    def times(self, task: int) -> TaskTimes:
-        """Return the times of a task."""
-        tasks = self._simulation.world.tasks
-        state, begun_ms = tasks.state[task], tasks.started[task]
-        start_ms = begun_ms if begun_ms != NEVER_MS else None
-        end_ms = tasks.ended[task] if state == COMPLETED else None
-        until_ms = self._simulation.now_ms if end_ms is None else end_ms
-        runs_ms = None if start_ms is None or state == ACTIVE else until_ms - start_ms
-        return TaskTimes(tasks.block_of(task).created_ms, start_ms, end_ms, runs_ms)
 
     def node_names(self, task: int) -> tuple[str, str]:
         """Return index and id of the node on which a task prepares, runs or has run; empty without one."""

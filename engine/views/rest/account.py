@@ -24,7 +24,7 @@ from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 
 if TYPE_CHECKING:
-    from engine.base.terms import State
+    from engine.base.terms import FailureInfo, State
     from engine.specs.account import Application, Certificate
     from engine.specs.common import CommandLine
     from engine.specs.images import Image
@@ -68,6 +68,21 @@ def certificate_path(certificate: Certificate) -> str:
 def utc(world: World, ms: int) -> str:
     """Return a moment of the run as the service writes it."""
     return format_utc(world.scenario.start, ms)
+
+
+def utc_if(world: World, ms: int | None) -> str | None:
+    """Return a moment of the run as the service writes it; None for None."""
+    return None if ms is None else format_utc(world.scenario.start, ms)
+
+
+def wire_if(failure: FailureInfo | None) -> dict[str, object] | None:
+    """Return a failure as the service writes it; None for None."""
+    return None if failure is None else failure.wire()
+
+
+def present(**properties: object) -> dict[str, object]:
+    """Return the properties that are not None: the service leaves out what it does not know."""
+    return {name: value for name, value in properties.items() if value is not None}
 
 
 def etag(world: World, modified_ms: int) -> str:
@@ -157,13 +172,16 @@ def application_body(application: Application) -> dict[str, object]:
     return {"id": application.id, "displayName": name, "versions": list(application.versions)}
 
 
+def _reference(image: Image) -> dict[str, str]:
+    return {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
+
+
 def image_body(image: Image) -> dict[str, object]:
     """Return the REST body of a supported image (POOL-26)."""
-    reference = {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
     has_containers = "container" in f"{image.offer} {image.sku}"
     return {
         "nodeAgentSKUId": image.node_agent_sku_id,
-        "imageReference": reference,
+        "imageReference": _reference(image),
         "osType": image.os.value,
         "capabilities": ["DockerCompatible"] if has_containers else [],
         "batchSupportEndOfLife": f"{image.end_of_support}T00:00:00Z",
@@ -201,13 +219,14 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
         "targetDedicatedNodes": pool.target_dedicated,
         "targetLowPriorityNodes": pool.target_spot,
     }
-    if pool.spec.target_node_communication_mode is not None:
-        body["currentNodeCommunicationMode"] = communication_mode(pool.spec).value
-    if pool.scaling is not None and pool.scaling.run is not None:
-        body["autoScaleRun"] = run_body(world, pool.scaling.run)
-    if pool.resize_errors and pool.allocation is AllocationState.STEADY:
-        body["resizeErrors"] = [error.wire() for error in pool.resize_errors]
-    return body
+    mode = pool.spec.target_node_communication_mode
+    run = None if pool.scaling is None else pool.scaling.run
+    errors = pool.resize_errors if pool.allocation is AllocationState.STEADY else ()
+    return body | present(
+        currentNodeCommunicationMode=None if mode is None else communication_mode(pool.spec).value,
+        autoScaleRun=None if run is None else run_body(world, run),
+        resizeErrors=[error.wire() for error in errors] or None,
+    )
 
 
 def run_body(world: World, run: AutoScaleRun) -> dict[str, object]:
@@ -230,9 +249,7 @@ def machine(pool: Pool) -> dict[str, object]:
     written = pool.spec.virtual_machine_configuration
     if written is not None:
         return written.wire()
-    image = DEFAULT_IMAGE
-    reference = {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
-    return {"imageReference": reference, "nodeAgentSKUId": image.node_agent_sku_id}
+    return {"imageReference": _reference(DEFAULT_IMAGE), "nodeAgentSKUId": DEFAULT_IMAGE.node_agent_sku_id}
 
 
 def node_counts(world: World, pool: Pool) -> dict[str, object]:
@@ -277,17 +294,14 @@ def _changed_settings(job: Job) -> dict[str, object]:
 
 def _job_execution_info(world: World, job: Job) -> dict[str, object]:
     """Return ``executionInfo``: start, end, pool, scheduling error, and why the job ended (JOB-3)."""
-    info: dict[str, object] = {"startTime": utc(world, job.created_ms)}
-    if job.end_ms is not None:
-        info["endTime"] = utc(world, job.end_ms)
-    if job.pool_id:
-        info["poolId"] = job.pool_id
-    if job.scheduling_error is not None:
-        category, code, message, _ = job.scheduling_error
-        info["schedulingError"] = {"category": category, "code": code, "message": message}
-    if job.terminate_reason is not None and job.state is JobState.COMPLETED:
-        info["terminateReason"] = job.terminate_reason
-    return info
+    error = None if job.scheduling_error is None else job.scheduling_error._asdict()
+    return present(
+        startTime=utc(world, job.created_ms),
+        endTime=utc_if(world, job.end_ms),
+        poolId=job.pool_id or None,
+        schedulingError=error and {name: error[name] for name in ("category", "code", "message")},
+        terminateReason=job.terminate_reason if job.state is JobState.COMPLETED else None,
+    )
 
 
 class Usage(NamedTuple):
@@ -389,16 +403,12 @@ def schedule_body(world: World, schedule: JobSchedule, now_ms: int) -> dict[str,
 
 def _schedule_execution_info(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
     """Return ``executionInfo``: the next run, the most recent job, and the end (JS-7)."""
-    info: dict[str, object] = {}
-    next_ms = next_run_ms(world, schedule, now_ms)
-    if next_ms is not None:
-        info["nextRunTime"] = utc(world, next_ms)
-    if schedule.recent_job != NO_JOB:
-        job_id = world.jobs[schedule.recent_job].id
-        info["recentJob"] = {"id": job_id, "url": job_url(world, job_id)}
-    if schedule.end_ms is not None:
-        info["endTime"] = utc(world, schedule.end_ms)
-    return info
+    job_id = None if schedule.recent_job == NO_JOB else world.jobs[schedule.recent_job].id
+    return present(
+        nextRunTime=utc_if(world, next_run_ms(world, schedule, now_ms)),
+        recentJob=None if job_id is None else {"id": job_id, "url": job_url(world, job_id)},
+        endTime=utc_if(world, schedule.end_ms),
+    )
 
 
 def schedule_stats(world: World, schedule: JobSchedule, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:

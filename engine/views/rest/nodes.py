@@ -23,7 +23,16 @@ from engine.rules.processes.node_disk import (
     tasks_on,
 )
 from engine.specs.machine import IpAddressProvisioning, NetworkConfiguration
-from engine.views.rest.account import container_info, job_url, machine, node_url, utc
+from engine.views.rest.account import (
+    container_info,
+    job_url,
+    machine,
+    node_url,
+    present,
+    utc,
+    utc_if,
+    wire_if,
+)
 from engine.views.rest.tasks import execution_info
 
 if TYPE_CHECKING:
@@ -61,45 +70,35 @@ def node_body(world: World, node: int, recent: Sequence[RecentTask] = ()) -> dic
     record, table = world.nodes[node], world.nodes
     pool = world.pool_of(node)
     state = table.state_of(node)
-    has_booted = record.boot_ms is not None and (state is not NodeState.STARTING or record.boots > 1)
-    tasks = world.tasks
-    body: dict[str, object] = {
-        "id": record.id,
-        "url": node_url(world, node),
-        "state": (NodeState.LEAVING_POOL if state is None else state).wire,
-        "schedulingState": record.scheduling.wire,
-        "stateTransitionTime": utc(world, table.since[node]),
-    }
-    if has_booted and record.boot_ms is not None:
-        body["lastBootTime"] = utc(world, record.boot_ms)
-    body |= {
-        "allocationTime": utc(world, record.allocation_ms),
-        "ipAddress": record.ip_address,
-        "ipv6Address": f"fd00::{record.ip_address.replace('.', ':')}",
-        "affinityId": affinity_id(record.id),
-        "vmSize": pool.spec.vm_size,
-        "totalTasksRun": table.ran[node],
-        "totalTasksSucceeded": table.succeeded(node),
-        "runningTasksCount": len(table.running[node]),
-        "runningTaskSlotsCount": sum(tasks.profile_of(task).required_slots for task in table.running[node]),
-    }
-    if recent:
-        body["recentTasks"] = [_task_information(world, task) for task in recent]
-    if record.start_spec is not None:
-        body["startTask"] = record.start_spec.wire()
-    if record.start_task is not None:
-        body["startTaskInfo"] = start_task_info(world, node, record.start_task)
-    if record.certificates:
-        body["certificateReferences"] = [reference.wire() for reference in record.certificates]
-    if record.errors:
-        body["errors"] = [error.wire() for error in record.errors]
-    body["isDedicated"] = record.dedicated
-    body["endpointConfiguration"] = {"inboundEndpoints": _endpoints(world, pool, record.position)}
-    if has_booted and record.boot_ms is not None:
-        body["nodeAgentInfo"] = {"version": NODE_AGENT_VERSION, "lastUpdateTime": utc(world, record.boot_ms)}
-    if pool.spec.cloud_service_configuration is None:
-        body["virtualMachineInfo"] = {"imageReference": machine(pool)["imageReference"]}
-    return body
+    booted_ms = record.boot_ms if state is not NodeState.STARTING or record.boots > 1 else None
+    has_machine = pool.spec.cloud_service_configuration is None
+    agent = booted_ms is not None and {"version": NODE_AGENT_VERSION, "lastUpdateTime": utc(world, booted_ms)}
+    return present(
+        id=record.id,
+        url=node_url(world, node),
+        state=(NodeState.LEAVING_POOL if state is None else state).wire,
+        schedulingState=record.scheduling.wire,
+        stateTransitionTime=utc(world, table.since[node]),
+        lastBootTime=utc_if(world, booted_ms),
+        allocationTime=utc(world, record.allocation_ms),
+        ipAddress=record.ip_address,
+        ipv6Address=f"fd00::{record.ip_address.replace('.', ':')}",
+        affinityId=affinity_id(record.id),
+        vmSize=pool.spec.vm_size,
+        totalTasksRun=table.ran[node],
+        totalTasksSucceeded=table.succeeded(node),
+        runningTasksCount=len(table.running[node]),
+        runningTaskSlotsCount=sum(world.tasks.profile_of(task).required_slots for task in table.running[node]),
+        recentTasks=[_task_information(world, task) for task in recent] or None,
+        startTask=None if record.start_spec is None else record.start_spec.wire(),
+        startTaskInfo=None if record.start_task is None else start_task_info(world, node, record.start_task),
+        certificateReferences=[reference.wire() for reference in record.certificates] or None,
+        errors=[error.wire() for error in record.errors] or None,
+        isDedicated=record.dedicated,
+        endpointConfiguration={"inboundEndpoints": _endpoints(world, pool, record.position)},
+        nodeAgentInfo=agent or None,
+        virtualMachineInfo={"imageReference": machine(pool)["imageReference"]} if has_machine else None,
+    )
 
 
 def remote_login_settings(world: World, node: int) -> dict[str, object]:
@@ -167,24 +166,18 @@ def affinity_id(node_id: str) -> str:
 
 def start_task_info(world: World, node: int, task: StartTaskRecord) -> dict[str, object]:
     """Return ``startTaskInfo``, the progress of the start task since the last boot (START-7)."""
-    info: dict[str, object] = {
-        "state": "running" if task.running else "completed",
-        "startTime": utc(world, task.start_ms),
-    }
-    if not task.running and task.end_ms is not None:
-        info["endTime"] = utc(world, task.end_ms)
-    if task.exit_code is not None:
-        info["exitCode"] = task.exit_code
-    if task.running or task.exit_code is not None:
-        info |= container_info(world, world.nodes[node].start_spec, node, STARTUP, task.start_ms, task.exit_code)
-    if task.failure is not None:
-        info["failureInfo"] = task.failure.wire()
-    info["retryCount"] = task.retry_count
-    if task.last_retry_ms is not None:
-        info["lastRetryTime"] = utc(world, task.last_retry_ms)
-    if task.result is not None:
-        info["result"] = task.result.value
-    return info
+    spec, has_container = world.nodes[node].start_spec, task.running or task.exit_code is not None
+    return present(
+        state="running" if task.running else "completed",
+        startTime=utc(world, task.start_ms),
+        endTime=None if task.running else utc_if(world, task.end_ms),
+        exitCode=task.exit_code,
+        **(container_info(world, spec, node, STARTUP, task.start_ms, task.exit_code) if has_container else {}),
+        failureInfo=wire_if(task.failure),
+        retryCount=task.retry_count,
+        lastRetryTime=utc_if(world, task.last_retry_ms),
+        result=task.result.value if task.result is not None else None,
+    )
 
 
 def _task_information(world: World, recent: RecentTask) -> dict[str, object]:

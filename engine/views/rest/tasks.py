@@ -22,7 +22,18 @@ from engine.scenario.factory import TaskFactory
 from engine.specs.bodies import JobPreparationTask
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
-from engine.views.rest.account import container_info, etag, job_url, node_url, previous_state, root_directory, utc
+from engine.views.rest.account import (
+    container_info,
+    etag,
+    job_url,
+    node_url,
+    present,
+    previous_state,
+    root_directory,
+    utc,
+    utc_if,
+    wire_if,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,21 +146,19 @@ def subtask_bodies(world: World, task: int) -> list[Body]:
 
 
 def _subtask_body(world: World, number: int, subtask: Subtask, node: int, directory: str) -> Body:
-    body: Body = {"id": number, "nodeInfo": _place(world, node) | root_directory(world, node, directory)}
-    if subtask.start_ms is not None:
-        body["startTime"] = utc(world, subtask.start_ms)
-    ending = subtask.ending
-    if ending is not None:
-        body["endTime"] = utc(world, subtask.since_ms)
-        if ending.exit_code is not None:
-            body["exitCode"] = ending.exit_code
-        if ending.failure is not None:
-            body["failureInfo"] = ending.failure.wire()
-    body |= {"state": subtask.state.wire, "stateTransitionTime": utc(world, subtask.since_ms)}
-    body |= previous_state(world, subtask.previous)
-    if subtask.result is not None:
-        body["result"] = subtask.result.value
-    return body
+    ending, previous = subtask.ending, previous_state(world, subtask.previous)
+    return present(
+        id=number,
+        nodeInfo=_place(world, node) | root_directory(world, node, directory),
+        startTime=utc_if(world, subtask.start_ms),
+        endTime=None if ending is None else utc(world, subtask.since_ms),
+        exitCode=None if ending is None else ending.exit_code,
+        failureInfo=None if ending is None else wire_if(ending.failure),
+        state=subtask.state.wire,
+        stateTransitionTime=utc(world, subtask.since_ms),
+        **previous,
+        result=None if subtask.result is None else subtask.result.value,
+    )
 
 
 def _place(world: World, node: int) -> Body:
@@ -289,75 +298,58 @@ def prep_release_status(world: World, job: Job) -> Iterator[StatusBody]:
     return (prep_release_entry(world, job, row) for row in in_order)
 
 
-def preparation_on(world: World, job: Job, node: int) -> StatusBody:
-    """Return the preparation of a job on a node (PREP-24).
+def instance_on(world: World, job: Job, node: int, *, is_release: bool) -> StatusBody:
+    """Return the preparation or the release of a job on a node (PREP-24, REL-15).
 
     Raises:
-        BatchError: JobPreparationTaskNotSpecified or JobPreparationTaskNotRunOnNode (PREP-26).
+        BatchError: JobPreparationTaskNotSpecified, JobPreparationTaskNotRunOnNode, or the same of release (PREP-26).
     """
-    if not job.has_prep:
-        raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
-    row = world.instances.row(job.row, node)
-    view = world.instances.prep(row) if row >= 0 else None
-    if view is None:
-        raise BatchError("JobPreparationTaskNotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
-    return _info(world, job, node, view, job.spec.job_preparation_task)
-
-
-def release_on(world: World, job: Job, node: int) -> StatusBody:
-    """Return the release of a job on a node (REL-15).
-
-    Raises:
-        BatchError: JobReleaseTaskNotSpecified or JobReleaseTaskNotRunOnNode (PREP-26).
-    """
-    if not job.has_release:
-        raise BatchError("JobReleaseTaskNotSpecified", jobId=job.id)
-    row = world.instances.row(job.row, node)
-    view = world.instances.release(row) if row >= 0 else None
-    if view is None:
-        raise BatchError("JobReleaseTaskNotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
-    return _info(world, job, node, view, job.spec.job_release_task)
+    spec = job.spec.job_release_task if is_release else job.spec.job_preparation_task
+    name = "JobReleaseTask" if is_release else "JobPreparationTask"
+    if spec is None:
+        raise BatchError(f"{name}NotSpecified", jobId=job.id)
+    row, instances = world.instances.row(job.row, node), world.instances
+    view = None if row < 0 else instances.release(row) if is_release else instances.prep(row)
+    info = _info(world, job, node, view, spec)
+    if info is None:
+        raise BatchError(f"{name}NotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
+    return info
 
 
 def prep_release_entry(world: World, job: Job, row: int) -> StatusBody:
     """Return the entry of one row of the table of instances."""
     node = world.instances.node[row]
-    entry: StatusBody = {
-        "poolId": world.pool_of(node).id,
-        "nodeId": world.nodes[node].id,
-        "nodeUrl": node_url(world, node),
-    }
     preparation, release = world.instances.prep(row), world.instances.release(row)
-    if preparation is not None:
-        entry["jobPreparationTaskExecutionInfo"] = _info(world, job, node, preparation, job.spec.job_preparation_task)
-    if release is not None:
-        entry["jobReleaseTaskExecutionInfo"] = _info(world, job, node, release, job.spec.job_release_task)
-    return entry
+    return present(
+        poolId=world.pool_of(node).id,
+        nodeId=world.nodes[node].id,
+        nodeUrl=node_url(world, node),
+        jobPreparationTaskExecutionInfo=_info(world, job, node, preparation, job.spec.job_preparation_task),
+        jobReleaseTaskExecutionInfo=_info(world, job, node, release, job.spec.job_release_task),
+    )
 
 
 def _info(
-    world: World, job: Job, node: int, view: InstanceView, spec: JobPreparationTask | JobReleaseTask | None
-) -> StatusBody:
-    assert spec is not None
-    directory = task_directory(job.id, spec.id)
-    info: StatusBody = {"startTime": utc(world, view.start_ms)}
-    if view.end_ms is not None:
-        info["endTime"] = utc(world, view.end_ms)
-    info["state"] = view.state.wire
-    info |= root_directory(world, node, directory)
-    if view.state is InstanceState.COMPLETED and view.exit_code is not None:
-        info["exitCode"] = view.exit_code
-    if view.state is InstanceState.RUNNING or view.exit_code is not None:
-        info |= container_info(world, spec, node, directory, view.start_ms, view.exit_code)
-    if view.failure is not None:
-        info["failureInfo"] = view.failure.wire()
-    if view.result is not None:
-        info["result"] = view.result.value
-    if isinstance(spec, JobPreparationTask):
-        info["retryCount"] = view.retry_count
-        if view.retry_count:
-            info["lastRetryTime"] = utc(world, view.start_ms)
-    return info
+    world: World, job: Job, node: int, view: InstanceView | None, spec: JobPreparationTask | JobReleaseTask | None
+) -> StatusBody | None:
+    """Return ``jobPreparationTaskExecutionInfo`` or that of release; None where it has not run."""
+    if view is None or spec is None:
+        return None
+    directory, is_running = task_directory(job.id, spec.id), view.state is InstanceState.RUNNING
+    has_container = is_running or view.exit_code is not None
+    is_retried = isinstance(spec, JobPreparationTask)
+    return present(
+        startTime=utc(world, view.start_ms),
+        endTime=utc_if(world, view.end_ms),
+        state=view.state.wire,
+        **root_directory(world, node, directory),
+        exitCode=None if is_running else view.exit_code,
+        **(container_info(world, spec, node, directory, view.start_ms, view.exit_code) if has_container else {}),
+        failureInfo=wire_if(view.failure),
+        result=None if view.result is None else view.result.value,
+        retryCount=view.retry_count if is_retried else None,
+        lastRetryTime=utc(world, view.start_ms) if is_retried and view.retry_count else None,
+    )
 
 
 WholeBody = dict[str, Any]

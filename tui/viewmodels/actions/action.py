@@ -10,13 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, get_origin
 
-from engine.base.terms import OnAllTasksComplete, Plain, PoolState
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from engine.base.terms import OnAllTasksComplete, Plain, PoolState, WireOption
 from engine.base.values import format_duration, quoted
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse
+from engine.specs.base import Distribution, accepted_names, is_duration
+from engine.specs.bodies import TaskSpec
+from engine.specs.commands import COMMANDS
+from engine.specs.common import ApplicationPackageReference, CertificateReference
 from engine.specs.pool_refusals import AccountInForce
 from engine.views.resources.jobs import users_pool_ids
 from tui.viewmodels.format import duration_ms
@@ -143,11 +151,67 @@ def with_property(body: Body, path: str, value: object) -> dict[str, Any]:
     return changed
 
 
+# -- fields of a form
+
+
+class InputKind(NamedTuple):
+    """How a property is typed: the conversion of a text, and the texts to choose from, if there are only a few."""
+
+    read: Callable[[str], object] = str
+    options: tuple[str, ...] = ()
+
+
+_BY_CLASS: dict[type, InputKind] = {
+    bool: InputKind(yes_or_no, ("yes", "no")),
+    Distribution: InputKind(duration_or_value),
+    ApplicationPackageReference: InputKind(packages),
+    CertificateReference: InputKind(thumbprints),
+}
+
+
+@cache
+def input_kind(command: str, name: str) -> InputKind:
+    """Return how a property of a command is typed, by its type in the body of the command.
+
+    Args:
+        command: The name of the command.
+        name: The names on the way to the property: ``jobReleaseTask.commandLine``, or ``task.id`` for one of its tasks.
+    """
+    path = name.split(".")
+    model: type[BaseModel] = TaskSpec if path[0] == EACH else COMMANDS[command]
+    classes: list[type] = []
+    found = FieldInfo()
+    for part in path[path[0] == EACH :]:
+        found = next(each for each in model.model_fields.values() if part in accepted_names(each))
+        classes = list(_classes_in(found.annotation))
+        model = next((each for each in classes if issubclass(each, BaseModel)), model)
+    if is_duration(found):
+        return InputKind(duration)
+    for one in classes:
+        if one in _BY_CLASS:
+            return _BY_CLASS[one]
+        if issubclass(one, WireOption):
+            return InputKind(options=tuple(each.value for each in one))
+    if tuple in classes:
+        return InputKind(words if str in classes else whole_or_value)
+    return InputKind(whole if int in classes else str)
+
+
+def _classes_in(annotation: object) -> Iterator[type]:
+    """Yield the classes in an annotation such as ``tuple[TaskSpec, ...] | None``."""
+    for each in (get_origin(annotation) or annotation, *get_args(annotation)):
+        if isinstance(each, type):
+            yield each
+        elif each is not annotation:
+            yield from _classes_in(each)
+
+
 def _nothing(_: object) -> str:
     return ""
 
 
-def _no_options(_: object) -> Sequence[str]:
+def free_text(_: object) -> Sequence[str]:
+    """Return no options: the text is typed."""
     return ()
 
 
@@ -156,44 +220,41 @@ class Field(Generic[T]):
     """A field of a form.
 
     ``name`` is the property that it sets, with the names of the bodies around it: ``jobReleaseTask.commandLine``.
-    ``read`` returns the property's value from what was typed; it raises ValueError with a sentence. An empty field is
-    left out of the body. A field with ``options`` is chosen from with the arrow keys.
+    The type of the property says how it is typed, unless ``read`` and ``options`` do. ``read`` returns its value from
+    what was typed; it raises ValueError with a sentence. An empty field is left out of the body. A field with options
+    is chosen from with the arrow keys; without a default, the first one is empty and leaves the service's.
     """
 
     name: str
     label: str
     hint: str = ""
-    default: Callable[[T], str] = _nothing
-    read: Callable[[str], object] = str
-    options: Callable[[Session], Sequence[str]] = _no_options
+    default: str | Callable[[T], str] = ""
+    read: Callable[[str], object] | None = None
+    options: Callable[[Session], Sequence[str]] | None = None
     section: str = ""  # the heading above it, if it is the first field there
     is_required: bool = False
     about: Callable[[str], str] = _nothing  # a sentence about what was typed
 
-    def value(self, text: str) -> object:
-        """Return what was typed as the property's value. Raises ValueError with a sentence."""
-        try:
-            return self.read(text.strip())
-        except ValueError as error:
-            raise ValueError(f"{self.label}: {error}") from None
+    def options_in(self, command: str, session: Session) -> tuple[str, ...]:
+        """Return the texts that are chosen from in the form of a command; empty if the text is typed."""
+        if self.options is not None or self.read is not None:
+            return tuple(self.options(session)) if self.options is not None else ()
+        known = input_kind(command, self.name).options
+        first = self.default if isinstance(self.default, str) else ""
+        return tuple(dict.fromkeys((first, *known))) if known else ()
+
+    def default_for(self, row: T) -> str:
+        """Return the text of the field at first, in the form for a row."""
+        return self.default(row) if callable(self.default) else self.default
 
     def text_in(self, body: Body) -> str:
         """Return the text of the field for a body."""
         return as_text(property_at(body, self.name))
 
-    def put_into(self, body: Body, text: str) -> dict[str, Any]:
-        """Return the body with what was typed. Raises ValueError with a sentence."""
-        return with_property(body, self.name, self.read(text.strip()) if text.strip() else None)
-
-
-def yes_no_options(_: Session) -> Sequence[str]:
-    """Return the options of a field that is switched on or off; the empty one leaves the service's default."""
-    return ("", "yes", "no")
-
-
-def one_of(*texts: str) -> Callable[[Session], Sequence[str]]:
-    """Return the options of a field that has one of these values; an empty text leaves the service's default."""
-    return lambda _: texts
+    def put_into(self, body: Body, text: str, command: str) -> dict[str, Any]:
+        """Return the body of a command with what was typed. Raises ValueError with a sentence."""
+        read = self.read or input_kind(command, self.name).read
+        return with_property(body, self.name, read(text.strip()) if text.strip() else None)
 
 
 # -- fields of more than one form
@@ -202,6 +263,15 @@ AnyField = Field[Any]
 
 DURATION = "90s, 2m, 1h30m or PT2M"
 """Examples of durations, for the hints of fields."""
+
+
+def file_to_delete(where: str, first: str) -> tuple[AnyField, ...]:
+    """Return the fields for a file or directory to delete; ``where`` says below what its path is."""
+    return (
+        Field("filePath", "Path", where, first, is_required=True),
+        Field("recursive", "Recursive", "yes to delete a directory that is not empty", "no", options=free_text),
+    )
+
 
 ID = Field[Any]("id", "Id", "letters, digits, - and _; at most 64", is_required=True)
 DISPLAY_NAME = Field[Any]("displayName", "Display name", "shown by the portal; anything")
@@ -251,24 +321,22 @@ class ActionType(Generic[T]):
 
     title: str
     command: str
+    effects: tuple[str, ...] | Callable[[T], Sequence[str]] = ()
     choices: tuple[Choice, ...] = ()
     fields: tuple[Field[T], ...] = ()
     document: Callable[[T, Session], Document] | None = None  # the body, if it can be written as a whole
     asks: Callable[[T, Mapping[str, str]], bool] = _always  # whether the choices matter for what is typed
-    adds: Body = field(default_factory=dict)  # fixed part of the body
-    body: Callable[[T], Body] | None = None  # the whole body, if it does not name the row
+    adds: Callable[[T], Body] = lambda _: {}  # part of the body that nobody types
     counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # affected items; added up over all rows
-    effects: Callable[[T], Sequence[str]] = lambda _: ()
     choice_effects: tuple[str, ...] = ()  # further ones, only where the choices matter
     unavailable: Callable[[T], str] = lambda _: ""  # why the service would refuse it now
     offered: Callable[[T], bool] = lambda _: True
     better: Callable[[T], Better | None] = lambda _: None
     cannot_be_undone: bool = False
-    asks_for_id: bool = False  # the user confirms by typing the id
+    asks_for_id: bool = False  # the user confirms by typing the id; of several rows, their number
     asks_for_count: bool = False  # the user confirms several rows by typing their number
     opens_formula: bool = False  # the formula editor takes the place of the form
-    is_for_one: bool = False  # not offered for several rows
-    lists: str = ""  # the property that lists the nodes of one command for all
+    is_for_many: bool = False  # offered for several rows, although the body is that of the first one
 
 
 def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
@@ -368,7 +436,7 @@ def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
 def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
     """Return the cautions about tasks that are added to a job."""
     job = session.job(job_id)
-    return [] if job is None else _about_pool_of(session, job.pool_id, "")
+    return [] if job is None else _about_pool_of(session, job.record.pool_id, "")
 
 
 def _about_release(body: Body, prefix: str) -> Iterator[Caution]:

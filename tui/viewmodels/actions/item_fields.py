@@ -20,16 +20,7 @@ from tui.viewmodels.actions.action import (
     AnyField,
     Body,
     Field,
-    duration,
-    duration_or_value,
-    one_of,
-    packages,
-    thumbprints,
     whole,
-    whole_or_value,
-    words,
-    yes_no_options,
-    yes_or_no,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +72,7 @@ class ImageField(Field[Any]):
             return next((text for text, each in _CLOUD_SERVICES.items() if each == family and len(cloud) == 1), _OTHER)
         return next((text for text, each in _IMAGES.items() if each == machine), _OTHER)
 
-    def put_into(self, body: Body, text: str) -> dict[str, Any]:
+    def put_into(self, body: Body, text: str, _command: str) -> dict[str, Any]:
         """Return the body with the configuration of this image."""
         if text == _OTHER:
             return dict(body)
@@ -96,7 +87,7 @@ class ImageField(Field[Any]):
 class FormulaField(Field[Any]):
     """The autoscale formula of a pool, which takes the place of the targets."""
 
-    def put_into(self, body: Body, text: str) -> dict[str, Any]:
+    def put_into(self, body: Body, text: str, _command: str) -> dict[str, Any]:
         """Return the body with the formula and without targets, or without autoscale."""
         if not text.strip():
             names = ("enableAutoScale", "autoScaleFormula", "autoScaleEvaluationInterval")
@@ -106,30 +97,30 @@ class FormulaField(Field[Any]):
         return kept | {"enableAutoScale": True, "autoScaleFormula": text}
 
 
-_SLOTS = Field[Any]("taskSlotsPerNode", "Task slots per node", "1 if empty; so many tasks run at once", read=whole)
+def _inside(body: str, section: str, *fields: AnyField) -> tuple[AnyField, ...]:
+    """Return the fields for properties of a body inside another one, below a heading."""
+    inner = [replace(field, name=f"{body}.{field.name}") for field in fields]
+    return (replace(inner[0], section=section), *inner[1:])
+
+
+_RUNS_FOR = Field[Any]("simulate.duration", "Runs for", f"{DURATION}; in the simulation")
+_EXIT_CODE = Field[Any]("simulate.exitCode", "Exit code", "0 if empty; {0: 0.9, 1: 0.1} draws one")
+_WAIT = Field[Any](
+    "waitForSuccess", "Wait for success", "yes if empty: no task starts on a node before it has succeeded"
+)
+_RETRIES = Field[Any]("constraints.maxTaskRetryCount", "Retries", "the job's if empty; -1 is no limit")
+_LIMIT = Field[Any]("constraints.maxWallClockTime", "Time limit", f"no limit if empty; {DURATION}")
+_SLOTS = Field[Any]("taskSlotsPerNode", "Task slots per node", "1 if empty; so many tasks run at once")
 _FILL = Field[Any](
     "taskSchedulingPolicy.nodeFillType",
     "Node fill type",
     "spread: the emptiest node gets the next task; pack: the fullest one",
-    options=one_of("", "spread", "pack"),
 )
-_START = (
-    Field[Any]("startTask.commandLine", "Command line", "runs at each start of a node", section="Start task"),
-    Field[Any]("startTask.simulate.duration", "Runs for", f"{DURATION}; in the simulation", read=duration_or_value),
-    Field[Any](
-        "startTask.waitForSuccess",
-        "Wait for success",
-        "yes if empty: no task starts on a node before it has succeeded",
-        read=yes_or_no,
-        options=yes_no_options,
-    ),
+_START = _inside(
+    "startTask", "Start task", Field("commandLine", "Command line", "runs at each start of a node"), _RUNS_FOR, _WAIT
 )
-_PACKAGES = Field[Any](
-    "applicationPackageReferences", "Packages", "such as: pricer 1.2, tools; installed on each node", read=packages
-)
-_CERTIFICATES = Field[Any](
-    "certificateReferences", "Certificates", "their thumbprints; of certificates of the account", read=thumbprints
-)
+_PACKAGES = Field[Any]("applicationPackageReferences", "Packages", "such as: pricer 1.2, tools; installed on each node")
+_CERTIFICATES = Field[Any]("certificateReferences", "Certificates", "their thumbprints; of certificates of the account")
 
 POOL_FIELDS: tuple[AnyField, ...] = (
     ID,
@@ -138,21 +129,15 @@ POOL_FIELDS: tuple[AnyField, ...] = (
         "virtualMachineConfiguration",
         "Image",
         "the operating system of the nodes; others in the body",
-        options=one_of(_UBUNTU_22, *_IMAGES, *_CLOUD_SERVICES),
+        options=lambda _: (_UBUNTU_22, *_IMAGES, *_CLOUD_SERVICES),
     ),
-    Field("targetDedicatedNodes", "Dedicated nodes", "how many to have", read=whole, section="Scale"),
-    Field("targetLowPriorityNodes", "Spot nodes", "how many to have; cheaper, may be preempted", read=whole),
+    Field("targetDedicatedNodes", "Dedicated nodes", "how many to have", section="Scale"),
+    Field("targetLowPriorityNodes", "Spot nodes", "how many to have; cheaper, may be preempted"),
     FormulaField("autoScaleFormula", "Autoscale formula", "instead of numbers; such as $TargetDedicatedNodes = 4;"),
-    Field("resizeTimeout", "Resize timeout", f"PT15M if empty; at least PT5M; {DURATION}", read=duration),
+    Field("resizeTimeout", "Resize timeout", f"PT15M if empty; at least PT5M; {DURATION}"),
     replace(_SLOTS, section="Tasks on its nodes"),
     _FILL,
-    Field(
-        "enableInterNodeCommunication",
-        "Nodes communicate",
-        "yes: for multi-instance tasks",
-        read=yes_or_no,
-        options=yes_no_options,
-    ),
+    Field("enableInterNodeCommunication", "Nodes communicate", "yes: for multi-instance tasks"),
     *_START,
     replace(_PACKAGES, section="More"),
     _CERTIFICATES,
@@ -167,69 +152,42 @@ POOL_CHANGES: tuple[AnyField, ...] = (
     replace(DISPLAY_NAME, hint=_WITHOUT_NODES, section="While it has no nodes"),
     replace(_SLOTS, hint=f"{_WITHOUT_NODES}; so many tasks run at once"),
     replace(_FILL, hint=f"{_WITHOUT_NODES}; {_FILL.hint}"),
-    Field(
-        "targetNodeCommunicationMode",
-        "Communication mode",
-        f"{_WITHOUT_NODES}; how nodes and the service talk",
-        options=one_of("", "default", "classic", "simplified"),
-    ),
+    Field("targetNodeCommunicationMode", "Communication mode", f"{_WITHOUT_NODES}; how nodes and the service talk"),
 )
 
-POOL_PROPERTIES: tuple[AnyField, ...] = (
-    *_START,
-    replace(_PACKAGES, section="More"),
-    _CERTIFICATES,
-)
+POOL_PROPERTIES: tuple[AnyField, ...] = (*_START, replace(_PACKAGES, section="More"), _CERTIFICATES)
 
 
 def _pools(session: Session) -> Sequence[str]:
     return pool_ids(session.simulation)
 
 
-PRIORITY = Field[Any]("priority", "Priority", "-1000 to 1000; 0 if empty", read=whole)
-_PARALLEL = Field[Any]("maxParallelTasks", "Parallel tasks", "at most so many at once; no limit if empty", read=whole)
-ALL_COMPLETE = Field[Any](
-    "onAllTasksComplete",
-    "When all are complete",
-    "terminatejob ends the job, and then its release tasks run",
-    options=one_of("", "noaction", "terminatejob"),
+_PRIORITY = Field[Any]("priority", "Priority", "-1000 to 1000; 0 if empty")
+_PARALLEL = Field[Any]("maxParallelTasks", "Parallel tasks", "at most so many at once; no limit if empty")
+_ALL_COMPLETE = Field[Any](
+    "onAllTasksComplete", "When all are complete", "terminatejob ends the job, and then its release tasks run"
 )
-_JOB_RETRIES = Field[Any]("constraints.maxTaskRetryCount", "Retries of tasks", "0 if empty; -1 is no limit", read=whole)
-_JOB_LIMIT = Field[Any](
-    "constraints.maxWallClockTime", "Time limit", f"the job is terminated after it; {DURATION}", read=duration
+_JOB_RETRIES = Field[Any]("constraints.maxTaskRetryCount", "Retries of tasks", "0 if empty; -1 is no limit")
+_JOB_LIMIT = Field[Any]("constraints.maxWallClockTime", "Time limit", f"the job is terminated after it; {DURATION}")
+
+
+_PREPARATION = _inside(
+    "jobPreparationTask",
+    "Preparation task",
+    Field("commandLine", "Command line", "runs ahead of tasks; before the job's first task on a node"),
+    _RUNS_FOR,
+    _EXIT_CODE,
+    replace(_RETRIES, hint="0 if empty; -1 is no limit"),
+    _WAIT,
+    Field("rerunOnNodeRebootAfterSuccess", "Again after a reboot", "yes if empty"),
 )
-
-
-def _hook_fields(body: str, section: str, when: str) -> tuple[AnyField, ...]:
-    """Return the fields of a preparation or release task."""
-    return (
-        Field(f"{body}.commandLine", "Command line", when, section=section),
-        Field(f"{body}.simulate.duration", "Runs for", f"{DURATION}; in the simulation", read=duration_or_value),
-        Field(f"{body}.simulate.exitCode", "Exit code", "0 if empty; {0: 0.9, 1: 0.1} draws one", read=whole_or_value),
-    )
-
-
-PREPARATION = (
-    *_hook_fields(
-        "jobPreparationTask", "Preparation task", "runs ahead of tasks; before the job's first task on a node"
-    ),
-    Field[Any]("jobPreparationTask.constraints.maxTaskRetryCount", "Retries", "0 if empty; -1 is no limit", read=whole),
-    Field[Any](
-        "jobPreparationTask.waitForSuccess",
-        "Wait for success",
-        "yes if empty: no task starts on a node before it has succeeded",
-        read=yes_or_no,
-        options=yes_no_options,
-    ),
-    Field[Any](
-        "jobPreparationTask.rerunOnNodeRebootAfterSuccess",
-        "Again after a reboot",
-        "yes if empty",
-        read=yes_or_no,
-        options=yes_no_options,
-    ),
+_RELEASE = _inside(
+    "jobReleaseTask",
+    "Release task",
+    Field("commandLine", "Command line", "runs at the end of the job; on each node where its tasks ran"),
+    _RUNS_FOR,
+    _EXIT_CODE,
 )
-RELEASE = _hook_fields("jobReleaseTask", "Release task", "runs at the end of the job; on each node where its tasks ran")
 
 
 def _count(text: str) -> int:
@@ -241,100 +199,74 @@ def _count(text: str) -> int:
 
 MOST_NEW_TASKS = 1_000_000
 
-_TASK = (
-    Field[Any](f"{EACH}.id", "Id", "its name in the job; several tasks get a number as well", is_required=True),
-    Field[Any](COUNT, "How many", f"1 to {MOST_NEW_TASKS:,}; several are a task factory", read=_count),
-    Field[Any](
-        f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number", is_required=True
+TASK_FIELDS: tuple[AnyField, ...] = (
+    Field(f"{EACH}.id", "Id", "its name in the job; several tasks get a number as well", is_required=True),
+    Field(COUNT, "How many", f"1 to {MOST_NEW_TASKS:,}; several are a task factory", read=_count),
+    *_inside(
+        EACH,
+        "",
+        Field("commandLine", "Command line", "what runs; of several, {0} is the task's number", is_required=True),
+        _RUNS_FOR,
+        _EXIT_CODE,
+        Field("requiredSlots", "Required slots", "1 if empty; task slots on the node"),
+        Field("dependsOn.taskIds", "Depends on", "ids of tasks; separated by blanks"),
+        _RETRIES,
+        _LIMIT,
     ),
-    Field[Any](f"{EACH}.simulate.duration", "Runs for", f"{DURATION}; in the simulation", read=duration_or_value),
-    Field[Any](f"{EACH}.simulate.exitCode", "Exit code", "0 if empty; {0: 0.9, 1: 0.1} draws one", read=whole_or_value),
-    Field[Any](f"{EACH}.requiredSlots", "Required slots", "1 if empty; task slots on the node", read=whole),
-    Field[Any](f"{EACH}.dependsOn.taskIds", "Depends on", "ids of tasks; separated by blanks", read=words),
-    Field[Any](f"{EACH}.constraints.maxTaskRetryCount", "Retries", "the job's if empty; -1 is no limit", read=whole),
-    Field[Any](f"{EACH}.constraints.maxWallClockTime", "Time limit", f"no limit if empty; {DURATION}", read=duration),
 )
-TASK_FIELDS: tuple[AnyField, ...] = _TASK
 
 JOB_FIELDS: tuple[AnyField, ...] = (
     ID,
     Field("poolInfo.poolId", "Pool", "where its tasks run; an auto pool in the body", options=_pools, is_required=True),
-    PRIORITY,
-    ALL_COMPLETE,
-    *PREPARATION,
-    *RELEASE,
+    _PRIORITY,
+    _ALL_COMPLETE,
+    *_PREPARATION,
+    *_RELEASE,
     Field(f"{EACH}.id", "Id", f"{FIRST_ID} if empty; several tasks get a number as well", section="Tasks"),
-    _TASK[1],
-    Field(f"{EACH}.commandLine", "Command line", "what runs; of several, {0} is the task's number"),
-    *_TASK[3:7],
+    TASK_FIELDS[1],
+    replace(TASK_FIELDS[2], is_required=False),
+    *TASK_FIELDS[3:7],
     replace(_PARALLEL, section="Limits"),
     _JOB_RETRIES,
     _JOB_LIMIT,
-    Field(
-        "usesTaskDependencies",
-        "Dependencies",
-        "yes: tasks may depend on others",
-        read=yes_or_no,
-        options=yes_no_options,
-    ),
+    Field("usesTaskDependencies", "Dependencies", "yes: tasks may depend on others"),
     DISPLAY_NAME,
 )
 JOB_CHANGES: tuple[AnyField, ...] = (
-    PRIORITY,
+    _PRIORITY,
     Field("poolInfo.poolId", "Pool", "another one only while the job is disabled", options=_pools),
     _PARALLEL,
-    ALL_COMPLETE,
+    _ALL_COMPLETE,
     _JOB_RETRIES,
     _JOB_LIMIT,
-    Field(
-        "allowTaskPreemption",
-        "May be preempted",
-        "by jobs of a higher priority",
-        read=yes_or_no,
-        options=yes_no_options,
-    ),
+    Field("allowTaskPreemption", "May be preempted", "by jobs of a higher priority"),
 )
 TASK_CHANGES: tuple[AnyField, ...] = (
-    Field("constraints.maxTaskRetryCount", "Retries", "the job's if empty; -1 is no limit", read=whole),
-    Field("constraints.maxWallClockTime", "Time limit", f"no limit if empty; {DURATION}", read=duration),
-    Field("constraints.retentionTime", "Files are kept", f"P7D if empty; {DURATION}", read=duration),
+    _RETRIES,
+    _LIMIT,
+    Field("constraints.retentionTime", "Files are kept", f"P7D if empty; {DURATION}"),
 )
 
-
-_SCHEDULE = (
-    Field[Any]("schedule.recurrenceInterval", "Every", f"a job each time; once if empty; {DURATION}", read=duration),
-    Field[Any]("schedule.doNotRunUntil", "Not before", "2026-01-06T08:00:00Z; at once if empty"),
-    Field[Any]("schedule.doNotRunAfter", "Not after", "2026-01-07T08:00:00Z; for ever if empty"),
-    Field[Any]("schedule.startWindow", "Start window", f"how late a job may begin; {DURATION}", read=duration),
-)
-_OF_JOB = "jobSpecification"
-
-
-def _in_job(field: AnyField, section: str = "") -> AnyField:
-    return replace(field, name=f"{_OF_JOB}.{field.name}", section=section or field.section)
-
-
-_MANAGER = (
-    Field[Any](
-        f"{_OF_JOB}.jobManagerTask.commandLine",
-        "Command line",
-        "the first task of each job; it may add others",
-        section="Job manager task",
-    ),
-    Field[Any](f"{_OF_JOB}.jobManagerTask.id", "Id", "needed with a command line"),
-    Field[Any](
-        f"{_OF_JOB}.jobManagerTask.simulate.duration",
-        "Runs for",
-        f"{DURATION}; in the simulation",
-        read=duration_or_value,
+SCHEDULE_CHANGES: tuple[AnyField, ...] = (
+    Field("schedule.recurrenceInterval", "Every", f"a job each time; once if empty; {DURATION}"),
+    Field("schedule.doNotRunUntil", "Not before", "2026-01-06T08:00:00Z; at once if empty"),
+    Field("schedule.doNotRunAfter", "Not after", "2026-01-07T08:00:00Z; for ever if empty"),
+    Field("schedule.startWindow", "Start window", f"how late a job may begin; {DURATION}"),
+    *_inside(
+        "jobSpecification",
+        "Its jobs",
+        JOB_FIELDS[1],
+        _PRIORITY,
+        _ALL_COMPLETE,
+        *_inside(
+            "jobManagerTask",
+            "Job manager task",
+            Field("commandLine", "Command line", "the first task of each job; it may add others"),
+            Field("id", "Id", "needed with a command line"),
+            _RUNS_FOR,
+        ),
+        *_PREPARATION[:3],
+        *_RELEASE,
     ),
 )
-_JOBS_OF_SCHEDULE = (
-    _in_job(JOB_FIELDS[1], "Its jobs"),
-    _in_job(PRIORITY),
-    _in_job(ALL_COMPLETE),
-    *_MANAGER,
-    *map(_in_job, (*PREPARATION[:3], *RELEASE)),
-)
-SCHEDULE_FIELDS: tuple[AnyField, ...] = (ID, *_SCHEDULE, *_JOBS_OF_SCHEDULE)
-SCHEDULE_CHANGES: tuple[AnyField, ...] = (*_SCHEDULE, *_JOBS_OF_SCHEDULE)
+SCHEDULE_FIELDS: tuple[AnyField, ...] = (ID, *SCHEDULE_CHANGES)

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import JobState
 from engine.base.values import format_utc
+from engine.specs.base import wire_names
+from engine.specs.commands import COMMANDS
 from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.resources.account import core_quotas
 from engine.views.resources.jobs import scale_page
 from engine.views.results import script_line
 from tui.viewmodels.actions.action import ActionType, Better, Body, Choice, Document, Field
 from tui.viewmodels.actions.forms import FormMistake, FormResult, read_bodies, read_form, texts_of
-from tui.viewmodels.actions.on_jobs import ACCOUNT, JOB, JOB_SCHEDULE, TASK, AccountTarget
-from tui.viewmodels.actions.on_pools import NODE, POOL, NodeTarget, PoolTarget
+from tui.viewmodels.actions.on_jobs import ACCOUNT, JOB, JOB_SCHEDULE, TASK
+from tui.viewmodels.actions.on_pools import NODE, POOL, AccountTarget, NodeTarget, PoolTarget
 from tui.viewmodels.actions.trial import heading, trial_lines
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line, wrapped
 
@@ -43,12 +45,11 @@ ACTION_TYPES: dict[Kind, tuple[ActionType[Any], ...]] = {
 
 
 class ActionTarget(NamedTuple):
-    """An item as the target of an action: its name, its part of the body, and its row."""
+    """An item as the target of an action: its name, its row, and the names of the item in bodies of commands."""
 
     name: str
     body: Body
     row: object
-    listed: object = None  # the item in the body's list, for one command on all
 
 
 def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
@@ -112,7 +113,7 @@ def _node_case(session: Session, node: int) -> ActionTarget | None:
         job = session.job(on_node.job_id)
         if job is None or job.state in _ENDING:
             continue  # it needs no preparation any more
-        prep = job.spec.job_preparation_task
+        prep = job.record.spec.job_preparation_task
         if on_node.prep is HookStatus.SUCCEEDED:
             prepared.append(job.job_id)
             again += [job.job_id] if prep is not None and prep.rerun_on_node_reboot_after_success else []
@@ -121,7 +122,7 @@ def _node_case(session: Session, node: int) -> ActionTarget | None:
     ends = eligible_again(session.options)
     began = format_utc(session.simulation.scenario.start, 0)
     target = NodeTarget(row, prepared, again, ineligible, began, ends)
-    return ActionTarget(f"n{row.position}", body, target, row.position)
+    return ActionTarget(f"n{row.position}", body, target)
 
 
 _MOST_SHOWN = 3
@@ -155,11 +156,19 @@ class Action(NamedTuple):
             raise ValueError(read.mistakes[0].sentence)
         return list(read.commands)
 
-    def read(self, choice: Choice | None = None, answers: Mapping[str, str] | None = None) -> FormResult:
-        """Return what was typed into the fields as commands, with all mistakes."""
+    def read(
+        self, choice: Choice | None = None, answers: Mapping[str, str] | None = None, base: Body | None = None
+    ) -> FormResult:
+        """Return what was typed into the fields as commands, with all mistakes.
+
+        Args:
+            choice: By default the first.
+            answers: What was typed, by the names of the properties; by default what the fields begin with.
+            base: The whole body with the properties that have no field; by default the one that the form begins with.
+        """
         texts = self.defaults if answers is None else answers
         if self.document is not None:
-            return read_form(self.command, self.bodies, self.document, self.entries, texts)
+            return read_form(self.command, self.bodies, self.document, self.entries, texts, base)
         mistakes = [
             FormMistake("is required", each.name, each.label)
             for each in self.entries
@@ -168,7 +177,7 @@ class Action(NamedTuple):
         added: dict[str, object] = {}
         for each in self.entries:
             try:
-                added = each.put_into(added, texts[each.name])
+                added = each.put_into(added, texts[each.name], self.command)
             except ValueError as error:
                 mistakes.append(FormMistake(str(error), each.name, each.label))
         if self.asks(texts):
@@ -256,7 +265,7 @@ def offer(
     return [
         _action(session, action, those, kind)
         for action, those in fitting
-        if those and not (action.is_for_one and len(those) > 1)
+        if those and (len(those) == 1 or action.document is None or action.is_for_many)
     ]
 
 
@@ -266,7 +275,8 @@ def _action(session: Session, action: ActionType[Any], targets: Sequence[ActionT
     counts: Counter[str] = Counter()
     better: dict[str, Better] = {}
     for target in targets:
-        for effect in filter(None, action.effects(target.row)):
+        found = action.effects(target.row) if callable(action.effects) else action.effects
+        for effect in filter(None, found):
             effects.setdefault(effect, []).append(target.name)
         for label, number in action.counts(target.row).items():
             counts[label] += number
@@ -277,7 +287,9 @@ def _action(session: Session, action: ActionType[Any], targets: Sequence[ActionT
     first = targets[0].row
     document = None if action.document is None else action.document(first, session)
     if document is None:
-        defaults = {entry.name: entry.default(first) for entry in action.fields}
+        defaults = {
+            each.name: each.default(first) if callable(each.default) else each.default for each in action.fields
+        }
     else:
         defaults = texts_of(action.fields, document, document.start)
     confirms_many = len(targets) > 1 and (action.asks_for_id or action.asks_for_count)
@@ -288,7 +300,7 @@ def _action(session: Session, action: ActionType[Any], targets: Sequence[ActionT
         choices=action.choices,
         entries=action.fields,
         defaults=defaults,
-        options={entry.name: tuple(entry.options(session)) for entry in action.fields},
+        options={entry.name: entry.options_in(action.command, session) for entry in action.fields},
         document=document,
         asks=partial(action.asks, first),
         counts=tuple((label, number) for label, number in counts.items() if number),
@@ -312,11 +324,14 @@ def _told(effect: str, names: Sequence[str], targets: int) -> str:
 
 
 def _bodies(action: ActionType[Any], targets: Sequence[ActionTarget]) -> tuple[Body, ...]:
-    if action.body is not None:
-        return tuple({**action.body(target.row), **action.adds} for target in targets[:1])
-    if not action.lists:
-        return tuple({**target.body, **action.adds} for target in targets)
-    return ({"poolId": targets[0].body["poolId"], action.lists: [target.listed for target in targets], **action.adds},)
+    """Return the part of each command's body that nobody types: one for all if it does not name the items, or all."""
+    accepted = wire_names(COMMANDS[action.command])
+    bodies = [{name: value for name, value in each.body.items() if name in accepted} for each in targets]
+    if "nodeList" in accepted:
+        bodies = [{**bodies[0], "nodeList": [each.body["node"] for each in targets]}]
+    elif not bodies[0]:
+        bodies = bodies[:1]
+    return tuple({**body, **action.adds(each.row)} for body, each in zip(bodies, targets, strict=False))
 
 
 _MOST_FOLDED = 3

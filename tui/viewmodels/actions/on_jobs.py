@@ -5,27 +5,24 @@ The account's actions create everything, and change its certificates, applicatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import CertificateState, JobScheduleState, JobState, TaskState
 from engine.views.hook_status import HookStatus
-from engine.views.resources.account import AccountPage, CoreQuotas, JobScheduleRow
+from engine.views.resources.account import AccountPage, JobScheduleRow
 from engine.views.resources.jobs import JobRow
 from engine.views.resources.tasks import TaskRow
 from tui.viewmodels.actions import forms
 from tui.viewmodels.actions.action import (
-    LASTING,
     ActionType,
     AnyField,
     Better,
     Choice,
     Document,
     Field,
-    one_of,
-    whole,
-    yes_no_options,
-    yes_or_no,
+    file_to_delete,
 )
 from tui.viewmodels.actions.item_fields import (
     JOB_CHANGES,
@@ -36,6 +33,14 @@ from tui.viewmodels.actions.item_fields import (
     TASK_CHANGES,
     TASK_FIELDS,
 )
+from tui.viewmodels.actions.on_pools import (
+    AVAILABLE_NODES,
+    FIRST_PREPARATION,
+    NO_CAPACITY,
+    STORAGE_OUTAGE,
+    AccountTarget,
+    cores_in_use,
+)
 
 if TYPE_CHECKING:
     from tui.viewmodels.session import Session
@@ -44,19 +49,9 @@ if TYPE_CHECKING:
 _UNDELETED = (CertificateState.DELETE_FAILED,)
 
 
-class AccountTarget(NamedTuple):
-    """The account: its page, and its quotas of cores."""
-
-    page: AccountPage
-    cores: CoreQuotas
-
-
-def _thumbprints(session: Session) -> Sequence[str]:
-    return [each.thumbprint for each in session.account().certificates]
-
-
-def _undeletable(session: Session) -> Sequence[str]:
-    return [each.thumbprint for each in session.account().certificates if each.state in _UNDELETED]
+def _thumbprints(account: AccountPage, states: Container[CertificateState] = tuple(CertificateState)) -> list[str]:
+    """Return the thumbprints of the certificates, or of those in some states."""
+    return [each.thumbprint for each in account.certificates if each.state in states]
 
 
 def _applications(session: Session) -> Sequence[str]:
@@ -79,31 +74,23 @@ def _without_applications(account: AccountTarget) -> str:
     return "" if account.page.applications else "the account has no applications"
 
 
-def _without_certificates(account: AccountTarget) -> str:
-    return "" if account.page.certificates else "the account has no certificates"
-
-
-def _without_failed_deletion(account: AccountTarget) -> str:
-    has_failed = any(each.state in _UNDELETED for each in account.page.certificates)
-    return "" if has_failed else "no deletion of a certificate has failed"
-
-
-def _next_thumbprint(account: AccountTarget) -> str:
-    """Return a thumbprint that no certificate has: forty hexadecimal digits."""
-    return f"{len(account.page.certificates) + 1:040x}"
-
-
 def _creation(
     name: str, command: str, fields: Sequence[AnyField], new: Callable[[Session], Document], effect: str
 ) -> ActionType[Any]:
     """Return the action that creates something in the account, whatever is under the cursor."""
-    return ActionType(
-        f"Create a {name}",
-        command,
-        fields=tuple(fields),
-        document=lambda _row, session: new(session),
-        effects=lambda _: (effect,),
-        body=lambda _: {},
+    title = f"Create a {name}"
+    return ActionType(title, command, (effect,), fields=tuple(fields), document=lambda _row, session: new(session))
+
+
+def _certificate(hint: str, states: Container[CertificateState] = tuple(CertificateState)) -> Field[AccountTarget]:
+    """Return the field for the thumbprint of a certificate in one of these states."""
+    return Field(
+        "thumbprint",
+        "Thumbprint",
+        hint,
+        lambda account: next(iter(_thumbprints(account.page, states)), ""),
+        options=lambda session: _thumbprints(session.account(), states),
+        is_required=True,
     )
 
 
@@ -118,13 +105,7 @@ CREATE_POOL = _creation(
     forms.new_pool,
     "its nodes are allocated, boot and run the start task (POOL-2)",
 )
-CREATE_JOB = _creation(
-    "job",
-    "createJob",
-    JOB_FIELDS,
-    forms.new_job,
-    "a preparation task runs on a node before the job's first task there (PREP-1)",
-)
+CREATE_JOB = _creation("job", "createJob", JOB_FIELDS, forms.new_job, FIRST_PREPARATION)
 CREATE_SCHEDULE = _creation(
     "job schedule", "createJobSchedule", SCHEDULE_FIELDS, forms.new_schedule, "each occurrence creates a job (JS-1)"
 )
@@ -136,58 +117,36 @@ ACCOUNT: tuple[ActionType[AccountTarget], ...] = (
     ActionType(
         "Add a certificate",
         "addCertificate",
+        ("pools may refer to it from now on (CERT-1)",),
         fields=(
             Field("thumbprint", "Thumbprint", "forty hexadecimal digits", is_required=True),
-            Field(
-                "certificateFormat", "Format", "pfx has a private key, cer has none", options=one_of("", "pfx", "cer")
-            ),
+            Field("certificateFormat", "Format", "pfx has a private key, cer has none"),
             Field("data", "Data", "Base64; not used by the simulation"),
             Field("password", "Password", "of a pfx; not used by the simulation"),
         ),
-        document=lambda account, _: Document({"thumbprint": _next_thumbprint(account), "thumbprintAlgorithm": "sha1"}),
-        effects=lambda _: ("pools may refer to it from now on (CERT-1)",),
-        body=lambda _: {},
+        document=lambda account, _: forms.new_certificate(len(account.page.certificates) + 1),
     ),
     ActionType(
         "Delete a certificate",
         "deleteCertificate",
-        fields=(
-            Field(
-                "thumbprint",
-                "Thumbprint",
-                "of a certificate of the account",
-                lambda account: next((each.thumbprint for each in account.page.certificates), ""),
-                options=_thumbprints,
-                is_required=True,
-            ),
-        ),
-        effects=lambda _: ("the deletion fails while a pool or node uses it (CERT-4)",),
-        unavailable=_without_certificates,
+        ("the deletion fails while a pool or node uses it (CERT-4)",),
+        fields=(_certificate("of a certificate of the account"),),
+        unavailable=lambda account: "" if account.page.certificates else "the account has no certificates",
         cannot_be_undone=True,
-        body=lambda _: {},
     ),
     ActionType(
         "Cancel the failed deletion of a certificate",
         "cancelCertificateDeletion",
-        fields=(
-            Field(
-                "thumbprint",
-                "Thumbprint",
-                "of a certificate whose deletion has failed",
-                lambda account: next(
-                    (each.thumbprint for each in account.page.certificates if each.state in _UNDELETED), ""
-                ),
-                options=_undeletable,
-                is_required=True,
-            ),
+        ("it is active again (CERT-4)",),
+        fields=(_certificate("of a certificate whose deletion has failed", _UNDELETED),),
+        unavailable=lambda account: (
+            "" if _thumbprints(account.page, _UNDELETED) else "no deletion of a certificate has failed"
         ),
-        effects=lambda _: ("it is active again (CERT-4)",),
-        unavailable=_without_failed_deletion,
-        body=lambda _: {},
     ),
     ActionType(
         "Upload an application package",
         "createApplicationPackage",
+        lambda account: ("nodes that boot from now on get it (APP-8)", *_versions(account)),
         fields=(
             Field(
                 "applicationId",
@@ -196,127 +155,95 @@ ACCOUNT: tuple[ActionType[AccountTarget], ...] = (
                 lambda account: _first_application(account) or "tools",
                 is_required=True,
             ),
-            Field("version", "Version", "an upload of a known version replaces it", lambda _: "1.0", is_required=True),
-            Field("size", "Size", "such as 800 MB; what is known of it if empty"),
+            Field("version", "Version", "an upload of a known version replaces it", "1.0", is_required=True),
+            Field("size", "Size", "such as 800 MB; what is known of it if empty", read=str),
         ),
-        effects=lambda account: ("nodes that boot from now on get it (APP-8)", *_versions(account)),
-        body=lambda _: {},
     ),
     ActionType(
         "Change an application",
         "updateApplication",
+        _versions,
         fields=(
             _APPLICATION,
             Field("displayName", "Display name", "unchanged if empty"),
             Field("defaultVersion", "Default version", "taken where none is named; unchanged if empty"),
-            Field(
-                "allowUpdates",
-                "Allow updates",
-                "no: packages may not be replaced or deleted",
-                read=yes_or_no,
-                options=yes_no_options,
-            ),
+            Field("allowUpdates", "Allow updates", "no: packages may not be replaced or deleted"),
         ),
-        effects=_versions,
         unavailable=_without_applications,
-        body=lambda _: {},
     ),
     ActionType(
         "Delete an application package",
         "deleteApplicationPackage",
-        fields=(
-            _APPLICATION,
-            Field("version", "Version", "of that application", _first_version, is_required=True),
-        ),
-        effects=lambda account: ("what is installed stays on the nodes (APP-9)", *_versions(account)),
+        lambda account: ("what is installed stays on the nodes (APP-9)", *_versions(account)),
+        fields=(_APPLICATION, Field("version", "Version", "of that application", _first_version, is_required=True)),
         unavailable=_without_applications,
         cannot_be_undone=True,
-        body=lambda _: {},
     ),
     ActionType(
         "Fault: the account gets other quotas",
         "quota",
+        lambda account: (cores_in_use(account), "what is used stays; later requests get at most that many (ACC-11)"),
         fields=(
-            Field("dedicatedCores", "Dedicated cores", "allowed", lambda one: str(one.cores.dedicated), whole),
-            Field("lowPriorityCores", "Spot cores", "allowed", lambda one: str(one.cores.spot), whole),
-            Field("pools", "Pools", "allowed; unchanged if empty", read=whole),
-            Field("activeJobsAndSchedules", "Jobs and schedules", "active at once; unchanged if empty", read=whole),
+            Field("dedicatedCores", "Dedicated cores", "allowed", lambda one: str(one.cores.dedicated)),
+            Field("lowPriorityCores", "Spot cores", "allowed", lambda one: str(one.cores.spot)),
+            Field("pools", "Pools", "allowed; unchanged if empty"),
+            Field("activeJobsAndSchedules", "Jobs and schedules", "active at once; unchanged if empty"),
         ),
-        effects=lambda account: (
-            f"{account.cores.dedicated_used:,} dedicated and {account.cores.spot_used:,} Spot cores are in use",
-            "what is used stays; later requests get at most that many (ACC-11)",
-        ),
-        body=lambda _: {},
     ),
     ActionType(
         "Fault: the region runs out of a node size",
         "capacity",
+        NO_CAPACITY,
         fields=(
-            Field("vmSize", "VM size", "such as standard_d2s_v3", lambda _: "standard_d2s_v3", is_required=True),
-            Field("nodes", "Nodes", "nodes of this size still available", lambda _: "0", whole, is_required=True),
+            Field("vmSize", "VM size", "such as standard_d2s_v3", "standard_d2s_v3", is_required=True),
+            replace(AVAILABLE_NODES, is_required=True),
         ),
-        effects=lambda _: ("later requests get at most that many (RSZ-12); in the simulation only",),
-        body=lambda _: {},
     ),
-    ActionType(
-        "Fault: storage outage",
-        "storageOutage",
-        LASTING,
-        body=lambda _: {},
-        effects=lambda _: ("downloads and uploads wait or fail; in the simulation only",),
-    ),
+    STORAGE_OUTAGE,
 )
+
+
+def _is_completed(task: TaskRow) -> str:
+    return "it is already completed" if task.brief.state is TaskState.COMPLETED else ""
 
 
 TASK: tuple[ActionType[TaskRow], ...] = (
     ActionType(
         "Terminate {}",
         "terminateTask",
-        effects=lambda _: ("it completes with the failure TaskEnded",),
-        unavailable=lambda task: "it is already completed" if task.brief.state is TaskState.COMPLETED else "",
+        ("it completes with the failure TaskEnded",),
+        unavailable=_is_completed,
     ),
     ActionType(
         "Reactivate {}",
         "reactivateTask",
-        effects=lambda _: ("it becomes active again; its retry count is reset",),
-        unavailable=lambda task: "" if task.brief.state is TaskState.COMPLETED else "it is not completed",
+        ("it becomes active again; its retry count is reset",),
+        unavailable=lambda task: "" if _is_completed(task) else "it is not completed",
     ),
     ActionType(
         "Edit {}",
         "updateTask",
+        ("a new time limit holds for a running attempt too (TASK-12)",),
         fields=TASK_CHANGES,
         document=lambda task, session: forms.changes_of_task(session, task.task),
-        effects=lambda _: ("a new time limit holds for a running attempt too (TASK-12)",),
-        unavailable=lambda task: "it is already completed" if task.brief.state is TaskState.COMPLETED else "",
-        is_for_one=True,
+        unavailable=_is_completed,
     ),
     ActionType(
         "Clone {}",
         "addTasks",
+        ("another task like it in the same job",),
         fields=TASK_FIELDS,
         document=lambda task, session: forms.task_like(session, task.job_id, task.task),
-        effects=lambda _: ("another task like it in the same job",),
-        body=lambda task: {"jobId": task.job_id},
-        is_for_one=True,
     ),
     ActionType(
         "Delete a file of {}",
         "deleteTaskFile",
-        fields=(
-            Field(
-                "filePath",
-                "Path",
-                "in the task's directory",
-                lambda _: "stdout.txt",
-                is_required=True,
-            ),
-            Field("recursive", "Recursive", "yes to delete a directory that is not empty", lambda _: "no", yes_or_no),
-        ),
-        effects=lambda _: ("a directory goes with what is in it (FILE-11)",),
+        ("a directory goes with what is in it (FILE-11)",),
+        fields=file_to_delete("in the task's directory", "stdout.txt"),
         unavailable=lambda task: "it has not run" if task.brief.start_ms is None else "",
         cannot_be_undone=True,
     ),
-    ActionType("Delete {}", "deleteTask", effects=lambda _: ("it is deleted from the job",), cannot_be_undone=True),
+    ActionType("Delete {}", "deleteTask", ("it is deleted from the job",), cannot_be_undone=True),
 )
 
 
@@ -331,10 +258,7 @@ def _terminate_first(job: JobRow) -> Better | None:
     return Better("terminateJob", "the job is active; a terminated job keeps its records (JOB-15, JOB-16)")
 
 
-_REASON = Field[JobRow]("terminateReason", "Reason", "UserTerminate if empty")
-_FORCE = Field[JobRow](
-    "force", "Force", "yes: do not wait for release tasks (JOB-18)", lambda _: "no", yes_or_no, one_of("no", "yes")
-)
+_FORCE = Field[JobRow]("force", "Force", "yes: do not wait for release tasks (JOB-18)", "no")
 
 
 def _is_over(job: JobRow) -> str:
@@ -353,68 +277,66 @@ JOB: tuple[ActionType[JobRow], ...] = (
     ActionType(
         "Terminate {}",
         "terminateJob",
-        fields=(_REASON, _FORCE),
+        _ends,
+        fields=(Field("terminateReason", "Reason", "UserTerminate if empty"), _FORCE),
         counts=_busy,
-        effects=_ends,
         unavailable=_is_over,
     ),
     ActionType(
         "Disable {}",
         "disableJob",
+        ("no task starts until the job is enabled",),
         (
             Choice({"disableTasks": "requeue"}, "Requeue: stop running tasks and queue them again"),
             Choice({"disableTasks": "terminate"}, "Terminate: stop running tasks, they fail"),
             Choice({"disableTasks": "wait"}, "Wait: running tasks finish, no new ones start"),
         ),
         counts=_busy,
-        effects=lambda _: ("no task starts until the job is enabled",),
         unavailable=lambda job: _is_over(job) or ("it is already disabled" if job.state is JobState.DISABLED else ""),
     ),
     ActionType(
         "Enable {}",
         "enableJob",
-        effects=lambda _: ("its tasks are scheduled again",),
+        ("its tasks are scheduled again",),
         unavailable=lambda job: "" if job.state in (JobState.DISABLED, JobState.DISABLING) else "it is not disabled",
     ),
     ActionType(
         "Change the priority of {}",
         "updateJob",
-        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.priority), whole),),
-        effects=lambda _: ("running tasks continue",),
+        ("running tasks continue",),
+        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.record.priority)),),
         unavailable=_is_over,
     ),
     ActionType(
         "Add tasks to {}",
         "addTasks",
+        ("they are scheduled one second later (TIME-9)",),
         fields=TASK_FIELDS,
         document=lambda job, session: forms.new_tasks(session, job.job_id),
-        effects=lambda _: ("they are scheduled one second later (TIME-9)",),
         unavailable=_is_over,
+        is_for_many=True,
     ),
     ActionType(
         "Edit {}",
         "updateJob",
+        ("running tasks continue; only what differs is sent (JOB-2)",),
         fields=JOB_CHANGES,
         document=lambda job, session: forms.changes_of_job(session, job.job_id),
-        effects=lambda _: ("running tasks continue; only what differs is sent (JOB-2)",),
         unavailable=_is_over,
-        is_for_one=True,
     ),
     ActionType(
         "Clone {}",
         "createJob",
+        ("another job like it, with the tasks that it was created with",),
         fields=JOB_FIELDS,
         document=lambda job, session: forms.job_like(session, job.job_id),
-        effects=lambda _: ("another job like it, with the tasks that it was created with",),
-        body=lambda _: {},
-        is_for_one=True,
     ),
     ActionType(
         "Delete {}",
         "deleteJob",
+        lambda job: (*_ends(job), "then the job, its tasks and their files are deleted (JOB-16)"),
         fields=(_FORCE,),
         counts=_busy,
-        effects=lambda job: (*_ends(job), "then the job, its tasks and their files are deleted (JOB-16)"),
         better=_terminate_first,
         cannot_be_undone=True,
         asks_for_id=True,
@@ -441,53 +363,44 @@ def _ends_for_good(schedule: JobScheduleRow) -> Sequence[str]:
     return "no more jobs", job
 
 
+def _leaves_nothing(schedule: JobScheduleRow) -> Sequence[str]:
+    jobs = f"{schedule.jobs_left:,} job{'s are' if schedule.jobs_left != 1 else ' is'}"
+    return (f"{jobs} deleted, with tasks and files (JS-8)",)
+
+
 JOB_SCHEDULE: tuple[ActionType[JobScheduleRow], ...] = (
     ActionType(
         "Disable {}",
         "disableJobSchedule",
-        effects=_stops,
-        unavailable=lambda schedule: (
-            _is_ending(schedule) or ("it is already disabled" if _is_disabled(schedule) else "")
-        ),
+        _stops,
+        unavailable=lambda one: _is_ending(one) or ("it is already disabled" if _is_disabled(one) else ""),
     ),
     ActionType(
         "Enable {}",
         "enableJobSchedule",
-        effects=lambda _: ("the next occurrence creates the next job (JS-13)",),
-        unavailable=lambda schedule: "" if _is_disabled(schedule) else _is_ending(schedule) or "it is not disabled",
+        ("the next occurrence creates the next job (JS-13)",),
+        unavailable=lambda one: "" if _is_disabled(one) else _is_ending(one) or "it is not disabled",
     ),
     ActionType(
         "Edit {}",
         "updateJobSchedule",
+        ("for jobs created from now on; only what differs is sent (JS-9)",),
         fields=SCHEDULE_CHANGES,
         document=lambda schedule, session: forms.changes_of_schedule(session, schedule.schedule_id),
-        effects=lambda _: ("for jobs created from now on; only what differs is sent (JS-9)",),
         unavailable=_is_ending,
-        is_for_one=True,
     ),
     ActionType(
         "Clone {}",
         "createJobSchedule",
+        ("another job schedule like it",),
         fields=SCHEDULE_FIELDS,
         document=lambda schedule, session: forms.schedule_like(session, schedule.schedule_id),
-        effects=lambda _: ("another job schedule like it",),
-        body=lambda _: {},
-        is_for_one=True,
     ),
-    ActionType(
-        "Terminate {}",
-        "terminateJobSchedule",
-        effects=_ends_for_good,
-        unavailable=_is_ending,
-        cannot_be_undone=True,
-    ),
+    ActionType("Terminate {}", "terminateJobSchedule", _ends_for_good, unavailable=_is_ending, cannot_be_undone=True),
     ActionType(
         "Delete {}",
         "deleteJobSchedule",
-        effects=lambda schedule: (
-            f"{schedule.jobs_left:,} job{'s are' if schedule.jobs_left != 1 else ' is'} deleted,"
-            " with tasks and files (JS-8)",
-        ),
+        _leaves_nothing,
         unavailable=lambda one: "it is already being deleted" if one.state is JobScheduleState.DELETING else "",
         cannot_be_undone=True,
         asks_for_id=True,

@@ -11,32 +11,47 @@ import time
 from array import array
 from bisect import bisect_left
 from itertools import filterfalse, islice
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from tui.viewmodels.text import fit, heading, squeeze
+from tui.viewmodels.text import Role, Span, fit, heading, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
+    from enum import Enum
+
+    from engine.base.terms import FailureInfo
 
     PlaceOf = Callable[[int], tuple[Any, ...]]
     SortValues = Callable[[Sequence[int]], Iterable[Any]]
 
 
-class Column(NamedTuple):
-    """A column. Where not all have room, that with the highest ``from_width`` is left out first.
+RowT = TypeVar("RowT")
+OtherT = TypeVar("OtherT")
 
-    Columns with a ``least`` width shrink to it before any column is left out. ``stretch`` takes cells that remain, as
-    far as its texts need them. A column that ``is_extra`` is shown only if it was chosen.
+
+def _no_cell(_: object) -> str:
+    return ""
+
+
+class Column(NamedTuple, Generic[RowT]):
+    """A column: its head, its widths, and what it shows of a row.
+
+    Where not all columns have room, that with the highest ``from_width`` is left out first. Columns with a ``least``
+    width shrink to it before any column is left out. ``stretch`` takes cells that remain, as far as its texts need
+    them.
+
+    A list is filtered and sorted by the texts of the cells, or by ``texts``, which are made together or have more names
+    of the row. The ``key`` names the value behind the cell in the engine, which groups and sorts many rows by it.
     """
 
     name: str
     width: int
     help_text: str = ""  # one sentence; for a derived column, how it is computed
+    cell: Callable[[RowT], Span | str] = _no_cell
     from_width: int = 0
     is_right: bool = False
     is_derived: bool = False
     stretch: bool = False
-    is_extra: bool = False
     least: int = 0  # 0: always ``width``
     is_id: bool = False  # cut in the middle where it is too long
     is_name: bool = False  # a filter on it matches whole names only
@@ -44,6 +59,18 @@ class Column(NamedTuple):
     is_whole: bool = False  # a number or a time, which says nothing once it is cut; its head may be cut to a word
     short: str = ""  # its head where there is no room for the name
     words: tuple[str, ...] = ()  # its texts, among which a filter also looks for a word without a field
+    changes: Callable[[RowT], bool] | None = None  # whether the cell changes while only time goes by
+    texts: Callable[[Sequence[int]], Sequence[str]] | None = None
+    key: Enum | None = None
+
+    def showing(self, cell: Callable[[OtherT], Span | str], key: Enum | None = None) -> Column[OtherT]:
+        """Return the column with cells of other rows, and the key of their value."""
+        return cast("Column[OtherT]", self._replace(cell=cast("Any", cell), key=key))
+
+    def span(self, row: RowT) -> Span:
+        """Return the cell of a row."""
+        cell = self.cell(row)
+        return cell if isinstance(cell, Span) else Span(cell)
 
     def head(self, cells: int, sign: str = "") -> str:
         """Return the head with its ``sign`` in exactly ``cells``."""
@@ -62,17 +89,66 @@ class Column(NamedTuple):
         return fit(squeeze(text, cells) if self.is_id else text, cells, right=self.is_right)
 
 
+# Columns of tasks, and of preparation and release.
+RESULTS = {"success": "success succeeded", "failure": "failure failed"}
+"""Results as the lists name them, with the words of the counts above the lists."""
+_OF_NODE = "the node's index in its pool, as in scenarios; a filter also finds its id"
+_OF_EXIT = "exit code of the process; empty while it runs"
+NODE: Column[Any] = Column("Node", 6, _OF_NODE, is_name=True)
+RESULT: Column[Any] = Column("Result", 8, "success or failure, once completed", least=7, words=tuple(RESULTS.values()))
+START: Column[Any] = Column("Start time", 10, "when it last started", least=8, is_whole=True)
+END: Column[Any] = Column("End time", 10, "when it ended", least=8, is_whole=True)
+EXIT_CODE: Column[Any] = Column("Exit code", 9, _OF_EXIT, is_whole=True, short="Exit code")
+RETRIES: Column[Any] = Column("Retries", 7, "runs repeated after a failure")
+DURATION: Column[Any] = Column(
+    "Duration", 9, "end time minus start time, or time since the start", is_derived=True, is_whole=True
+)
+FAILURE_CATEGORY: Column[Any] = Column("Failure category", 16, "user error or server error")
+FAILURE_CODE: Column[Any] = Column("Failure code", 20, "the service's code for the failure")
+NODE_ID: Column[Any] = Column("Node ID", 24, "the service's id of the node", is_id=True)
+
+
+def exit_code(code: int | None) -> Span:
+    """Return the cell of an exit code; empty for None."""
+    return Span("" if code is None else str(code), Role.FAILED if code else Role.PLAIN)
+
+
+def if_any(number: int) -> str:
+    """Return a number as text; empty for 0."""
+    return f"{number:,}" if number else ""
+
+
+def failure_category(failure: FailureInfo | None) -> str:
+    """Return the category of a failure as text."""
+    return failure.category.value if failure else ""
+
+
+def failure_code(failure: FailureInfo | None) -> Span:
+    """Return the cell of the code of a failure."""
+    return Span(failure.code if failure else "", Role.FAILED)
+
+
 class ColumnsModel:
     """The columns of one list, of which the user may choose some."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[Column[Any], ...]
     identity: ClassVar[int] = 1  # the column that identifies the row
 
     def __init__(self) -> None:
         """Start without a choice: the available width decides."""
         self.chosen_columns: frozenset[str] | None = None
-        self._usual = frozenset(column.name for column in self.named_columns if not column.is_extra)
+        usual = tuple(self.usual_columns())
+        self.columns = (*usual, *self.extra_columns())
+        self._usual = frozenset(column.name for at, column in enumerate(usual) if column.name and at != self.identity)
         self._layout: tuple[object, list[tuple[int, int]]] = (None, [])  # the last one, and what it was made for
+
+    def usual_columns(self) -> Iterable[Column[Any]]:
+        """Return the columns that are shown unless others were chosen."""
+        return self.columns
+
+    def extra_columns(self) -> Iterable[Column[Any]]:
+        """Return the columns that are shown only if they were chosen."""
+        return ()
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -80,7 +156,7 @@ class ColumnsModel:
         return tuple(column.name for column in self.columns)
 
     @property
-    def named_columns(self) -> tuple[Column, ...]:
+    def named_columns(self) -> tuple[Column[Any], ...]:
         """The columns that can be hidden: all but the glyph and the one that identifies the row."""
         return tuple(each for at, each in enumerate(self.columns) if each.name and at != self.identity)
 
@@ -115,26 +191,26 @@ class ColumnsModel:
         return self._layout[1]
 
     def _laid_out(self, width: int, needs: Sequence[int] | None, same: Container[int]) -> list[tuple[int, int]]:
-        shown, has_chosen = self.shown_names(), self.chosen_columns is not None
-        columns = [
-            (at, column._replace(from_width=0) if has_chosen else column)
-            for at, column in enumerate(self.columns)
-            if column.name in shown or not column.name or at == self.identity
-        ]
+        has_chosen = self.chosen_columns is not None
+        columns = [(at, column._replace(from_width=0) if has_chosen else column) for at, column in self._in_choice()]
         known = None if needs is None else [needs[at] for at, _ in columns]
         if not has_chosen and sum(_best(columns, known)) + len(columns) > width:
             columns = [(at, column) for at, column in columns if not (column.is_common and at in same)]
             known = None if needs is None else [needs[at] for at, _ in columns]
         return [(columns[at][0], cells) for at, cells in layout([column for _, column in columns], width, known)]
 
-    def natural_width(self, needs: Sequence[int]) -> int:
-        """Return the cells in which all columns and their texts have room, with a gap after each."""
+    def _in_choice(self) -> list[tuple[int, Column[Any]]]:
+        """Return the columns that are shown if there is room for them, with their indices."""
         shown = self.shown_names()
-        columns = [
+        return [
             (at, column)
             for at, column in enumerate(self.columns)
             if column.name in shown or not column.name or at == self.identity
         ]
+
+    def natural_width(self, needs: Sequence[int]) -> int:
+        """Return the cells in which all columns and their texts have room, with a gap after each."""
+        columns = self._in_choice()
         return sum(_best(columns, [needs[at] for at, _ in columns])) + _GAP * len(columns)
 
     def hidden_columns(self, shown: Sequence[tuple[int, int]], same: Container[int] = ()) -> int:
@@ -151,23 +227,23 @@ _NAME_SHARE = 4  # a row's name is whole up to this part of the width
 _LUXURY = 100  # columns from this width on give way before the heads of others are cut
 
 
-def _first_word(column: Column) -> int:
+def _first_word(column: Column[Any]) -> int:
     return len(column.short or column.name.replace("/", " ").split(" ")[0])
 
 
-def _best(columns: Sequence[tuple[int, Column]], needs: Sequence[int] | None) -> list[int]:
+def _best(columns: Sequence[tuple[int, Column[Any]]], needs: Sequence[int] | None) -> list[int]:
     """Return the widths in which heads and texts have room."""
     return [_best_width(column, None if needs is None else needs[at]) for at, (_, column) in enumerate(columns)]
 
 
-def _best_width(column: Column, need: int | None) -> int:
+def _best_width(column: Column[Any], need: int | None) -> int:
     if need is None:
         return max(column.width, len(column.name))
     most = need if column.stretch or column.is_id or column.is_whole else min(need, max(column.width, len(column.name)))
     return max(1, len(column.name), most)
 
 
-def layout(columns: Sequence[Column], width: int, needs: Sequence[int] | None = None) -> list[tuple[int, int]]:
+def layout(columns: Sequence[Column[Any]], width: int, needs: Sequence[int] | None = None) -> list[tuple[int, int]]:
     """Return index and width of the columns that fit into ``width`` cells, with at least one cell between them."""
     chosen = list(enumerate(columns))
     best = dict(enumerate(_best(chosen, needs)))

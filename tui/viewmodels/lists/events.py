@@ -123,7 +123,6 @@ class EventsModel(RowsModel):
         Column("Entity", 24, "the pool, node, job or task of the event", least=10, is_id=True),
         Column("Job", 12, "the job of a task or a node, once there are several", from_width=70, least=9, is_id=True),
         Column("Rule", 8, "the rule behind the event; K shows its text", from_width=96),
-        Column("Exit code", 9, "exit code of the process that ended", is_extra=True, is_right=True),
     )
     help_text = (
         "All events, in order. ! shows failures only. A filter searches a long log from both ends.\n"
@@ -141,6 +140,9 @@ class EventsModel(RowsModel):
         # The filter, after what it is for.
         self._filters: tuple[object, EventFilter] = None, EventFilter(session, (), (), self._texts)
         self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
+
+    def extra_columns(self) -> Iterator[Column[Any]]:
+        yield Column("Exit code", 9, "exit code of the process that ended", is_right=True)
 
     def order(self) -> Sequence[int]:
         """Return the entries up to now: all, those of the user's own commands, failures, or folded ones."""
@@ -222,10 +224,12 @@ class EventsModel(RowsModel):
     def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:  # noqa: ARG002  # in all texts of an event
         return [f"{self._page.row(key).event} {self.identity_of(key)}" for key in keys]
 
-    def text_of(self, key: int, column: int) -> str:
-        """Return the text by which a column is filtered: that of what happened has the event's name as well."""
-        text = super().text_of(key, column)
-        return f"{self._page.row(key).event} {text}" if column == self.identity else text
+    def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
+        """Return the texts by which a column is filtered: those of what happened have the event's name as well."""
+        texts = super().texts_of(keys, column)
+        if column != self.identity:
+            return texts
+        return [f"{self._page.row(key).event} {text}" for key, text in zip(keys, texts, strict=True)]
 
     def cells(self, key: int) -> tuple[Span, ...]:
         event = self._page.row(key)

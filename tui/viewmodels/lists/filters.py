@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 from engine.base.values import SECOND_MS, lazy_regex, natural_key
 from engine.scenario.text import did_you_mean
 from engine.views.resources.event_matching import EventMatcher
+from tui.viewmodels.lists.columns import RESULTS
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ _NUMBER = lazy_regex(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
 _CLOCK = lazy_regex(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _SPAN = lazy_regex(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 _ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
-# Results as the lists name them, with the words of the counts above the lists.
-RESULTS = {"success": "success succeeded", "failure": "failure failed"}
 _DAY_S = 86_400
 _LEAST_OF_NODE_ID = 5  # characters
 _FIRST = frozenset("0123456789+-$pt")  # of a text that is a quantity
@@ -97,12 +96,12 @@ def column_of(field: str, columns: Sequence[str]) -> int | None:
     return None
 
 
-def names_of_nodes(page: InstancePage | NodePage, keys: Sequence[int], word: str) -> list[str]:
-    """Return the names of nodes in which a word is looked for, with their ids unless it is short.
+def names_of_nodes(page: InstancePage | NodePage, keys: Sequence[int], word: str | None = None) -> list[str]:
+    """Return the names of nodes in which a word is looked for, or all names, with their ids unless it is short.
 
     The ids are not shown, and a short word is in many of them by chance.
     """
-    if len(word) < _LEAST_OF_NODE_ID:
+    if word is not None and len(word) < _LEAST_OF_NODE_ID:
         return [f"n{page.position_of(key)}" for key in keys]
     return [f"n{page.position_of(key)} {page.id_of(key)}" for key in keys]
 
@@ -220,7 +219,7 @@ class ListTexts(Protocol):
     """The texts of a list, by which it is filtered and sorted."""
 
     @property
-    def columns(self) -> Sequence[Column]: ...
+    def columns(self) -> Sequence[Column[Any]]: ...
     def text_of(self, key: int, column: int) -> str: ...
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]: ...
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None: ...

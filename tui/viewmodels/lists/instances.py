@@ -11,54 +11,44 @@ from engine.views.diagnosis.estimates import Durations
 from engine.views.hook_status import Hook, HookStatus, eligible_again, is_released_after_preparation, released_where
 from engine.views.log.histories import NodeHistory, trigger_of
 from engine.views.resources.instances import InstanceBrief, InstancePage, InstanceRow, instance_groups
+from engine.views.resources.instances import InstanceKey as Key
 from engine.views.rest.lookup import hook_wire
 from engine.views.rest.nodes import hook_outputs, next_deletion_ms
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.glyphs import HOOK_STATUSES, NODE, hook_glyph
 from tui.viewmodels.items import FileLocation, output_at
-from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.filters import RESULTS, names_of_nodes
-from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
+from tui.viewmodels.lists.columns import (
+    DURATION,
+    END,
+    EXIT_CODE,
+    FAILURE_CATEGORY,
+    FAILURE_CODE,
+    NODE_ID,
+    RESULT,
+    RETRIES,
+    START,
+    Column,
+    exit_code,
+    failure_category,
+    failure_code,
+)
+from tui.viewmodels.lists.columns import NODE as NODE_COLUMN
+from tui.viewmodels.lists.filters import names_of_nodes
+from tui.viewmodels.lists.kept_rows import KeptRowsModel
 from tui.viewmodels.properties import no_limit, yes
 from tui.viewmodels.text import Block, Line, Role, Span, line, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
+    from engine.base.terms import FailureInfo
+    from engine.views.resources.instances import InstanceView
+    from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.session import Session
 
 
-FIRST_COLUMNS = (
-    Column("", 1),
-    Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
-    Column(
-        "State",
-        9,
-        "running or completed; the symbol shows the derived status",
-        from_width=60,
-        words=tuple(state.wire for state in InstanceState),
-    ),
-    Column("Result", 8, "success or failure, once completed", least=7, words=tuple(RESULTS.values())),
-    Column("Start time", 10, "when it last started", least=8, is_whole=True),
-    Column("End time", 10, "when it ended", least=8, is_whole=True),
-    Column("Exit code", 9, "exit code of the process; empty while it runs", is_whole=True, short="Exit code"),
-)
-EXTRA_COLUMNS = (
-    Column("Node ID", 24, "the service's id of the node", is_extra=True, is_id=True),
-    Column("Pool", 12, "the pool's id", is_extra=True, is_id=True),
-    Column("Failure category", 16, "user error or server error", is_extra=True),
-    Column("Failure code", 20, "the service's code for the failure", is_extra=True),
-    Column(
-        "Runs",
-        4,
-        "starts on this node, after retries, reboots and reimages too",
-        is_extra=True,
-        is_right=True,
-        is_derived=True,
-    ),
-    Column("Node state", 28, "present state of the node, or when it left the pool", is_extra=True),
-)
+_STATES = tuple(state.wire for state in InstanceState)
 _BAR_CELLS = 8
 # The service calls these running or completed.
 _UNNAMED = (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.LEAVING, HookStatus.GONE)
@@ -72,7 +62,29 @@ class _Brief(NamedTuple):
     now_ms: int  # 0 where it does not run
 
 
-class InstancesModel(KeptRowsModel[_Brief]):
+def of_view(cell: Callable[[InstanceView], Span | str]) -> Callable[[_Brief], Span | str]:
+    """Return the cell of a column that is empty where the task has never run."""
+
+    def of_brief(brief: _Brief) -> Span | str:
+        return "" if brief.of_node.view is None else cell(brief.of_node.view)
+
+    return of_brief
+
+
+def _result(view: InstanceView) -> Span | str:
+    failed = Role.FAILED if view.result is TaskResult.FAILURE else Role.PLAIN
+    return Span(view.result.value, failed) if view.result else ""
+
+
+def _failure(record: InstanceRow) -> FailureInfo | None:
+    return None if record.view is None else record.view.failure
+
+
+def _runs(record: InstanceRow) -> str:
+    return "0" if record.view is None else f"{record.view.runs:,}"
+
+
+class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
     """Preparation or release of the job in focus, node by node."""
 
     hook: ClassVar[Hook]
@@ -130,23 +142,10 @@ class InstancesModel(KeptRowsModel[_Brief]):
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
         """Return for each node what decides on its text in a column."""
-        session = self.session
-        from_ms = session.now_ms if session.time_format == "relative" else 0
-        group_of = instance_groups(session.simulation, self._page, self.column_names[column], from_ms)
-        return None if group_of is None else list(map(group_of, keys))
-
-    def text_of(self, key: int, column: int) -> str:
-        """Return the text by which a column is filtered: that of the node has its id as well."""
-        match self.column_names[column]:
-            case "Node":
-                return f"n{self._page.position_of(key)} {self.identity_of(key)}"
-            case "Node ID":
-                return self.identity_of(key)
-            case "Duration":
-                view = self._page.view_of(key)
-                return "" if view is None else self._duration((view.end_ms or self.session.now_ms) - view.start_ms)
-            case _:
-                return super().text_of(key, column)
+        key = self.columns[column].key
+        if not isinstance(key, Key):
+            return None
+        return list(map(instance_groups(self.session.simulation, self._page, key, self.from_ms), keys))
 
     def briefs(self, keys: Sequence[int]) -> Sequence[_Brief]:
         long_ms, now_ms = self._page.long_ms(), self.session.now_ms
@@ -155,46 +154,52 @@ class InstancesModel(KeptRowsModel[_Brief]):
             for brief in self._page.briefs(keys)
         ]
 
-    def usual_cells(self, brief: _Brief) -> tuple[Span, ...]:
-        (position, status, view), clock = brief.of_node, self.session.clock
-        glyph = hook_glyph(self.hook, status)
-        role = glyph.role if status in (HookStatus.FAILED, HookStatus.RETRYING) else Role.PLAIN
-        first = (
-            self.session.glyphs.span(glyph),
-            Span(f"n{position}", role),
-            Span(view.state.wire) if view else Span(glyph.name, Role.DERIVED),
-        )
+    def row(self, key: int) -> InstanceRow:
+        return self._page.row(key)
+
+    def usual_columns(self) -> Iterator[Column[_Brief]]:
+        clock = self.session.clock
+        yield Column("", 1, cell=lambda brief: self.session.glyphs.span(self._glyph(brief)))
+        yield NODE_COLUMN._replace(texts=lambda keys: names_of_nodes(self._page, keys)).showing(self._index)
+        said = "running or completed; the symbol shows the derived status"
+        yield Column("State", 9, said, self._state, 60, words=_STATES, key=Key.STATE)
+        yield RESULT.showing(of_view(_result), Key.RESULT)
+        yield START.showing(of_view(lambda view: clock(view.start_ms)), Key.START)
+        yield END.showing(of_view(lambda view: clock(view.end_ms)), Key.END)
+        yield EXIT_CODE.showing(of_view(lambda view: exit_code(view.exit_code)), Key.EXIT_CODE)
+
+    def extra_columns(self) -> Iterator[Column[InstanceRow]]:
+        yield NODE_ID._replace(texts=self.identities_of).showing(lambda record: record.node_id)
+        yield Column("Pool", 12, "the pool's id", lambda record: record.pool_id, is_id=True, key=Key.POOL)
+        yield FAILURE_CATEGORY.showing(lambda record: failure_category(_failure(record)), Key.FAILURE)
+        yield FAILURE_CODE.showing(lambda record: failure_code(_failure(record)), Key.FAILURE)
+        runs = Column[Any]("Runs", 4, "starts on this node, after retries, reboots and reimages too", is_right=True)
+        yield runs._replace(is_derived=True).showing(_runs, Key.RUNS)
+        said = "present state of the node, or when it left the pool"
+        yield Column("Node state", 28, said, self._node_state, key=Key.NODE_STATE)
+
+    def _glyph(self, brief: _Brief) -> Glyph:
+        return hook_glyph(self.hook, brief.of_node.status)
+
+    def _index(self, brief: _Brief) -> Span:
+        is_told = brief.of_node.status in (HookStatus.FAILED, HookStatus.RETRYING)
+        return Span(f"n{brief.of_node.position}", self._glyph(brief).role if is_told else Role.PLAIN)
+
+    def _state(self, brief: _Brief) -> Span:
+        view = brief.of_node.view
+        return Span(view.state.wire) if view else Span(self._glyph(brief).name, Role.DERIVED)
+
+    def _node_state(self, record: InstanceRow) -> Span:
+        node, gone_ms = NODE[record.node_state], record.gone_ms
+        return Span(node.name if gone_ms is None else f"{node.name} at {self.session.clock(gone_ms)}", node.role)
+
+    def _took(self, brief: _Brief) -> Span:
+        """Return the duration, so far while the task runs."""
+        view = brief.of_node.view
         if view is None:
-            return (*first, NO_TEXT, NO_TEXT, NO_TEXT, NO_TEXT, *self._retries(0), Span("", Role.DERIVED))
-        result, end_ms = view.result, brief.now_ms if view.end_ms is None else view.end_ms
-        return (
-            *first,
-            Span(result.value, Role.FAILED if result is TaskResult.FAILURE else Role.PLAIN) if result else NO_TEXT,
-            Span(clock(view.start_ms)),
-            Span(clock(view.end_ms)),
-            Span(fmt.optional(view.exit_code), Role.FAILED if view.exit_code else Role.PLAIN),
-            *self._retries(view.retry_count),
-            Span(self._duration(end_ms - view.start_ms), Role.DERIVED),
-        )
-
-    def extra_cells(self, key: int) -> tuple[Span, ...]:
-        record, clock = self._page.row(key), self.session.clock
-        node = NODE[record.node_state]
-        return (
-            Span(record.node_id),
-            Span(record.pool_id),
-            Span(record.failure.category.value if record.failure else ""),
-            Span(record.failure.code if record.failure else "", Role.FAILED),
-            Span(f"{record.runs:,}"),
-            Span(node.name if record.gone_ms is None else f"{node.name} at {clock(record.gone_ms)}", node.role),
-            *self._more(record),
-        )
-
-    def _retries(self, count: int) -> tuple[Span, ...]:  # noqa: ARG002  # a release task is not retried (REL-8)
-        return ()
-
-    def _more(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # only preparation has more
-        return ()
+            return Span("", Role.DERIVED)
+        end_ms = brief.now_ms if view.end_ms is None else view.end_ms
+        return Span(self._duration(end_ms - view.start_ms), Role.DERIVED)
 
     def _duration(self, duration_ms: int) -> str:
         """Return a duration with a bar that is full at the 95th percentile."""
@@ -228,17 +233,17 @@ class InstancesModel(KeptRowsModel[_Brief]):
     def files_of(self, key: int) -> FileLocation | str:
         """Return the task's output on the node, or the node if the task has not run there."""
         record = self._page.row(key)
-        if record.state is None:
+        if record.view is None:
             return super().files_of(key)
         return output_at(key, record.root_directory, has_failed=self.is_failed(key))
 
     def sentence(self, key: int) -> Line:
         record = self._page.row(key)
         words = [f"n{self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
-        if record.exit_code is not None:
-            words.append(f"exit {record.exit_code}")
-        if record.retry_count:
-            words.append(f"{record.retry_count + 1:,} attempts")
+        if record.view is not None and record.view.exit_code is not None:
+            words.append(f"exit {record.view.exit_code}")
+        if record.view is not None and record.view.retry_count:
+            words.append(f"{record.view.retry_count + 1:,} attempts")
         if record.is_ineligible:
             has_ended = blocks.is_job_over(self.session, self.session.job_id)
             until = "it ended" if has_ended else eligible_again(self.session.options).until
@@ -283,35 +288,20 @@ class PreparationModel(InstancesModel):
 
     title = "Preparation tasks"
     hook = Hook.PREPARATION
-    columns = (
-        *FIRST_COLUMNS,
-        Column("Retries", 7, "runs repeated after a failure", from_width=62),
-        Column(
-            "Duration",
-            17,
-            "end time minus start time, or time since the start",
-            from_width=100,
-            is_derived=True,
-            is_whole=True,
-        ),
-        *EXTRA_COLUMNS,
-        Column("Last retry time", 15, "when it was last retried", is_extra=True),
-        Column(
-            "Triggered by",
-            18,
-            "the task whose assignment started the preparation",
-            is_extra=True,
-            is_derived=True,
-            is_id=True,
-        ),
-        Column(
-            "Ineligible",
-            14,
-            "preparation failed: until when the node gets no task of the job",
-            is_extra=True,
-            is_derived=True,
-        ),
-    )
+
+    def usual_columns(self) -> Iterator[Column[_Brief]]:
+        yield from super().usual_columns()
+        retries = of_view(lambda view: str(view.retry_count) if view.retry_count else "")
+        yield RETRIES._replace(from_width=62).showing(retries, Key.RETRIES)
+        yield DURATION._replace(width=17, from_width=100).showing(self._took)
+
+    def extra_columns(self) -> Iterator[Column[InstanceRow]]:
+        yield from super().extra_columns()
+        yield Column("Last retry time", 15, "when it was last retried", self._last_retry, key=Key.LAST_RETRY)
+        said = "the task whose assignment started the preparation"
+        yield Column("Triggered by", 18, said, self._trigger_cell, is_derived=True, is_id=True)
+        said = "preparation failed: until when the node gets no task of the job"
+        yield Column("Ineligible", 14, said, self._ineligible, is_derived=True, key=Key.INELIGIBLE)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -324,17 +314,18 @@ class PreparationModel(InstancesModel):
             "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
         )
 
-    def _retries(self, count: int) -> tuple[Span, ...]:
-        return (Span(str(count) if count else ""),)
+    def _last_retry(self, record: InstanceRow) -> str:
+        view = record.view
+        return self.session.clock(view.start_ms if view is not None and view.retry_count else None)
 
-    def _more(self, record: InstanceRow) -> tuple[Span, ...]:
+    def _trigger_cell(self, record: InstanceRow) -> Span:
+        task = self._trigger(record.node)
+        found = self.session.tasks(self.session.job_id).id_of(task) if task is not None else ""
+        return Span(found, Role.DERIVED)
+
+    def _ineligible(self, record: InstanceRow) -> Span:
         session = self.session
-        task = self._trigger(record.node) if self.shows("Triggered by") else None
-        return (
-            Span(session.clock(record.last_retry_ms)),
-            Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
-            Span(blocks.short_until(session, session.job_id) if record.is_ineligible else "", Role.FAILED),
-        )
+        return Span(blocks.short_until(session, session.job_id) if record.is_ineligible else "", Role.FAILED)
 
     def _trigger(self, node: int) -> int | None:
         """Return the task that triggered the preparation, cached until the user goes back in time."""
@@ -377,18 +368,10 @@ class ReleaseModel(InstancesModel):
 
     title = "Release tasks"
     hook = Hook.RELEASE
-    columns = (
-        *FIRST_COLUMNS,
-        Column(
-            "Duration",
-            17,
-            "end time minus start time, or time since the start",
-            from_width=90,
-            is_derived=True,
-            is_whole=True,
-        ),
-        *EXTRA_COLUMNS,
-    )
+
+    def usual_columns(self) -> Iterator[Column[_Brief]]:
+        yield from super().usual_columns()
+        yield DURATION._replace(width=17, from_width=90).showing(self._took)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -17,15 +17,15 @@ from tui.viewmodels.glyphs import JOB, JOB_SCHEDULE, STATES_OF_JOBS, STATES_OF_S
 from tui.viewmodels.items import job_transfers
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block_of, line, link, plain, row
+from tui.viewmodels.properties import no_limit, yes
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block, block_of, line, link, plain, row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from engine.specs.bodies import JobSpecification
     from engine.views.resources.account import JobScheduleRow
-    from engine.views.resources.instances import HookCounts, TaskCounts
     from engine.views.resources.jobs import JobRow
 
 
@@ -39,55 +39,6 @@ class JobsModel(NamedRowsModel["JobRow"]):
     title = "Jobs"
     kind = "job"
     ids = staticmethod(job_ids)
-    columns = (
-        Column("", 1),
-        Column("Job", 12, "the job's id", stretch=True, is_id=True),
-        Column("State", 11, "the service's state; all states are listed below", words=STATES_OF_JOBS),
-        Column(
-            "Priority",
-            8,
-            "-1000 to 1000; higher priorities are scheduled first",
-            from_width=76,
-            is_right=True,
-            is_common=True,
-        ),
-        Column("Pool", 12, "the pool's id", from_width=72, least=9, is_id=True, is_common=True),
-        Column(
-            "Preparation",
-            12,
-            "nodes on which it has run, of all on which it may; then the failures",
-            is_whole=True,
-            short="Prep",
-        ),
-        Column(
-            "Tasks",
-            28,
-            "completed tasks (thick), running ones (dashed) and others, of all; then the failures",
-            least=13,
-            is_whole=True,
-        ),
-        Column(
-            "Release",
-            10,
-            "nodes that have released, of all that owe it so far; then the failures",
-            from_width=60,
-            least=9,
-        ),
-        Column("End", 8, "when it was completed, or will be, which is derived", from_width=70, is_whole=True),
-        Column("Started", 8, "when it started", is_extra=True, is_whole=True),
-        Column(
-            "Max parallel tasks", 18, "limit of its running tasks; empty without a limit", is_extra=True, is_right=True
-        ),
-        Column("On all tasks complete", 21, "what happens to the job when all tasks are completed", is_extra=True),
-        Column("On task failure", 24, "what happens to the job when a task fails", is_extra=True),
-        Column("Uses task dependencies", 22, "whether its tasks may depend on each other", is_extra=True),
-        Column(
-            "Allow task preemption", 21, "whether tasks of higher-priority jobs may preempt its tasks", is_extra=True
-        ),
-        Column("Termination reason", 22, "why the job was terminated", is_extra=True),
-        Column("Previous state", 14, "the state before this one", is_extra=True),
-        Column("Waiting for", 30, "what it waits for; w explains more", is_extra=True, is_derived=True),
-    )
     help_text = (
         "Preparation and Release show the completed nodes of all, then the failures. "
         "Tasks shows the completed ones of all. Its bar has completed, running and other tasks. "
@@ -95,7 +46,45 @@ class JobsModel(NamedRowsModel["JobRow"]):
         "The job under the cursor is in focus, also in other views. Enter opens its page."
     )
 
-    def _find(self, identity: str) -> JobRow | None:
+    def usual_columns(self) -> Iterator[Column[JobRow]]:
+        session = self.session
+        yield Column("", 1, cell=lambda job: session.glyphs.span(glyph_of_job(job)))
+        yield Column("Job", 12, "the job's id", self._name, stretch=True, is_id=True)
+        yield Column("State", 11, "the service's state; all states are listed below", _state, words=STATES_OF_JOBS)
+        said = "-1000 to 1000; higher priorities are scheduled first"
+        yield Column("Priority", 8, said, lambda job: str(job.record.priority), 76, is_right=True, is_common=True)
+        yield Column(
+            "Pool", 12, "the pool's id", lambda job: job.record.pool_id, 72, least=9, is_id=True, is_common=True
+        )
+        said = "nodes on which it has run, of all on which it may; then the failures"
+        yield Column("Preparation", 12, said, self._preparation, is_whole=True, short="Prep")
+        said = "completed tasks (thick), running ones (dashed) and others, of all; then the failures"
+        yield Column("Tasks", 28, said, self._tasks, least=13, is_whole=True)
+        said = "nodes that have released, of all that owe it so far; then the failures"
+        yield Column("Release", 10, said, self._release, 60, least=9)
+        said = "when it was completed, or will be, which is derived"
+        yield Column("End", 8, said, self._end, 70, is_whole=True)
+
+    def extra_columns(self) -> Iterator[Column[JobRow]]:
+        session = self.session
+        yield Column("Started", 8, "when it started", lambda job: session.clock(job.record.created_ms), is_whole=True)
+        said = "limit of its running tasks; empty without a limit"
+        yield Column("Max parallel tasks", 18, said, lambda job: no_limit(job.record.max_parallel), is_right=True)
+        said = "what happens to the job when all tasks are completed"
+        yield Column("On all tasks complete", 21, said, lambda job: job.record.on_all_tasks_complete.value)
+        said = "what happens to the job when a task fails"
+        yield Column("On task failure", 24, said, lambda job: job.record.spec.on_task_failure.value)
+        said = "whether its tasks may depend on each other"
+        yield Column("Uses task dependencies", 22, said, lambda job: yes(job.record.spec.uses_task_dependencies))
+        said = "whether tasks of higher-priority jobs may preempt its tasks"
+        yield Column("Allow task preemption", 21, said, lambda job: yes(job.record.preemptible))
+        yield Column(
+            "Termination reason", 22, "why the job was terminated", lambda job: job.record.terminate_reason or ""
+        )
+        yield Column("Previous state", 14, "the state before this one", _previous)
+        yield Column("Waiting for", 30, "what it waits for; w explains more", self._waits_for, is_derived=True)
+
+    def find_item(self, identity: str) -> JobRow | None:
         return self.session.job(identity)
 
     def key_in_focus(self) -> int | None:
@@ -106,34 +95,16 @@ class JobsModel(NamedRowsModel["JobRow"]):
         if self._ids[key] != self.session.job_id:
             self.session.focus_job(self._ids[key])
 
-    def cells(self, key: int) -> tuple[Span, ...]:
-        job = self._row(key)
-        glyph = glyph_of_job(job)
-        tasks = job.phases.tasks
-        return (
-            self.session.glyphs.span(glyph),
-            Span(job.job_id, Role.STRONG if job.job_id == self.session.job_id else Role.PLAIN),
-            Span(glyph.name, glyph.role),
-            Span(str(job.priority)),
-            Span(job.pool_id),
-            self._preparation(job.job_id),
-            self._tasks(tasks),
-            self._release(job.phases.release),
-            self._end(job),
-            Span(self.session.clock(job.created_ms)),
-            Span(blocks.no_limit(job.max_parallel_tasks)),
-            Span(job.on_all_tasks_complete),
-            Span(job.spec.on_task_failure.value),
-            Span(blocks.yes(job.spec.uses_task_dependencies)),
-            Span(blocks.yes(job.is_preemptible)),
-            Span(job.terminate_reason or ""),
-            Span(job.previous.wire if job.previous is not None else ""),
-            Span(job_waits_for(job, self.session.pool(job.pool_id)), Role.DERIVED),
-        )
+    def _name(self, job: JobRow) -> Span:
+        return Span(job.job_id, Role.STRONG if job.job_id == self.session.job_id else Role.PLAIN)
 
-    def _tasks(self, counts: TaskCounts) -> Span:
+    def _waits_for(self, job: JobRow) -> Span:
+        return Span(job_waits_for(job, self.session.pool(job.record.pool_id)), Role.DERIVED)
+
+    def _tasks(self, job: JobRow) -> Span:
         """Return the completed tasks of all, and a bar of completed, running and other ones; failures have a sign."""
-        glyphs, total = self.session.glyphs, counts.total
+        counts, glyphs = job.phases.tasks, self.session.glyphs
+        total = counts.total
         done, busy = counts.succeeded + counts.failed, counts.running + counts.preparing
         parts = [(done, Role.PLAIN, glyphs.meter), (busy, Role.PLAIN, glyphs.meter_running)]
         filled = plain(bar([*parts, (total - done - busy, Role.PLAIN, glyphs.meter_rest)], _BAR_CELLS))
@@ -141,26 +112,27 @@ class JobsModel(NamedRowsModel["JobRow"]):
         numbers = f"{done:,} of {total:,}{sign}" if total else "none"
         return Span(f"{numbers:<{_NUMBER_CELLS}} {filled}".strip(), Role.FAILED if counts.failed else Role.PLAIN)
 
-    def text_of(self, key: int, column: int) -> str:
-        """Return the text of a cell, of tasks without the bar."""
-        return super().text_of(key, column).rstrip(_BAR_SIGNS)
+    def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
+        """Return the texts of the cells, of tasks without the bar."""
+        return [text.rstrip(_BAR_SIGNS) for text in super().texts_of(keys, column)]
 
     def _end(self, job: JobRow) -> Span:
         """Return when the job was completed, else when it will be; nothing of one that stays active."""
-        if job.end_ms is not None:
-            return Span(self.session.clock(job.end_ms))
+        if job.record.end_ms is not None:
+            return Span(self.session.clock(job.record.end_ms))
         coming = self.session.job_end(job.job_id)
         return Span("" if coming is None or coming.is_of_tasks else self.session.clock(coming.when_ms), Role.DERIVED)
 
-    def _preparation(self, job_id: str) -> Span:
+    def _preparation(self, job: JobRow) -> Span:
         """Return the counts that the strip of jobs has."""
-        progress = self.session.progress(job_id)
+        progress = self.session.progress(job.job_id)
         counts = None if progress is None else progress.preparation
         if counts is None:
             return Span("none", Role.DIM)
         return self._of_nodes(counts.done + counts.failed, counts.total, counts.failed)
 
-    def _release(self, counts: HookCounts) -> Span:
+    def _release(self, job: JobRow) -> Span:
+        counts = job.phases.release
         if not counts.is_specified:
             return Span("none", Role.DIM)
         return self._of_nodes(counts.ran, counts.due, counts[HookStatus.FAILED])
@@ -170,13 +142,16 @@ class JobsModel(NamedRowsModel["JobRow"]):
         return Span(f"{ran:,}/{of:,}{sign}", Role.FAILED if failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
-        job = self._row(key)
+        job = self.row(key)
         return line(
-            Span(f"{job.job_id}, {glyph_of_job(job).name}, pool {job.pool_id}, priority {job.priority}", Role.DERIVED)
+            Span(
+                f"{job.job_id}, {glyph_of_job(job).name}, pool {job.record.pool_id}, priority {job.record.priority}",
+                Role.DERIVED,
+            )
         )
 
     def details(self, key: int) -> Sequence[Block]:
-        job, session = self._row(key), self.session
+        job, session = self.row(key), self.session
         return [
             blocks.job_general(session, job),
             blocks.job_constraints(job),
@@ -190,6 +165,14 @@ class JobsModel(NamedRowsModel["JobRow"]):
         return said if self.session.is_empty else (*said, "ctrl+n creates one.")
 
 
+def _state(job: JobRow) -> Span:
+    return Span(glyph_of_job(job).name, glyph_of_job(job).role)
+
+
+def _previous(job: JobRow) -> str:
+    return job.previous.wire if job.previous is not None else ""
+
+
 _MOST_JOBS, _MOST_MISSED = 8, 5  # jobs and occurrences that the details list
 
 
@@ -199,56 +182,48 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     title = "Job schedules"
     kind = "job schedule"
     ids = staticmethod(schedule_ids)
-    columns = (
-        Column("", 1),
-        Column("Job schedule", 16, "the schedule's id", stretch=True, is_id=True),
-        Column("State", 11, "only an active schedule creates jobs", words=STATES_OF_SCHEDULES),
-        Column("Interval", 11, "how often the schedule creates a job", from_width=90),
-        Column("Next run", 14, "when the next job is due", is_whole=True),
-        Column("Jobs", 4, "number of jobs created", is_right=True),
-        Column(
-            "Missed",
-            6,
-            "occurrences that made no job, for instance because the previous job was still active",
-            is_right=True,
-            is_derived=True,
-        ),
-        Column("Failed", 6, "jobs that failed or have failures", is_right=True, is_derived=True),
-        Column("Recent job", 10, "the job created last", is_id=True),
-    )
     help_text = (
         "A schedule has one active job at a time. While it is active, the next occurrence waits.\n"
         "After the start window the occurrence is missed. w explains the present state.\n"
         "Enter puts the recent job in focus and opens the Watch view."
     )
 
-    def _find(self, identity: str) -> JobScheduleRow | None:
+    def usual_columns(self) -> Iterator[Column[JobScheduleRow]]:
+        clock = self.session.clock
+        yield Column("", 1, cell=self._sign)
+        yield Column("Job schedule", 16, "the schedule's id", lambda one: one.schedule_id, stretch=True, is_id=True)
+        yield Column("State", 11, "only an active schedule creates jobs", _schedule_state, words=STATES_OF_SCHEDULES)
+        yield Column("Interval", 11, "how often the schedule creates a job", _interval, 90)
+        yield Column("Next run", 14, "when the next job is due", lambda one: clock(one.next_run_ms), is_whole=True)
+        yield Column("Jobs", 4, "number of jobs created", lambda one: f"{one.record.jobs_made:,}", is_right=True)
+        said = "occurrences that made no job, for instance because the previous job was still active"
+        yield Column("Missed", 6, said, _missed_cell, is_right=True, is_derived=True)
+        said = "jobs that failed or have failures"
+        yield Column("Failed", 6, said, self._failed_cell, is_right=True, is_derived=True)
+        yield Column("Recent job", 10, "the job created last", self._recent_cell, is_id=True)
+
+    def find_item(self, identity: str) -> JobScheduleRow | None:
         return self.session.schedule(identity)
 
     def recent_job(self, key: int) -> str:
         """Return the id of the job that the schedule created last; empty before the first."""
-        return self._row(key).recent_job
+        return self.row(key).recent_job
 
-    def cells(self, key: int) -> tuple[Span, ...]:
-        schedule = self._row(key)
+    def _sign(self, schedule: JobScheduleRow) -> Span:
+        if self._failed(schedule.schedule_id):
+            return Span(self.session.glyphs.bad, Role.FAILED)
+        return self.session.glyphs.span(JOB_SCHEDULE[schedule.state])
+
+    def _failed_cell(self, schedule: JobScheduleRow) -> Span:
         failed = len(self._failed(schedule.schedule_id))
-        glyph = JOB_SCHEDULE[schedule.state]
-        job = JOB[schedule.recent_job_state]
-        run = schedule.recent_job.removeprefix(f"{schedule.schedule_id}:")
-        return (
-            self.session.glyphs.span(glyph) if not failed else Span(self.session.glyphs.bad, Role.FAILED),
-            Span(schedule.schedule_id),
-            Span(glyph.name, glyph.role),
-            Span(fmt.span(schedule.spec.schedule.recurrence_interval) or "once"),
-            Span(self.session.clock(schedule.next_run_ms)),
-            Span(f"{schedule.jobs_made:,}"),
-            Span(f"{schedule.missed:,}", Role.WARNING if schedule.missed else Role.DERIVED),
-            Span(f"{failed:,}", Role.FAILED if failed else Role.DERIVED),
-            Span(f"{self.session.glyphs.of(job)} {run}", job.role) if run else Span(""),
-        )
+        return Span(f"{failed:,}", Role.FAILED if failed else Role.DERIVED)
+
+    def _recent_cell(self, schedule: JobScheduleRow) -> Span | str:
+        job, run = JOB[schedule.recent_job_state], schedule.recent_job.removeprefix(f"{schedule.schedule_id}:")
+        return Span(f"{self.session.glyphs.of(job)} {run}", job.role) if run else ""
 
     def sentence(self, key: int) -> Line:
-        schedule = self._row(key)
+        schedule = self.row(key)
         recent = f", {schedule.recent_job} {JOB[schedule.recent_job_state].name}" if schedule.recent_job else ""
         missed = f", {schedule.missed:,} missed" if schedule.missed else ""
         failed = len(self._failed(schedule.schedule_id))
@@ -257,48 +232,40 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         return line(Span(said, Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        schedule = self._row(key)
-        glyph, timing = JOB_SCHEDULE[schedule.state], schedule.spec.schedule
+        schedule = self.row(key)
+        glyph, timing = JOB_SCHEDULE[schedule.state], schedule.record.spec.schedule
         return (
-            Block(
+            block(
                 "General",
-                (
-                    row("ID", schedule.schedule_id),
-                    row("Display name", schedule.spec.display_name),
-                    row("State", glyph.name, glyph.role),
-                    row("Since", self.session.clock(schedule.since_ms)),
-                    row("Previous state", schedule.previous.wire if schedule.previous is not None else None),
-                    row("Created", self.session.clock(schedule.created_ms)),
-                ),
+                row("ID", schedule.schedule_id),
+                row("Display name", schedule.record.spec.display_name),
+                row("State", glyph.name, glyph.role),
+                row("Since", self.session.clock(schedule.record.since_ms)),
+                row("Previous state", schedule.previous.wire if schedule.previous is not None else None),
+                row("Created", self.session.clock(schedule.record.created_ms)),
             ),
-            Block(
+            block(
                 "Schedule",
-                (
-                    row("Do not run until", _moment(timing.do_not_run_until)),
-                    row("Do not run after", _moment(timing.do_not_run_after)),
-                    row("Start window", fmt.span(timing.start_window) or "no limit"),
-                    row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
-                ),
+                row("Do not run until", _moment(timing.do_not_run_until)),
+                row("Do not run after", _moment(timing.do_not_run_after)),
+                row("Start window", fmt.span(timing.start_window) or "no limit"),
+                row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
             ),
-            Block(
+            block(
                 "Jobs",
-                (
-                    row("Jobs created", f"{schedule.jobs_made:,}"),
-                    row("Not deleted", f"{schedule.jobs_left:,}"),
-                    row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
-                    row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
-                ),
+                row("Jobs created", f"{schedule.record.jobs_made:,}"),
+                row("Not deleted", f"{schedule.jobs_left:,}"),
+                row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
+                row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
             ),
             *self._latest(schedule.schedule_id),
             *self._missed(schedule.schedule_id),
-            _specification(schedule.spec.job_specification, schedule.pool_id),
-            Block(
+            _specification(schedule.record.spec.job_specification, schedule.record.pool_id),
+            block(
                 "Execution information",
-                (
-                    row("Next run time", self.session.clock(schedule.next_run_ms)),
-                    row("Recent job", schedule.recent_job),
-                    row("End time", self.session.clock(schedule.end_ms)),
-                ),
+                row("Next run time", self.session.clock(schedule.next_run_ms)),
+                row("Recent job", schedule.recent_job),
+                row("End time", self.session.clock(schedule.record.end_ms)),
             ),
         )
 
@@ -315,9 +282,13 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
             job = session.job(job_id)
             if job is not None:
                 glyph, tasks = glyph_of_job(job), job.phases.tasks
-                until = f" {session.glyphs.arrow} {session.clock(job.end_ms)}" if job.end_ms is not None else ""
+                until = (
+                    f" {session.glyphs.arrow} {session.clock(job.record.end_ms)}"
+                    if job.record.end_ms is not None
+                    else ""
+                )
                 done = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"
-                text = f"{session.glyphs.of(glyph)} {session.clock(job.created_ms)}{until}, {done}"
+                text = f"{session.glyphs.of(glyph)} {session.clock(job.record.created_ms)}{until}, {done}"
                 rows.append((job_id.removeprefix(f"{schedule_id}:"), link(text, ItemRef("job", job_id), glyph.role)))
         return block_of("Latest jobs, and tasks completed", rows)
 
@@ -337,6 +308,18 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         )
 
 
+def _schedule_state(schedule: JobScheduleRow) -> Span:
+    return Span(JOB_SCHEDULE[schedule.state].name, JOB_SCHEDULE[schedule.state].role)
+
+
+def _interval(schedule: JobScheduleRow) -> str:
+    return fmt.span(schedule.record.spec.schedule.recurrence_interval) or "once"
+
+
+def _missed_cell(schedule: JobScheduleRow) -> Span:
+    return Span(f"{schedule.missed:,}", Role.WARNING if schedule.missed else Role.DERIVED)
+
+
 def _moment(moment: datetime | None) -> str:
     """Return date and time of day, with seconds only if they are not zero."""
     return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}".removesuffix(":00")
@@ -347,16 +330,12 @@ def _specification(job: JobSpecification, pool_id: str) -> Block:
     auto_pool = job.pool_info.auto_pool_specification
     pool = job.pool_info.pool_id if auto_pool is None else f"one for each {auto_pool.pool_lifetime_option.value}"
     manager = job.job_manager_task
-    return Block(
+    return block(
         "Job specification",
-        (
-            row("Priority", job.priority),
-            row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
-            row("Job manager task", "none: tasks must be added by others" if manager is None else manager.command_line),
-            row(
-                "Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line
-            ),
-            row("Release task", None if job.job_release_task is None else job.job_release_task.command_line),
-            row("On all tasks complete", job.on_all_tasks_complete.value),
-        ),
+        row("Priority", job.priority),
+        row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
+        row("Job manager task", "none: tasks must be added by others" if manager is None else manager.command_line),
+        row("Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line),
+        row("Release task", None if job.job_release_task is None else job.job_release_task.command_line),
+        row("On all tasks complete", job.on_all_tasks_complete.value),
     )

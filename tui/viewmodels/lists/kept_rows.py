@@ -6,12 +6,14 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from engine.views.log.reader import UntouchedRow
+from tui.viewmodels.lists.columns import RowT
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from tui.viewmodels.lists.columns import Column
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Block
 
@@ -36,11 +38,11 @@ class _Details(NamedTuple):
     blocks: Sequence[Block]
 
 
-class KeptRowsModel(RowsModel, Generic[BriefT]):
-    """A list whose first columns are the usual ones, and all others extra ones, which most users never choose.
+class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
+    """A list whose usual columns show a few values, the brief of a row, and whose extra columns show the whole row.
 
-    What the usual cells say follows from a few values, the brief of a row: as long as they are equal the cells are the
-    same. Extra cells are empty while nobody asks for them.
+    As long as the brief is equal, the usual cells are the same, but for those that change with time. Extra cells are
+    empty while their columns are not shown.
 
     Details say much more. They stay the same while the log tells only of the processes of other rows, until a moment at
     which time alone changes them. ``traits`` are what may change without an entry that names the row.
@@ -51,25 +53,24 @@ class KeptRowsModel(RowsModel, Generic[BriefT]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._kept: tuple[object, dict[int, _Kept[BriefT]]] = (None, {})  # what else decides, and the rows in view
-        self._no_extras = (NO_TEXT,) * sum(column.is_extra for column in self.columns)
+        self._usual_columns, self._extra_columns = tuple(self.usual_columns()), tuple(self.extra_columns())
+        self._changing = [(at, each, each.changes) for at, each in enumerate(self._usual_columns) if each.changes]
         self._untouched = UntouchedRow(session.simulation, self.log_column)
         self._details = _Details(None, None, ())
+
+    @abstractmethod
+    def usual_columns(self) -> Iterable[Column[BriefT]]: ...
+
+    @abstractmethod
+    def extra_columns(self) -> Iterable[Column[RowT]]: ...
 
     @abstractmethod
     def briefs(self, keys: Sequence[int]) -> Sequence[BriefT]:
         """Return for each row the values that decide on its usual cells, with the choices of the viewer."""
 
     @abstractmethod
-    def usual_cells(self, brief: BriefT) -> tuple[Span, ...]:
-        """Return a span for each usual column. It must depend on nothing else that time changes."""
-
-    @abstractmethod
-    def extra_cells(self, key: int) -> tuple[Span, ...]:
-        """Return a span for each extra column."""
-
-    def at_this_moment(self, brief: BriefT, cells: tuple[Span, ...]) -> tuple[Span, ...]:  # noqa: ARG002  # most do not
-        """Return the cells with what changes while only time goes by."""
-        return cells
+    def row(self, key: int) -> RowT:
+        """Return the whole row."""
 
     @abstractmethod
     def traits(self, key: int) -> object:
@@ -90,39 +91,61 @@ class KeptRowsModel(RowsModel, Generic[BriefT]):
         return known.blocks
 
     @property
-    def _looks(self) -> object:
-        """The choices of the viewer that change what any row says."""
-        session = self.session
-        from_ms = session.now_ms if session.time_format == "relative" else 0
-        return session.time_format, from_ms, session.glyphs.ascii_only
+    def from_ms(self) -> int:
+        """The moment from which texts count times, in ms since the start."""
+        return self.session.now_ms if self.session.time_format == "relative" else 0
 
     @property
-    def _with_extras(self) -> bool:
-        """True if somebody may ask for an extra column."""
-        has_chosen = self.chosen_columns is not None or self.sort_column is not None
-        return has_chosen or bool(self.filter_text) or self.is_written_out
+    def _looks(self) -> object:
+        """The choices of the viewer that change what any row says."""
+        return self.session.time_format, self.from_ms, self.session.glyphs.ascii_only
 
     def cells(self, key: int) -> tuple[Span, ...]:
         (brief,) = self.briefs((key,))
-        cells = self.at_this_moment(brief, self.usual_cells(brief))
-        return cells + (self.extra_cells(key) if self._with_extras else self._no_extras)
+        usual = tuple([column.span(brief) for column in self._usual_columns])
+        shown = self._shown_extras()
+        return usual + (self._extra_cells(key, shown) if any(shown) else (NO_TEXT,) * len(shown))
+
+    def _shown_extras(self) -> list[bool]:
+        """Return for each extra column whether it is shown."""
+        return [self.shows(column.name) for column in self._extra_columns]
+
+    def _extra_cells(self, key: int, shown: Sequence[bool]) -> tuple[Span, ...]:
+        row, columns = self.row(key), zip(self._extra_columns, shown, strict=True)
+        return tuple([column.span(row) if is_shown else NO_TEXT for column, is_shown in columns])
 
     def cells_of(self, keys: Sequence[int]) -> Mapping[int, tuple[Span, ...]]:
         """Return the cells of the visible rows. They stay the same objects until a row changes."""
-        looks = self._looks
+        looks, shown = self._looks, self._shown_extras()
         known = self._kept[1] if self._kept[0] == looks else {}
         kept: dict[int, _Kept[BriefT]] = {}
+        no_extras = (NO_TEXT,) * len(shown)
         for key, brief in zip(keys, self.briefs(keys), strict=True):
             before = known.get(key)
             if before is None or before.brief != brief:
-                usual = self.at_this_moment(brief, self.usual_cells(brief))
+                usual = tuple([column.span(brief) for column in self._usual_columns])
             else:
-                usual = self.at_this_moment(brief, before.usual)
+                usual = self._at_this_moment(brief, before.usual)
                 if usual is before.usual:
                     kept[key] = before
                     continue
-            kept[key] = _Kept(brief, usual, usual + self._no_extras)
+            kept[key] = _Kept(brief, usual, usual + no_extras)
         self._kept = looks, kept
-        if self._with_extras:
-            return {key: each.usual + self.extra_cells(key) for key, each in kept.items()}
+        if any(shown):
+            return {key: each.usual + self._extra_cells(key, shown) for key, each in kept.items()}
         return {key: each.cells for key, each in kept.items()}
+
+    def _at_this_moment(self, brief: BriefT, usual: tuple[Span, ...]) -> tuple[Span, ...]:
+        """Return the usual cells with what has changed while only time went by."""
+        for at, column, changes in self._changing:
+            if changes(brief) and (cell := column.span(brief)) != usual[at]:
+                usual = (*usual[:at], cell, *usual[at + 1 :])
+        return usual
+
+    def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
+        texts, extra = self.columns[column].texts, column - len(self._usual_columns)
+        if texts is not None:
+            return texts(keys)
+        if extra >= 0:
+            return [self._extra_columns[extra].span(self.row(key)).text for key in keys]
+        return [self._usual_columns[column].span(brief).text for brief in self.briefs(keys)]

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import AllocationState, SchedulingState
 from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.resources.jobs import deleted_pool_ids, pool_ids, scale_page
+from engine.views.resources.nodes import NodeKey as Key
 from engine.views.resources.nodes import node_groups
 from engine.views.resources.processes import node_contents
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, STATES_OF_NODES, phase_glyph, pool_glyph
 from tui.viewmodels.items import node_resources
-from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.columns import NODE as NODE_COLUMN
+from tui.viewmodels.lists.columns import NODE_ID, Column
 from tui.viewmodels.lists.filters import names_of_nodes
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.lists.rows import NamedRowsModel
-from tui.viewmodels.properties import cost_words, hardware, is_job_over
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, error_blocks, failure_rows, line, link, row
+from tui.viewmodels.properties import cost_words, hardware, is_job_over, next_words
+from tui.viewmodels.text import (
+    Block,
+    ItemRef,
+    Line,
+    Role,
+    Span,
+    block,
+    block_of,
+    error_blocks,
+    failure_rows,
+    line,
+    link,
+    row,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from engine import Simulation
     from engine.views.resources.jobs import PoolRow
@@ -40,60 +55,6 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
     kind = "pool"
     own_order = "age, oldest first; deleted ones last"
     ids = staticmethod(_all_ids)
-    columns = (
-        Column("", 1),
-        Column("Pool", 11, "the pool's id", stretch=True, is_id=True),
-        Column(
-            "State",
-            9,
-            "active, deleting or deleted",
-            from_width=70,
-            least=8,
-            is_common=True,
-            words=("active", "deleting", "deleted"),
-        ),
-        Column(
-            "Allocation state",
-            16,
-            "steady, resizing or stopping",
-            least=10,
-            words=("steady", "resizing", "stopping"),
-        ),
-        Column("Node size", 16, "the size of the virtual machines", from_width=64, least=11),
-        Column("Dedicated", 9, "current and target number of dedicated nodes", is_whole=True),
-        Column("Spot", 9, "current and target number of Spot nodes", least=5, is_whole=True),
-        Column(
-            "Node counts",
-            20,
-            "number of nodes in each state",
-            from_width=62,
-            is_derived=True,
-            least=11,
-        ),
-        Column(
-            "Utilisation",
-            15,
-            "task slots in use, of the slots of ready nodes",
-            from_width=92,
-            is_derived=True,
-            is_whole=True,
-        ),
-        Column(
-            "Cost",
-            9,
-            "node hours times the price of the node size; Spot has its own price",
-            from_width=110,
-            is_right=True,
-            is_derived=True,
-        ),
-        Column("Autoscale", 9, "whether a formula sets the number of nodes", is_extra=True),
-        Column(
-            "Task slots per node", 19, "number of one-slot tasks that a node runs at once", is_extra=True, is_right=True
-        ),
-        Column("Scheduling policy", 17, "whether tasks are packed on few nodes or spread", is_extra=True),
-        Column("Resize errors", 26, "why the pool did not reach its target", is_extra=True),
-        Column("Jobs", 24, "the jobs of the pool", is_extra=True, is_derived=True),
-    )
     help_text = (
         "Dedicated and Spot show current and target nodes, without preempted and deallocated ones. "
         "Node counts is derived: the symbol and the number of each state. "
@@ -102,7 +63,34 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         "S shows a pool's autoscale: formula, evaluations, and an editor."
     )
 
-    def _find(self, identity: str) -> PoolRow | None:
+    def usual_columns(self) -> Iterator[Column[PoolRow]]:
+        session = self.session
+        yield Column("", 1, cell=lambda pool: session.glyphs.span(pool_glyph(pool.state, pool.allocation)))
+        yield Column("Pool", 11, "the pool's id", self._name, stretch=True, is_id=True)
+        words = ("active", "deleting", "deleted")
+        yield Column("State", 9, "active, deleting or deleted", _state, 70, least=8, is_common=True, words=words)
+        words = ("steady", "resizing", "stopping")
+        yield Column("Allocation state", 16, "steady, resizing or stopping", self._allocation, least=10, words=words)
+        yield Column("Node size", 16, "the size of the virtual machines", lambda pool: pool.vm_size, 64, least=11)
+        yield Column("Dedicated", 9, "current and target number of dedicated nodes", _dedicated, is_whole=True)
+        yield Column("Spot", 9, "current and target number of Spot nodes", _spot, least=5, is_whole=True)
+        yield Column("Node counts", 20, "number of nodes in each state", self._counts, 62, is_derived=True, least=11)
+        said = "task slots in use, of the slots of ready nodes"
+        yield Column("Utilisation", 15, said, _in_use, 92, is_derived=True, is_whole=True)
+        said = "node hours times the price of the node size; Spot has its own price"
+        yield Column("Cost", 9, said, self._cost, 110, is_right=True, is_derived=True)
+
+    def extra_columns(self) -> Iterator[Column[PoolRow]]:
+        said = "whether a formula sets the number of nodes"
+        yield Column("Autoscale", 9, said, lambda pool: "on" if pool.auto_scale else "off")
+        said = "number of one-slot tasks that a node runs at once"
+        yield Column("Task slots per node", 19, said, lambda pool: str(pool.slots), is_right=True)
+        said = "whether tasks are packed on few nodes or spread"
+        yield Column("Scheduling policy", 17, said, lambda pool: pool.fill)
+        yield Column("Resize errors", 26, "why the pool did not reach its target", _resize_errors)
+        yield Column("Jobs", 24, "the jobs of the pool", _jobs, is_derived=True)
+
+    def find_item(self, identity: str) -> PoolRow | None:
         return self.session.pool(identity)
 
     def key_in_focus(self) -> int | None:
@@ -114,42 +102,23 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
             self.session.focus_pool(self._ids[key])
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        pool = self._row(key)
-        if pool.state is None:
-            return self._deleted(pool)
-        glyph = pool_glyph(pool.state, pool.allocation)
+        """Return the cells of a pool; those of a deleted one say what it was and what its nodes have cost."""
+        sign, *cells = super().cells(key)
+        if self.row(key).state is not None:
+            return (sign, *cells)
+        named = zip(self.column_names[1:], cells, strict=True)
+        return (sign, *(_of_gone(cell) if name in _KEPT else NO_TEXT for name, cell in named))
+
+    def _name(self, pool: PoolRow) -> Span:
+        return Span(pool.pool_id, Role.STRONG if pool.pool_id == self.session.pool_id else Role.PLAIN)
+
+    def _allocation(self, pool: PoolRow) -> Span:
         allocation = pool.allocation.wire if pool.allocation is not None else ""
         sign = f" {self.session.glyphs.bad}" if pool.resize_errors else ""
-        return (
-            self.session.glyphs.span(glyph),
-            Span(pool.pool_id, Role.STRONG if pool.pool_id == self.session.pool_id else Role.PLAIN),
-            Span(pool.state.wire),
-            Span(allocation + sign, Role.FAILED if sign else glyph.role),
-            Span(pool.vm_size),
-            Span(f"{pool.current_dedicated:,}/{pool.target_dedicated:,}"),
-            Span(f"{pool.current_spot:,}/{pool.target_spot:,}"),
-            self._counts(pool),
-            Span(_in_use(pool), Role.DERIVED),
-            Span(blocks.pool_cost(self.session, pool), Role.DERIVED),
-            Span("on" if pool.auto_scale else "off"),
-            Span(str(pool.slots)),
-            Span(pool.fill),
-            Span(", ".join(code for code, *_ in pool.resize_errors), Role.FAILED),
-            Span(", ".join(pool.jobs), Role.DERIVED),
-        )
+        return Span(allocation + sign, Role.FAILED if sign else pool_glyph(pool.state, pool.allocation).role)
 
-    def _deleted(self, pool: PoolRow) -> tuple[Span, ...]:
-        """Return the cells of a deleted pool: what it was and what its nodes have cost."""
-        known = {
-            "Pool": Span(pool.pool_id, Role.STRONG if pool.pool_id == self.session.pool_id else Role.DIM),
-            "State": Span("deleted", Role.DIM),
-            "Node size": Span(pool.vm_size, Role.DIM),
-            "Cost": Span(blocks.pool_cost(self.session, pool), Role.DERIVED),
-            "Resize errors": Span(", ".join(code for code, *_ in pool.resize_errors), Role.DIM),
-            "Jobs": Span(", ".join(pool.jobs), Role.DERIVED),
-        }
-        sign = self.session.glyphs.span(pool_glyph(None, None))
-        return (sign, *(known.get(column.name, Span("")) for column in self.columns[1:]))
+    def _cost(self, pool: PoolRow) -> Span:
+        return Span(blocks.pool_cost(self.session, pool), Role.DERIVED)
 
     def summary(self) -> Line:
         """Return what all pools cost, deleted ones included."""
@@ -165,7 +134,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return Span(text, Role.FAILED if is_failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
-        pool = self._row(key)
+        pool = self.row(key)
         if pool.state is None:
             return line(
                 Span(f"{pool.pool_id} was deleted; it cost {blocks.pool_cost(self.session, pool)}", Role.DERIVED)
@@ -178,7 +147,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return line(counts, *([Span(f"  resize: {codes}", Role.FAILED)] if codes else []))
 
     def details(self, key: int) -> Sequence[Block]:
-        pool = self._row(key)
+        pool = self.row(key)
         return blocks.pool_overview(self.session, pool, blocks.pool_start_task(pool))
 
     def empty(self) -> Sequence[str]:
@@ -186,57 +155,65 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return said if self.session.is_empty else (*said, "ctrl+n creates one.")
 
 
-def _in_use(pool: PoolRow) -> str:
-    return f"{blocks.utilisation(pool):>4} of {pool.usable_slots:,}" if pool.usable_slots else "no slots"
+_KEPT = frozenset(("Pool", "State", "Node size", "Cost", "Resize errors", "Jobs"))  # columns that say what a pool was
 
 
-_WILL = {
-    "reboot": "reboots",
-    "reimage": "is reimaged",
-    "deallocate": "is deallocated",
-    "remove": "leaves the pool",
-    "upgrade": "is upgraded",
-}
+def _of_gone(cell: Span) -> Span:
+    return cell if cell.role in (Role.STRONG, Role.DERIVED) else cell._replace(role=Role.DIM)
 
 
-def next_words(node: NodeRow) -> str:
-    """Return what a node does once nothing keeps it: ``leaves the pool when its tasks end``; empty if nothing waits."""
-    operation = node.pending_operation
-    if operation is None:
-        return ""
-    until = "its files are no longer retained" if operation.waits_for_retention else "its tasks end"
-    return f"{_WILL[operation.name]} {'once it has booted' if operation.name == 'upgrade' else f'when {until}'}"
+def _state(pool: PoolRow) -> str:
+    return "deleted" if pool.state is None else pool.state.wire
+
+
+def _dedicated(pool: PoolRow) -> str:
+    return f"{pool.current_dedicated:,}/{pool.target_dedicated:,}"
+
+
+def _spot(pool: PoolRow) -> str:
+    return f"{pool.current_spot:,}/{pool.target_spot:,}"
+
+
+def _in_use(pool: PoolRow) -> Span:
+    used = f"{blocks.utilisation(pool):>4} of {pool.usable_slots:,}" if pool.usable_slots else "no slots"
+    return Span(used, Role.DERIVED)
+
+
+def _resize_errors(pool: PoolRow) -> Span:
+    return Span(", ".join(code for code, *_ in pool.resize_errors), Role.FAILED)
+
+
+def _jobs(pool: PoolRow) -> Span:
+    return Span(", ".join(pool.jobs), Role.DERIVED)
 
 
 def node_general(session: Session, node: NodeRow) -> Block:
     """Return the properties that the portal shows first."""
     glyph = NODE[node.state]
     clock = session.clock
-    return Block(
+    return block(
         "General",
-        (
-            row("ID", node.node_id),
-            row("Index", node.position),
-            ("Pool", link(node.pool_id, ItemRef("pool", node.pool_id))),
-            row("State", glyph.name, glyph.role),
-            *([row("Cause", node.cause, Role.FAILED)] if node.cause else []),
-            *([row("VM is taken back", clock(node.evicted_ms), Role.FAILED)] if node.evicted_ms is not None else []),
-            row("State transition time", clock(node.since_ms)),
-            row("Scheduling state", node.scheduling.wire),
-            *([row("Next", words)] if (words := next_words(node)) else []),
-            row("Node size", node.vm_size),
-            *hardware(node.vm_size),
-            row("Dedicated", "yes" if node.is_dedicated else "no, Spot"),
-            row("Allocation time", clock(node.allocation_ms)),
-            row("Last boot time", clock(node.boot_ms)),
-            row("Boots", node.boots, Role.DERIVED),
-            row("Running tasks", node.running_tasks),
-            row("Preparing tasks", node.preparing_tasks, Role.DERIVED),
-            row("Running task slots", f"{node.used_slots} of {node.slots}"),
-            row("Total tasks run", node.total_run),
-            row("Total successful tasks", node.total_succeeded),
-            row("IP address", node.ip),
-        ),
+        row("ID", node.node_id),
+        row("Index", node.position),
+        ("Pool", link(node.pool_id, ItemRef("pool", node.pool_id))),
+        row("State", glyph.name, glyph.role),
+        *([row("Cause", node.cause, Role.FAILED)] if node.cause else []),
+        *([row("VM is taken back", clock(node.evicted_ms), Role.FAILED)] if node.evicted_ms is not None else []),
+        row("State transition time", clock(node.since_ms)),
+        row("Scheduling state", node.scheduling.wire),
+        *([row("Next", words)] if (words := next_words(node)) else []),
+        row("Node size", node.vm_size),
+        *hardware(node.vm_size),
+        row("Dedicated", _is_dedicated(node)),
+        row("Allocation time", clock(node.allocation_ms)),
+        row("Last boot time", clock(node.boot_ms)),
+        row("Boots", node.boots, Role.DERIVED),
+        row("Running tasks", node.running_tasks),
+        row("Preparing tasks", node.preparing_tasks, Role.DERIVED),
+        row("Running task slots", f"{node.used_slots} of {node.slots}"),
+        row("Total tasks run", node.total_run),
+        row("Total successful tasks", node.total_succeeded),
+        row("IP address", node.ip),
     )
 
 
@@ -282,66 +259,70 @@ def running_tasks(tasks: Sequence[tuple[int, str, str]], most: int) -> list[Bloc
 
 
 _MOST_TASKS = 12
-_AGE = 7  # the number of the column Age in state
 
 
-class NodesModel(KeptRowsModel["NodeBrief"]):
+class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
     """Nodes, unusable ones first and those that left the pool last."""
 
     title = "Nodes"
     kind = "node"
     log_column = "row_b"
-    columns = (
-        Column("", 1),
-        Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
-        Column("State", 20, "the service's state; all states are listed below", least=12, words=STATES_OF_NODES),
-        Column(
-            "Scheduling state",
-            16,
-            "whether the node accepts new tasks",
-            from_width=60,
-            least=10,
-            is_common=True,
-            words=tuple(state.wire for state in SchedulingState),
-        ),
-        Column("Running tasks", 13, "task slots in use, of all slots of the node", least=8, is_whole=True),
-        Column(
-            "Focus job",
-            18,
-            "the node's phase in the job in focus: release once started, else preparation",
-            from_width=62,
-            is_derived=True,
-            least=11,
-        ),
-        Column(
-            "Total tasks run",
-            15,
-            "tasks that ended on this node",
-            from_width=70,
-            is_right=True,
-            least=11,
-            is_whole=True,
-        ),
-        Column(
-            "Age in state", 12, "time since the last change of state", from_width=104, is_derived=True, is_whole=True
-        ),
-        Column("IP address", 11, "the node's address in its subnet", from_width=116),
-        Column("Node ID", 24, "the service's id of the node", is_extra=True, is_id=True),
-        Column("Total successful tasks", 22, "tasks that succeeded on this node", is_extra=True, is_right=True),
-        Column("State transition time", 21, "when the state last changed", is_extra=True),
-        Column("Last boot time", 14, "when the node last started", is_extra=True),
-        Column("Allocation time", 15, "when the node was allocated", is_extra=True),
-        Column("Node size", 16, "the size of the virtual machines", is_extra=True),
-        Column("Dedicated", 9, "whether the node is dedicated or Spot", is_extra=True),
-        Column("Start task", 26, "state of the pool's start task on this node", is_extra=True),
-        Column("Errors", 24, "the service's error codes for the node", is_extra=True),
-    )
     own_order = "unusable nodes first"
     help_text = (
         "All nodes that the pool in focus ever had. Running tasks shows used slots, of all slots.\n"
         "Focus job is derived: preparation and release of the job in focus.\n"
         "A node with scheduling disabled takes no new tasks. It is offline when none run."
     )
+
+    def usual_columns(self) -> Iterator[Column[NodeBrief]]:
+        yield Column("", 1, cell=self._sign)
+        yield NODE_COLUMN._replace(texts=self._node_names).showing(_index)
+        said = "the service's state; all states are listed below"
+        yield Column("State", 20, said, _node_state, least=12, words=STATES_OF_NODES, key=Key.STATE)
+        words = tuple(state.wire for state in SchedulingState)
+        scheduling = Column[Any]("Scheduling state", 16, "whether the node accepts new tasks", from_width=60, least=10)
+        yield scheduling._replace(is_common=True, words=words).showing(_scheduling, Key.SCHEDULING)
+        said = "task slots in use, of all slots of the node"
+        yield Column("Running tasks", 13, said, _slots, least=8, is_whole=True, key=Key.SLOTS)
+        said = "the node's phase in the job in focus: release once started, else preparation"
+        yield Column("Focus job", 18, said, self._phase, 62, is_derived=True, least=11, key=Key.HOOKS)
+        total = Column[Any]("Total tasks run", 15, "tasks that ended on this node", from_width=70, least=11)
+        yield total._replace(is_right=True, is_whole=True).showing(lambda node: f"{node.total_run:,}", Key.RUN)
+        age = Column[Any]("Age in state", 12, "time since the last change of state", from_width=104, is_whole=True)
+        yield age._replace(is_derived=True, changes=lambda _: True).showing(self._age, Key.AGE)
+        yield Column("IP address", 11, "the node's address in its subnet", lambda node: node.ip, 116)
+
+    def extra_columns(self) -> Iterator[Column[NodeRow]]:
+        clock = self.session.clock
+        yield NODE_ID._replace(texts=self.identities_of).showing(lambda node: node.node_id)
+        succeeded = Column[Any]("Total successful tasks", 22, "tasks that succeeded on this node", is_right=True)
+        yield succeeded.showing(lambda node: f"{node.total_succeeded:,}", Key.SUCCEEDED)
+        said = "when the state last changed"
+        yield Column("State transition time", 21, said, lambda node: clock(node.since_ms), key=Key.SINCE)
+        said = "when the node last started"
+        yield Column("Last boot time", 14, said, lambda node: clock(node.boot_ms), key=Key.BOOT)
+        said = "when the node was allocated"
+        yield Column("Allocation time", 15, said, lambda node: clock(node.allocation_ms), key=Key.ALLOCATION)
+        yield Column("Node size", 16, "the size of the virtual machines", lambda node: node.vm_size, key=Key.POOL)
+        yield Column("Dedicated", 9, "whether the node is dedicated or Spot", _is_dedicated, key=Key.DEDICATED)
+        yield Column("Start task", 26, "state of the pool's start task on this node", _start_task, key=Key.START_TASK)
+        yield Column("Errors", 24, "the service's error codes for the node", _errors, key=Key.ERRORS)
+
+    def _sign(self, node: NodeBrief) -> Span:
+        glyph, is_disabled = NODE[node.state], node.scheduling is SchedulingState.DISABLED
+        return Span(self.session.glyphs.of(glyph), glyph.role, is_underlined=is_disabled)
+
+    def _node_names(self, keys: Sequence[int]) -> list[str]:
+        return names_of_nodes(self._page, keys)
+
+    def _phase(self, node: NodeBrief) -> Span:
+        phase = phase_glyph(node.prep, node.release)
+        said = "would rerun" if phase is PREPARATION[HookStatus.SUPERSEDED] else phase.name
+        is_known = node.prep is not HookStatus.NOT_NEEDED
+        return Span(f"{self.session.glyphs.of(phase)} {said}" if is_known else "", phase.role)
+
+    def _age(self, node: NodeBrief) -> Span:
+        return Span(fmt.span(self.session.now_ms - node.since_ms), Role.DERIVED)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -364,60 +345,15 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
     def briefs(self, keys: Sequence[int]) -> Sequence[NodeBrief]:
         return self._page.briefs(keys)
 
-    def usual_cells(self, brief: NodeBrief) -> tuple[Span, ...]:
-        glyph, glyphs = NODE[brief.state], self.session.glyphs
-        is_disabled = brief.scheduling is SchedulingState.DISABLED
-        phase = phase_glyph(brief.prep, brief.release)
-        is_known = brief.prep is not HookStatus.NOT_NEEDED
-        said = "would rerun" if phase is PREPARATION[HookStatus.SUPERSEDED] else phase.name
-        is_present = brief.state is not None
-        return (
-            Span(glyphs.of(glyph), glyph.role, is_underlined=is_disabled),
-            Span(f"n{brief.position}", glyph.role if glyph.role is Role.FAILED else Role.PLAIN),
-            Span(glyph.name, glyph.role if glyph.role is not Role.QUIET else Role.PLAIN),
-            Span(brief.scheduling.wire if is_present else "", Role.TRANSITION if is_disabled else Role.PLAIN),
-            Span(f"{brief.used_slots} of {brief.slots}") if is_present else NO_TEXT,
-            Span(f"{glyphs.of(phase)} {said}" if is_known else "", phase.role),
-            Span(f"{brief.total_run:,}"),
-            NO_TEXT,
-            Span(brief.ip),
-        )
-
-    def at_this_moment(self, brief: NodeBrief, cells: tuple[Span, ...]) -> tuple[Span, ...]:
-        """Return a node's cells with its age in the present state."""
-        age = fmt.span(self.session.now_ms - brief.since_ms)
-        return cells if cells[_AGE].text == age else (*cells[:_AGE], Span(age, Role.DERIVED), *cells[_AGE + 1 :])
-
-    def extra_cells(self, key: int) -> tuple[Span, ...]:
-        node = self._page.row(key)
-        return (
-            Span(node.node_id),
-            Span(f"{node.total_succeeded:,}"),
-            Span(self.session.clock(node.since_ms)),
-            Span(self.session.clock(node.boot_ms)),
-            Span(self.session.clock(node.allocation_ms)),
-            Span(node.vm_size),
-            Span("yes" if node.is_dedicated else "no, Spot"),
-            _start_task(node),
-            Span(", ".join(code for code, *_ in node.errors), Role.FAILED),
-        )
+    def row(self, key: int) -> NodeRow:
+        return self._page.row(key)
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
         """Return for each node what decides on its text in a column."""
-        session = self.session
-        from_ms = session.now_ms if session.time_format == "relative" else 0
-        group_of = node_groups(session.simulation, self._page, self.column_names[column], from_ms)
-        return None if group_of is None else list(map(group_of, keys))
-
-    def text_of(self, key: int, column: int) -> str:
-        """Return the text by which a column is filtered: that of the node has its id as well."""
-        match self.column_names[column]:
-            case "Node":
-                return f"n{self._page.position_of(key)} {self._page.id_of(key)}"
-            case "Node ID":
-                return self._page.id_of(key)
-            case _:
-                return super().text_of(key, column)
+        key = self.columns[column].key
+        if not isinstance(key, Key):
+            return None
+        return list(map(node_groups(self.session.simulation, self._page, key, self.from_ms), keys))
 
     def summary(self) -> Line:
         counts = self._page.counts()
@@ -461,6 +397,34 @@ class NodesModel(KeptRowsModel["NodeBrief"]):
             return (f"Pool {pool.pool_id} is steady at 0 of {target:,} nodes. w explains why.",)
         why = "its formula sets this target" if pool.auto_scale else "its target is 0"
         return (f"Pool {pool.pool_id} is steady at 0 nodes: {why}. w explains, a resizes it.",)
+
+
+def _index(node: NodeBrief) -> Span:
+    role = NODE[node.state].role
+    return Span(f"n{node.position}", role if role is Role.FAILED else Role.PLAIN)
+
+
+def _node_state(node: NodeBrief) -> Span:
+    glyph = NODE[node.state]
+    return Span(glyph.name, glyph.role if glyph.role is not Role.QUIET else Role.PLAIN)
+
+
+def _scheduling(node: NodeBrief) -> Span:
+    is_disabled = node.scheduling is SchedulingState.DISABLED
+    text = node.scheduling.wire if node.state is not None else ""
+    return Span(text, Role.TRANSITION if is_disabled else Role.PLAIN)
+
+
+def _slots(node: NodeBrief) -> str:
+    return f"{node.used_slots} of {node.slots}" if node.state is not None else ""
+
+
+def _is_dedicated(node: NodeRow) -> str:
+    return "yes" if node.is_dedicated else "no, Spot"
+
+
+def _errors(node: NodeRow) -> Span:
+    return Span(", ".join(code for code, *_ in node.errors), Role.FAILED)
 
 
 def _start_task(node: NodeRow) -> Span:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from engine.base.values import quoted
 from tui.viewmodels.items import files_of, rest_body
@@ -13,6 +13,7 @@ from tui.viewmodels.lists.columns import (
     MOST_PLACES,
     MOST_PLACES_BY_VALUE,
     ColumnsModel,
+    RowT,
     ShownRows,
     SlicedSort,
     amended,
@@ -44,8 +45,6 @@ PIECES = 10  # in which as many rows are looked at as otherwise at once
 _MOST_SEARCHED = 1000
 _MOST_COMPARED = 40  # rows that are compared to find columns with the same text
 
-RowT = TypeVar("RowT")
-
 
 class RowsModel(ColumnsModel, ABC):
     """The rows of one list. A row is a number that stays the same while the list is open."""
@@ -59,8 +58,8 @@ class RowsModel(ColumnsModel, ABC):
     at_once: ClassVar[int] = 500  # more rows are filtered and sorted in slices, since the cells of each are made
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
         self.session = session
+        super().__init__()
         self.filter_text = ""
         self.only_failed = False
         self.with_all = False
@@ -249,11 +248,11 @@ class RowsModel(ColumnsModel, ABC):
 
     def text_of(self, key: int, column: int) -> str:
         """Return the text by which a column is filtered and sorted: that of the cell, perhaps with more names."""
-        return self.cells(key)[column].text
+        return self.texts_of((key,), column)[0]
 
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
         """Return these texts for many rows."""
-        return [self.text_of(key, column) for key in keys]
+        return [self.cells(key)[column].text for key in keys]
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:  # noqa: ARG002  # short lists
         """Return a value for each row; rows with the same value show the same text. None: each stands for itself."""
@@ -341,10 +340,8 @@ class RowsModel(ColumnsModel, ABC):
         self.sort_column = name
 
     def shows(self, name: str) -> bool:
-        """Return True if a column that is slow to compute is shown, sorted by or filtered."""
-        if name in self.shown_names() or self.is_written_out or name == self.sort_column:
-            return True
-        return bool(self.filter_text) and field_name(name) in self.filter_text.lower()
+        """Return True if a column is shown."""
+        return self.is_written_out or name in self.shown_names()
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices for this list, for the settings file."""
@@ -404,7 +401,7 @@ class NamedRowsModel(RowsModel, Generic[RowT]):
     _ids: Sequence[str] = ()
 
     @abstractmethod
-    def _find(self, identity: str) -> RowT | None:
+    def find_item(self, identity: str) -> RowT | None:
         """Return the item with this id."""
 
     def order(self) -> Sequence[int]:
@@ -416,10 +413,15 @@ class NamedRowsModel(RowsModel, Generic[RowT]):
         """Return the item's id."""
         return self._ids[key]
 
-    def _row(self, key: int) -> RowT:
-        found = self._find(self._ids[key])
+    def row(self, key: int) -> RowT:
+        """Return the item in a row."""
+        found = self.find_item(self._ids[key])
         assert found is not None
         return found
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        row = self.row(key)
+        return tuple([column.span(row) for column in self.columns])
 
 
 def as_csv(model: RowsModel) -> str:

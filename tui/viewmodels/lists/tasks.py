@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import TaskResult, TaskState
 from engine.base.values import natural_key
 from engine.views.diagnosis.questions import task_waits_for
 from engine.views.log.reader import ChangedTasks
 from engine.views.resources.processes import task_needs
+from engine.views.resources.task_order import TaskKey as Key
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import TASK_GLYPHS, glyph_of_task
 from tui.viewmodels.items import task_resources, task_transfers
-from tui.viewmodels.lists.columns import ChangedRows, Column
-from tui.viewmodels.lists.filters import RESULTS
-from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
+from tui.viewmodels.lists.columns import (
+    DURATION,
+    END,
+    EXIT_CODE,
+    FAILURE_CATEGORY,
+    FAILURE_CODE,
+    NODE,
+    RESULT,
+    RETRIES,
+    START,
+    ChangedRows,
+    Column,
+    exit_code,
+    failure_category,
+    failure_code,
+    if_any,
+)
+from tui.viewmodels.lists.kept_rows import KeptRowsModel
 from tui.viewmodels.lists.rows import AT_ONCE
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, failure_rows, line, link, row
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskRow
     from tui.viewmodels.lists.columns import SortValues
@@ -30,17 +46,15 @@ if TYPE_CHECKING:
 def task_general(session: Session, task: TaskRow) -> Block:
     """Return id, job, state, command line and slots."""
     glyph = glyph_of_task(task.brief)
-    return Block(
+    return block(
         "General",
-        (
-            row("ID", task.brief.task_id),
-            ("Job", link(task.job_id, ItemRef("job", task.job_id))),
-            row("State", task.brief.state.wire if task.brief.state else glyph.name, glyph.role),
-            row("Command line", task.command_line),
-            row("Required slots", task.required_slots),
-            *((row("Number of instances", task.instances),) if task.instances else ()),
-            row("Created", session.clock(task.brief.created_ms)),
-        ),
+        row("ID", task.brief.task_id),
+        ("Job", link(task.job_id, ItemRef("job", task.job_id))),
+        row("State", task.brief.state.wire if task.brief.state else glyph.name, glyph.role),
+        row("Command line", task.command_line),
+        row("Required slots", task.required_slots),
+        *((row("Number of instances", task.instances),) if task.instances else ()),
+        row("Created", session.clock(task.brief.created_ms)),
     )
 
 
@@ -49,20 +63,18 @@ def task_execution(session: Session, task: TaskRow) -> Block:
     brief, clock = task.brief, session.clock
     glyph = glyph_of_task(brief)
     on_node = None if task.node is None else ItemRef("node", task.node)
-    return Block(
+    return block(
         "Execution",
-        (
-            ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
-            row("Start time", clock(brief.start_ms)),
-            row("End time", clock(brief.end_ms)),
-            row("Exit code", brief.exit_code, Role.FAILED if brief.exit_code else Role.PLAIN),
-            row("Result", brief.result.value if brief.result else None, glyph.role),
-            row("Retry count", brief.retry_count),
-            *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
-            row("Requeue count", brief.requeue_count),
-            *([row("Last requeue time", clock(task.last_requeue_ms))] if task.last_requeue_ms is not None else []),
-            row("Attempts", task.attempts, Role.DERIVED),
-        ),
+        ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
+        row("Start time", clock(brief.start_ms)),
+        row("End time", clock(brief.end_ms)),
+        row("Exit code", brief.exit_code, Role.FAILED if brief.exit_code else Role.PLAIN),
+        row("Result", brief.result.value if brief.result else None, glyph.role),
+        row("Retry count", brief.retry_count),
+        *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
+        row("Requeue count", brief.requeue_count),
+        *([row("Last requeue time", clock(task.last_requeue_ms))] if task.last_requeue_ms is not None else []),
+        row("Attempts", task.attempts, Role.DERIVED),
     )
 
 
@@ -92,15 +104,33 @@ def task_subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
 
 _STATES = tuple(state.wire for state in TaskState)
 _OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
-_RISING = ("Task", "Command line")  # columns with sort keys in which mostly the order of the rows is that of the texts
+_RISING = {"Task": Key.ID, "Command line": Key.COMMAND_LINE}  # columns whose texts mostly rise as the rows do
 _OF_TIMES = frozenset(("Created", "Start time", "End time"))
-_DURATION = 11  # the number of that column, the last usual one
-_NO_DURATION = Span("", Role.DERIVED)
 _MOST_ENTRIES = 65_536  # of the log, between two moments
 _MOST_CHANGED = 60_000  # rows that are judged at once, for some 50 ms
 
 
-class TasksModel(KeptRowsModel["TaskBrief"]):
+def _name(task: TaskBrief) -> Span:
+    return Span(task.task_id, Role.FAILED if glyph_of_task(task).role is Role.FAILED else Role.PLAIN)
+
+
+def _state(task: TaskBrief) -> str:
+    return task.state.wire if task.state is not None else "deleted"
+
+
+def _result(task: TaskBrief) -> Span | str:
+    return _name(task)._replace(text=task.result.value) if task.result else ""
+
+
+def _node(task: TaskBrief) -> str:
+    return f"n{task.position}" if task.position is not None else ""
+
+
+def _duration(task: TaskBrief, now_ms: int) -> Span:
+    return Span(fmt.span(task.runs_ms(now_ms)), Role.DERIVED)
+
+
+class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
     """Tasks, failed ones first, then running ones."""
 
     title = "Tasks"
@@ -108,48 +138,55 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
     log_column = "row_a"
     at_once = AT_ONCE
     text_column = "Command line"
-    columns = (
-        Column("", 1),
-        Column("Task", 14, "the task's id", stretch=True, is_id=True),
-        Column("State", 10, "the service's state; all states are listed below", least=9, words=_STATES),
-        Column(
-            "Result", 8, "success or failure, once completed", from_width=56, least=7, words=tuple(RESULTS.values())
-        ),
-        Column("Node", 6, "the node's index in its pool, as in scenarios; a filter also finds its id", is_name=True),
-        Column("Created", 8, "when it was added", from_width=92, is_common=True, is_whole=True),
-        Column("Start time", 10, "when it last started", least=8, is_whole=True),
-        Column("End time", 10, "when it ended", from_width=60, least=8, is_whole=True),
-        Column("Exit code", 9, "exit code of the process; empty while it runs", is_whole=True, short="Exit code"),
-        Column("Retries", 7, "runs repeated after a failure", from_width=70),
-        Column("Requeues", 8, "times the service requeued the task, after a lost or rebooted node", from_width=100),
-        Column(
-            "Duration",
-            9,
-            "end time minus start time, or time since the start",
-            from_width=112,
-            is_derived=True,
-            is_whole=True,
-        ),
-        Column("Required slots", 14, "task slots that the task needs on its node", is_extra=True, is_right=True),
-        Column("Waiting for", 26, "what it waits for; w explains more", is_extra=True, is_derived=True),
-        Column(
-            "Attempts",
-            8,
-            "starts of the task, retries and requeues included",
-            is_extra=True,
-            is_right=True,
-            is_derived=True,
-        ),
-        Column("Depends on", 22, "the tasks that must complete first", is_extra=True),
-        Column("Affinity", 22, "the node that the task prefers", is_extra=True),
-        Column("Failure category", 16, "user error or server error", is_extra=True),
-        Column("Failure code", 20, "the service's code for the failure", is_extra=True),
-        Column("Command line", 24, "the command that runs", is_extra=True),
-    )
     help_text = (
         "The tasks of the job in focus. Active tasks wait for a node. Preparing tasks wait for the job's preparation "
         "on their node.\nDuration, Attempts and Waiting for are derived."
     )
+
+    def usual_columns(self) -> Iterator[Column[TaskBrief]]:
+        session, clock = self.session, self.session.clock
+        yield Column("", 1, cell=lambda task: session.glyphs.span(glyph_of_task(task)))
+        yield Column("Task", 14, "the task's id", _name, stretch=True, is_id=True, key=Key.ID)
+        said = "the service's state; all states are listed below"
+        yield Column("State", 10, said, _state, least=9, words=_STATES, key=Key.STATE)
+        yield RESULT._replace(from_width=56).showing(_result, Key.RESULT)
+        yield NODE._replace(texts=self._node_names).showing(_node, Key.NODE)
+        created = Column[Any]("Created", 8, "when it was added", from_width=92, is_common=True, is_whole=True)
+        yield created.showing(lambda task: clock(task.created_ms), Key.CREATED)
+        yield START.showing(lambda task: clock(task.start_ms), Key.START)
+        yield END._replace(from_width=60).showing(lambda task: clock(task.end_ms), Key.END)
+        yield EXIT_CODE.showing(lambda task: exit_code(task.exit_code), Key.EXIT_CODE)
+        yield RETRIES._replace(from_width=70).showing(lambda task: if_any(task.retry_count), Key.RETRIES)
+        said = "times the service requeued the task, after a lost or rebooted node"
+        yield Column("Requeues", 8, said, lambda task: if_any(task.requeue_count), 100, key=Key.REQUEUES)
+        duration = DURATION._replace(from_width=112, changes=lambda task: task.end_ms is None)
+        yield duration.showing(lambda task: _duration(task, session.now_ms), Key.DURATION)
+
+    def extra_columns(self) -> Iterator[Column[TaskRow]]:
+        said, simulation = "task slots that the task needs on its node", self.session.simulation
+        yield Column("Required slots", 14, said, lambda task: f"{task.required_slots:,}", is_right=True, key=Key.SLOTS)
+        said = "what it waits for; w explains more"
+        waits = Column[Any]("Waiting for", 26, said, is_derived=True)
+        yield waits.showing(lambda task: Span(task_waits_for(simulation, task.task), Role.DERIVED), Key.WAITS)
+        said = "starts of the task, retries and requeues included"
+        attempts = Column[Any]("Attempts", 8, said, is_right=True, is_derived=True)
+        yield attempts.showing(lambda task: f"{task.attempts:,}", Key.ATTEMPTS)
+        said = "the tasks that must complete first"
+        yield Column("Depends on", 22, said, lambda task: self._page.preferences(task.task)[0], key=Key.WISHES)
+        said = "the node that the task prefers"
+        yield Column("Affinity", 22, said, lambda task: self._page.preferences(task.task)[1], key=Key.WISHES)
+        yield FAILURE_CATEGORY.showing(lambda task: failure_category(task.brief.failure), Key.FAILURE)
+        yield FAILURE_CODE.showing(lambda task: failure_code(task.brief.failure), Key.FAILURE)
+        yield Column(
+            "Command line", 24, "the command that runs", lambda task: task.command_line, texts=self._command_lines
+        )
+
+    def _node_names(self, keys: Sequence[int]) -> Sequence[str]:
+        """Return the nodes of tasks by index and id."""
+        return [" ".join(self._page.node_names(key)) for key in keys]
+
+    def _command_lines(self, keys: Sequence[int]) -> Sequence[str]:
+        return self._page.command_lines_of(keys)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -195,52 +232,25 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
 
     def sort_values(self, name: str) -> SortValues:
         """Return the function that gives the sort keys of many tasks, from the table where it holds the column."""
+        key = self.columns[self.column_names.index(name)].key
         if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
-            return partial(map, int) if self._page.rise(name) else partial(self._natural_keys, name)
-        if name == "Duration":
+            return partial(map, int) if self._rises() else partial(self._natural_keys, name)
+        if key is Key.DURATION:
             return self._page.groups.durations
-        value = self._page.sort_key(name)
+        value = self._page.sort_key(key) if isinstance(key, Key) else None
         return super().sort_values(name) if value is None else partial(map, value)
 
     def _rises(self) -> bool:
         """Return whether rows are in the order of the column by which they are sorted, if they can be."""
-        return self.sort_column not in _RISING or self._page.rise(self.sort_column)
+        return self.sort_column not in _RISING or self._page.rise(_RISING[self.sort_column])
 
     def _natural_keys(self, name: str, keys: Sequence[int]) -> Iterable[str]:
         return map(natural_key, self._page.ids_of(keys) if name == "Task" else self._page.command_lines_of(keys))
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
         """Return for each task what decides on its text in a column."""
-        from_ms = self.session.now_ms if self.session.time_format == "relative" else 0
-        return self._page.groups.of(self.column_names[column], keys, from_ms)
-
-    def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
-        """Return the texts of many tasks; command lines are made together."""
-        if self.column_names[column] == "Command line":
-            return self._page.command_lines_of(keys)
-        return super().texts_of(keys, column)
-
-    def text_of(self, key: int, column: int) -> str:
-        """Return the text by which a column is filtered: that of the node has its id as well."""
-        match self.column_names[column]:
-            case "Node":
-                return " ".join(self._page.node_names(key))
-            case "Start time" | "End time" | "Created" | "Duration" as name:
-                return self._times(key)[name]
-            case "Depends on" | "Affinity" as name:
-                return self._page.preferences(key)[name == "Affinity"]
-            case _:
-                return self.cells(key)[column].text
-
-    def _times(self, key: int) -> dict[str, str]:
-        """Return the texts of the columns of times."""
-        times, clock = self._page.times(key), self.session.clock
-        return {
-            "Created": clock(times.created_ms),
-            "Start time": clock(times.start_ms),
-            "End time": clock(times.end_ms),
-            "Duration": fmt.span(times.runs_ms),
-        }
+        key = self.columns[column].key
+        return self._page.groups.of(key, keys, self.from_ms) if isinstance(key, Key) else None
 
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
@@ -251,52 +261,8 @@ class TasksModel(KeptRowsModel["TaskBrief"]):
     def briefs(self, keys: Sequence[int]) -> Sequence[TaskBrief]:
         return self._page.briefs(keys)
 
-    def usual_cells(self, brief: TaskBrief) -> tuple[Span, ...]:
-        glyph, clock = glyph_of_task(brief), self.session.clock
-        role = Role.FAILED if glyph.role is Role.FAILED else Role.PLAIN
-        return (
-            self.session.glyphs.span(glyph),
-            Span(brief.task_id, role),
-            Span(brief.state.wire if brief.state is not None else "deleted"),
-            Span(brief.result.value, role) if brief.result else NO_TEXT,
-            Span(f"n{brief.position}") if brief.position is not None else NO_TEXT,
-            Span(clock(brief.created_ms)),
-            Span(clock(brief.start_ms)),
-            Span(clock(brief.end_ms)),
-            Span(fmt.optional(brief.exit_code), Role.FAILED if brief.exit_code else Role.PLAIN),
-            Span(f"{brief.retry_count:,}") if brief.retry_count else NO_TEXT,
-            Span(f"{brief.requeue_count:,}") if brief.requeue_count else NO_TEXT,
-            _NO_DURATION,
-        )
-
-    def at_this_moment(self, brief: TaskBrief, cells: tuple[Span, ...]) -> tuple[Span, ...]:
-        """Return a task's cells with the duration of its last attempt, so far."""
-        if brief.end_ms is not None and cells[_DURATION].text:
-            return cells
-        duration = fmt.span(brief.runs_ms(self.session.now_ms))
-        return cells if cells[_DURATION].text == duration else (*cells[:_DURATION], Span(duration, Role.DERIVED))
-
-    def extra_cells(self, key: int) -> tuple[Span, ...]:
-        task = self._page.row(key)
-        failure = task.brief.failure
-        return (
-            Span(f"{task.required_slots:,}"),
-            Span(self._waits_for(key), Role.DERIVED),
-            Span(f"{task.attempts:,}"),
-            *map(Span, self._wishes(key)),
-            Span(failure.category.value if failure else ""),
-            Span(failure.code if failure else "", Role.FAILED),
-            Span(task.command_line),
-        )
-
-    def _waits_for(self, key: int) -> str:
-        return task_waits_for(self.session.simulation, key) if self.shows("Waiting for") else ""
-
-    def _wishes(self, key: int) -> tuple[str, str]:
-        """Return the tasks that it depends on, and the node of its affinity."""
-        if not (self.shows("Depends on") or self.shows("Affinity")):
-            return "", ""
-        return self._page.preferences(key)
+    def row(self, key: int) -> TaskRow:
+        return self._page.row(key)
 
     def summary(self) -> Line:
         counts = self.session.tasks(self.session.job_id).counts()

@@ -263,7 +263,7 @@ class ExpectationsModel(RowsModel):
     def order(self) -> Sequence[int]:
         """Return the expectations, read anew at another moment; less often if reading takes long while time passes."""
         simulation = self.session.simulation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms
+        moment = simulation.moment
         begin_s = time.monotonic()
         has_jumped = self._moment is None or self._moment[0] != moment[0]
         if moment != self._moment and (has_jumped or simulation.finished or begin_s >= self._next_s):
@@ -387,8 +387,8 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
         f"{how}{clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
         f"{how}{clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
     )
-    if job.end_ms is not None:
-        return (), (), line(Span(f"ended {clock(job.end_ms)}", glyph_of_job(job).role))
+    if job.record.end_ms is not None:
+        return (), (), line(Span(f"ended {clock(job.record.end_ms)}", glyph_of_job(job).role))
     first, second, third = (line(Span(end, Role.DERIVED)) if end else () for end in told)
     return first, second, third
 
@@ -412,9 +412,9 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bo
     """
     done, completed = ("", "") if is_brief else (" done", " completed")
     clock, forecast = session.clock, session.forecast()
-    if job.end_ms is not None:
-        after = fmt.span(job.end_ms - job.created_ms)
-        return line(Span(f"Ended {clock(job.end_ms)}, {after} after it was added", glyph_of_job(job).role))
+    if job.record.end_ms is not None:
+        after = fmt.span(job.record.end_ms - job.record.created_ms)
+        return line(Span(f"Ended {clock(job.record.end_ms)}, {after} after it was added", glyph_of_job(job).role))
     until_ms = session.simulation.scenario.until_ms
     if session.is_over and not session.is_past and until_ms is not None and session.now_ms >= until_ms:
         name = JOB[job.state].name
@@ -443,7 +443,7 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bo
         runs = job.phases.tasks.running or job.phases.tasks.preparing
         known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
     if forecast.stays_active and job.state is JobState.ACTIVE:
-        ends_itself = job.on_all_tasks_complete == "terminatejob"
+        ends_itself = job.record.on_all_tasks_complete.value == "terminatejob"
         until = "no task is left or it is terminated" if ends_itself else "it is terminated"
         known.append("job stays active" if is_brief else f"the job stays active until {until}")
     return line(Span("   ".join(known), Role.DERIVED))

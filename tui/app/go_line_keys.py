@@ -1,0 +1,230 @@
+"""The go line, which takes a view, an id, or a verb with its argument, and pages and sheets that are shown by name."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base import rulebook
+from engine.base.values import quoted
+from engine.scenario.text import did_you_mean
+from tui.app import item_keys, list_keys, navigation_keys, run_keys
+from tui.dialogs.sheets import RuleSheet, Sheet
+from tui.textual.keys import Command
+from tui.textual.screens import say
+from tui.viewmodels import format as fmt
+from tui.viewmodels.actions.menu import NEW
+from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB, JobDetailModel
+from tui.viewmodels.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found, written_out
+from tui.viewmodels.items import focus_on
+from tui.viewmodels.lists.filters import column_of, field_name
+from tui.viewmodels.pool_pages import ACCOUNT_ITEM, AccountDetailModel
+from tui.viewmodels.text import ItemRef
+from tui.viewmodels.watch.attention import ExpectationsModel, expectation_lines, warning_lines
+from tui.widgets.texts import AnswerError, Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tui.app.view_screen import ViewScreen
+
+
+def _ask_line(main: ViewScreen) -> None:
+    """Ask for a line, which is completed while it is typed."""
+
+    def complete(text: str) -> None:
+        columns = main.list_page.model.column_names if main.list_page is not None else ()
+        offered = completions(main.session, text, columns)
+        main.query_one(Prompt).offer(line_hint(text, offered), offered)
+
+    main.ask(":", partial(go_to, main), on_typed=complete)
+    complete("")
+
+
+def go_to(main: ViewScreen, text: str) -> None:
+    """Carry out a line. Raises AnswerError."""
+    text = written_out(main.session, text.strip())
+    verb, _, rest = text.partition(" ")
+    rest = rest.strip()
+    if text.lower() in VIEWS:
+        main.show_view(VIEWS[text.lower()])
+    elif text.lower() in SHOWN_PAGES:
+        SHOWN_PAGES[text.lower()](main)
+    elif verb in _VERBS:
+        _VERBS[verb](main, rest)
+    elif verb in ("only", "filter", "sort", "columns"):
+        _arrange(main, verb, rest)
+    elif text:
+        _go_to_id(main, text)
+
+
+def _create(main: ViewScreen, what: str) -> None:
+    """Open the form that creates something."""
+    known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
+    if known is None and what:
+        raise AnswerError(f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}")
+    main.call_later(item_keys.create, main, known or "")
+
+
+def _arrange(main: ViewScreen, verb: str, rest: str) -> None:
+    """Arrange the list that is shown."""
+    page = main.list_page
+    if page is None:
+        raise AnswerError(f"{verb} arranges a list: views 2 to 7, 9 and 0.")
+    model, wrong = page.model, ""
+    if verb == "only" and rest == "failed":
+        model.only_failed = True
+    elif verb == "filter":
+        model.filter_text = rest
+    elif verb == "sort" and model.only_order:
+        raise AnswerError(model.only_order)
+    elif verb == "sort":
+        at = column_of(field_name(rest), model.column_names) if rest else None
+        model.sort_column, model.is_descending = None if at is None else model.column_names[at], False
+        wrong = rest if at is None else ""
+    elif verb == "columns":
+        asked, unknown = asked_columns(rest, model.column_names)
+        model.show_columns(asked)
+        wrong = next(iter(unknown), "" if asked else rest)
+    else:
+        wrong = rest
+    main.update()
+    if wrong:
+        known = [name.lower() for name in model.column_names if name] if verb in ("sort", "columns") else ["failed"]
+        raise AnswerError(f"{verb} {quoted(wrong)} is not known{did_you_mean(wrong, known) or '.'}")
+
+
+def _go_to_id(main: ViewScreen, identity: str) -> None:
+    found = find(main.session, identity)
+    is_exact = found is not None and found.model.identity_of(found.key).lower() == identity.lower()
+    if not is_exact and identity.upper() in rulebook.rules():
+        _show_rule(main, identity)
+        return
+    if not is_exact and fmt.names_moment(identity) and (found is None or not identity.isdecimal()):
+        navigation_keys.go_to_time(main, identity)
+        return
+    if found is None:
+        raise AnswerError(not_found(main.session, identity, main.keymap.shown("palette")))
+    subject = found.model.subject_of(found.key)
+    if subject is not None:
+        focus_on(main.session, subject)
+    main.show_view(found.view, found.key)
+
+
+def _show_account(tab: str, main: ViewScreen) -> None:
+    """Open the page of the account at one of its tabs."""
+    main.open_subject(ACCOUNT_ITEM, AccountDetailModel.TABS.index(tab))
+
+
+def _show_job_tab(title: str, main: ViewScreen) -> None:
+    """Open a tab of the page of the job in focus."""
+    job = main.session.job_id
+    if main.session.job(job) is None:
+        say(main, "No job has been added yet.")
+    else:
+        subject = ItemRef("job", job)
+        main.open_subject(subject, JobDetailModel(main.session, subject).tabs.index(title))
+
+
+def _show_expectations(main: ViewScreen) -> None:
+    """Show the expectations of the scenario: met, broken, or pending."""
+    main.app.push_screen(Sheet("Expectations", partial(expectation_lines, ExpectationsModel(main.session))))
+
+
+def _show_warnings(main: ViewScreen) -> None:
+    """Show the warnings about the scenario."""
+    main.app.push_screen(Sheet("Warnings", partial(warning_lines, main.session.simulation.scenario)))
+
+
+def _show_rule(main: ViewScreen, name: str) -> None:
+    """Show a rule, or all rules of a chapter."""
+    part = rulebook.find(name)
+    if part is None:
+        raise AnswerError(f"No rule is called {quoted(name)}; the nearest is {rulebook.nearest(name)}.")
+    main.app.push_screen(RuleSheet([part]))
+
+
+def _run_in_app(action: str, main: ViewScreen) -> None:
+    """Carry out an action of the application, once the go line is closed."""
+    main.call_later(main.run_action, f"app.{action}")
+
+
+class Page(NamedTuple):
+    """A page or sheet, as the palette offers it: its title, what it is good for, and further words that find it."""
+
+    title: str
+    about: str
+    words: str
+    show: Callable[[ViewScreen], object]
+
+
+PAGES = (
+    Page(
+        "Account",
+        "Quotas and their use, applications, certificates.",
+        "quota limits cores packages subscription",
+        partial(_show_account, "Overview"),
+    ),
+    Page(
+        "Statistics",
+        "Run and waiting times, failures and cost of the job.",
+        "cost money price usd durations p50 p95 percentiles slowest",
+        partial(_show_job_tab, STATISTICS_TAB),
+    ),
+    Page(
+        "Critical path",
+        "The chain of tasks that decides when the job ends.",
+        "late longest bottleneck dependencies chain",
+        partial(_show_job_tab, CRITICAL_PATH_TAB),
+    ),
+    Page(
+        "Storage",
+        "Blobs that were named or uploaded, with their texts.",
+        "blobs containers uploads",
+        partial(_show_account, "Storage"),
+    ),
+)
+SHEETS = (
+    Page(
+        "Expectations",
+        "What the scenario expects: met, broken or pending.",
+        "expect met broken pending assertions",
+        _show_expectations,
+    ),
+    Page("Warnings", "What the scenario says that is probably not meant.", "problems check", _show_warnings),
+    Page(
+        "Messages",
+        "All that was said in the line above the key hints.",
+        "notifications",
+        partial(_run_in_app, "messages"),
+    ),
+    Page(
+        "Requests",
+        "What clients have asked for, with --serve.",
+        "clients rest http serve api",
+        partial(_run_in_app, "requests"),
+    ),
+)
+# What shows a page or sheet, by the name that is typed.
+SHOWN_PAGES: dict[str, Callable[[ViewScreen], object]] = {
+    page.title.lower(): page.show for page in (*PAGES, *SHEETS)
+} | {
+    "reload": run_keys.reload,
+    "settings": partial(_run_in_app, "settings"),
+    "theme": partial(_run_in_app, "settings"),
+}
+# What carries out a line, by its first word.
+_VERBS: dict[str, Callable[[ViewScreen, str], object]] = {
+    "time": navigation_keys.go_to_time,
+    "open": run_keys.open_named,
+    "seed": run_keys.take_seed,
+    "speed": navigation_keys.take_speed,
+    "find": list_keys.find_everywhere,
+    "report": list_keys.write_report,
+    "rule": _show_rule,
+    "new": _create,
+    "study": run_keys.take_study,
+}
+GO_LINE: tuple[Command[ViewScreen], ...] = (
+    Command("colon", "go.line", "go line: type a view, an id or a command", _ask_line),
+)
