@@ -104,10 +104,6 @@ _PRESENT_S = 0.02
 _REQUESTS_S = 0.1
 
 
-def _is_escape(event: events.Event) -> bool:
-    return isinstance(event, events.Key) and event.key == "escape"
-
-
 def _mode(run: int) -> str:
     """Return the name of the stack of screens of a run."""
     return f"run {run}"
@@ -163,9 +159,8 @@ class Dashboard(App[None]):
         self._introduces = introduces
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual replaces sys.stdout later
         self.studies = Studies()
-        self.main_screen = MainScreen(
-            self.session, self.recorder, self.settings, self.studies, at_ms=at_ms, plays=plays
-        )
+        first = ShowRun(simulation, at_ms, plays)
+        self.main_screen = MainScreen(self.session, self.recorder, self.settings, self.studies, first)
         self._runs = 0  # each run has a stack of screens, which goes with it
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.keyboard = Keyboard(self)
@@ -189,7 +184,8 @@ class Dashboard(App[None]):
         if self.keyboard.holds(event):
             return
         self.main_screen.end_introduction()
-        if not (self._close_message() and _is_escape(event) and self._has_only_the_message_to_close()):
+        is_escape = isinstance(event, events.Key) and event.key == "escape"
+        if not (self._close_message() and is_escape and self._has_only_the_message_to_close()):
             await super().on_event(event)
         self.keyboard.follow()
 
@@ -286,11 +282,8 @@ class Dashboard(App[None]):
         new, self._new_requests = self._new_requests, []
         note = note_of_writes(new)
         if note:
-            say(
-                self.main_screen,
-                note,
-                "warning" if any(each.is_write and each.is_failure for each in new) else "information",
-            )
+            is_refused = any(each.is_write and each.is_failure for each in new)
+            say(self.main_screen, note, "warning" if is_refused else "information")
         if self.main_screen.is_running and not self.main_screen.playback.pacer.playing:
             self.main_screen.update()
 
@@ -329,15 +322,7 @@ class Dashboard(App[None]):
         self.session = Session(message.simulation)
         self.recorder = Recorder(message.simulation)
         self.recorder.reports = reports
-        self.main_screen = MainScreen(
-            self.session,
-            self.recorder,
-            self.settings,
-            self.studies,
-            at_ms=message.at_ms,
-            plays=message.plays,
-            view=message.view,
-        )
+        self.main_screen = MainScreen(self.session, self.recorder, self.settings, self.studies, message)
         for name in OPTIONS:
             self._apply(name)
         before = self.current_mode

@@ -8,25 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base import rulebook
 from engine.base.values import quoted
 from engine.scenario.text import did_you_mean
-from tui.app import item_keys, list_keys, run_keys
+from tui.app import item_keys, list_keys, navigation_keys, run_keys
 from tui.dialogs.sheets import RuleSheet, Sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
 from tui.viewmodels import format as fmt
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB, JobDetailModel
-from tui.viewmodels.go_line import (
-    RELOAD,
-    SETTINGS,
-    THEME,
-    VIEWS,
-    asked_columns,
-    completions,
-    find,
-    line_hint,
-    not_found,
-    written_out,
-)
+from tui.viewmodels.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found, written_out
 from tui.viewmodels.items import focus_on
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM, AccountDetailModel
@@ -59,8 +48,8 @@ def go_to(main: ViewScreen, text: str) -> None:
     rest = rest.strip()
     if text.lower() in VIEWS:
         main.show_view(VIEWS[text.lower()])
-    elif text.lower() in _PAGES:
-        _PAGES[text.lower()](main)
+    elif text.lower() in SHOWN_PAGES:
+        SHOWN_PAGES[text.lower()](main)
     elif verb in _VERBS:
         _VERBS[verb](main, rest)
     elif verb in ("only", "filter", "sort", "columns"):
@@ -112,7 +101,7 @@ def _go_to_id(main: ViewScreen, identity: str) -> None:
         _show_rule(main, identity)
         return
     if not is_exact and fmt.names_moment(identity) and (found is None or not identity.isdecimal()):
-        run_keys.go_to_time(main, identity)
+        navigation_keys.go_to_time(main, identity)
         return
     if found is None:
         raise AnswerError(not_found(main.session, identity, main.keymap.shown("palette")))
@@ -217,17 +206,19 @@ SHEETS = (
     ),
 )
 # What shows a page or sheet, by the name that is typed.
-_PAGES: dict[str, Callable[[ViewScreen], object]] = {page.title.lower(): page.show for page in (*PAGES, *SHEETS)} | {
-    RELOAD: run_keys.reload,
-    SETTINGS: partial(_run_in_app, "settings"),
-    THEME: partial(_run_in_app, "settings"),
+SHOWN_PAGES: dict[str, Callable[[ViewScreen], object]] = {
+    page.title.lower(): page.show for page in (*PAGES, *SHEETS)
+} | {
+    "reload": run_keys.reload,
+    "settings": partial(_run_in_app, "settings"),
+    "theme": partial(_run_in_app, "settings"),
 }
 # What carries out a line, by its first word.
 _VERBS: dict[str, Callable[[ViewScreen, str], object]] = {
-    "time": run_keys.go_to_time,
+    "time": navigation_keys.go_to_time,
     "open": run_keys.open_named,
     "seed": run_keys.take_seed,
-    "speed": run_keys.take_speed,
+    "speed": navigation_keys.take_speed,
     "find": list_keys.find_everywhere,
     "report": list_keys.write_report,
     "rule": _show_rule,

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
-from tui.app.navigation_keys import LISTS, unmark
-from tui.app.run_keys import branch
+from tui.app.navigation_keys import VIEW_OF, branch, unmark
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
 from tui.dialogs.sheets import HelpScreen, Sheet, entries_here, entries_of
@@ -161,7 +160,7 @@ def start_action(main: ViewScreen, found: FoundAction) -> None:
     """Open the form of an action; if it needs another item under the cursor, show the list of such items."""
     main.playback.pause()
     if found.action is None:
-        main.post_message(ShowView(LISTS[found.kind]))
+        main.post_message(ShowView(VIEW_OF[found.kind]))
         say(main, f"{found.title}: put the cursor on one, then press a.")
     elif main.session.is_past:
         say(main, PAST, "warning")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.views.rest.lookup import event_lines
-from tui.app.navigation_keys import open_row
+from tui.app.navigation_keys import VIEW_OF, open_row
 from tui.dialogs.pickers import ColumnChooser, SearchDialog
 from tui.dialogs.sheets import details_sheet
 from tui.panes.timeline import Timeline
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from tui.panes.timeline import TimelineGrid
     from tui.viewmodels.lists.events import EventDestination
     from tui.viewmodels.lists.rows import RowsModel
-    from tui.viewmodels.text import Kind
 
 
 SLICE_S = 0.005
@@ -180,7 +179,7 @@ def _go_to_found(main: ViewScreen, target: Target | None) -> None:
 MOST_EXPORTED = 100_000
 _OPTIONS = {"tasks": "--tasks", "events": "--events"}  # of the command that writes a whole list, by its page
 # Rows of these lists have a detail page; other events are shown in their list.
-_KINDS: dict[str, Kind] = {"tasks": "task", "nodes": "node", "jobs": "job", "pools": "pool"}
+_KINDS = {view: kind for kind, view in VIEW_OF.items() if kind != "job schedule"}
 
 
 # -- the list ----------------------------------------------------------------------------------------------------

@@ -50,37 +50,25 @@ if TYPE_CHECKING:
 
 # -- the screen --------------------------------------------------------------------------------------------------
 
-# In the order of the settings, and in that of the palette.
-_LISTED = (
-    *(*run_keys.TIME, *run_keys.RUNS, *navigation_keys.NAVIGATION, *list_keys.FIND),
-    *(*list_keys.LISTS, *GO_LINE, *item_keys.ACTIONS, *item_keys.INFORMATION),
-)
-_OFFERED = (
-    *(*run_keys.TIME, *run_keys.RUNS, *navigation_keys.NAVIGATION, *list_keys.FIND),
+# In the order of the palette.
+_COMMANDS = (
+    *(*navigation_keys.TIME, *run_keys.RUNS, *navigation_keys.NAVIGATION, *list_keys.FIND),
     *(*GO_LINE, *list_keys.LISTS, *item_keys.INFORMATION, *item_keys.ACTIONS),
 )
-_COMMANDS = {command.id: command for command in _LISTED}
 _RIGHT_BUTTON = 3
 
 
 class MainScreen(ViewScreen):
     """One simulation on the screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [command.binding for command in _LISTED]
+    COMMANDS_BY_ID: ClassVar = {command.id: command for command in _COMMANDS}
+    BINDINGS: ClassVar[list[BindingType]] = [command.binding for command in _COMMANDS]
     AUTO_FOCUS = ""  # the view focuses its first pane itself
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (24, "-short"), (36, "-tall")]  # noqa: RUF012  # as Textual declares it
 
     def __init__(
-        self,
-        session: Session,
-        recorder: Recorder,
-        settings: Settings,
-        studies: Studies,
-        *,
-        at_ms: int = 0,
-        plays: bool = False,
-        view: str = "watch",
+        self, session: Session, recorder: Recorder, settings: Settings, studies: Studies, first: screens.ShowRun
     ) -> None:
         """Create the screen of a run.
 
@@ -89,30 +77,26 @@ class MainScreen(ViewScreen):
             recorder: The recorder that saves what is done by hand.
             settings: The user's settings.
             studies: The studies of the dashboard.
-            at_ms: The moment to begin with, in ms after the start.
-            plays: Let time advance from there.
-            view: The view to begin with.
+            first: The view and the moment to begin with, and whether time advances from there.
         """
         super().__init__(session, recorder, settings, studies)
-        self._at_ms = at_ms
-        self._plays = plays
-        self._first_view = view
+        self._first = first
         self.hold_frames()  # until the first complete one
 
     def on_mount(self) -> None:
-        if self._first_view in VIEW_NAMES:
-            self.show_view(self._first_view)
+        if self._first.view in VIEW_NAMES:
+            self.show_view(self._first.view)
         self.view.first_pane.focus()
         # Before the application has started, Textual calls back without a layout.
         self.app.call_later(self.call_after_refresh, self._begin)
 
     def _begin(self) -> None:
         """Go to the first moment, now that panes have sizes, and show the first frame when they are filled."""
-        if self._at_ms:
-            self.playback.seek(self._at_ms, self.playback.play if self._plays else None)
+        if self._first.at_ms:
+            self.playback.seek(self._first.at_ms, self.playback.play if self._first.plays else None)
         else:
             self.update()
-            if self._plays and not self.session.is_over:
+            if self._first.plays and not self.session.is_over:
                 self.playback.play()
         self.call_after_refresh(lambda: self.draw_frames(self.view))
 
@@ -134,10 +118,6 @@ class MainScreen(ViewScreen):
             self.show_hints()
 
     # -- commands, and links to them -----------------------------------------------------------------------------
-
-    def action_do(self, identity: str) -> None:
-        """Carry out the command with this id."""
-        _COMMANDS[identity].run(self)
 
     def action_show_view(self, name: str) -> None:
         """Show a view."""
@@ -278,7 +258,7 @@ def palette_entries(
         subjects: The items to act on, all of one kind.
     """
     offered: list[tuple[Binding, Callable[[], object]]]
-    offered = [(command.binding, partial(command.run, main)) for command in _OFFERED]
+    offered = [(command.binding, partial(command.run, main)) for command in _COMMANDS]
     offered += [(each, partial(app.run_action, each.action)) for each in main.keymap.bindings_of(type(app))]
     for binding, run in offered:
         identity = binding.id or ""

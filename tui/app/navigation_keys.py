@@ -1,20 +1,28 @@
-"""Commands that show another view or page, choose the focus, and lead out of panes, views and the dashboard."""
+"""Commands that lead to another view, page, pane or moment, choose the focus, and lead out of the dashboard.
+
+Among them are all that move simulated time: play, step, seek, search, speed, branches and bookmarks.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from engine.base.values import quoted
+from engine.pacing import FASTEST
 from engine.views.resources.jobs import job_ids, pool_ids
 from tui.dialogs.pickers import Jump, JumpTarget
-from tui.dialogs.sheets import Pick, details_sheet
+from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
+from tui.viewmodels import format as fmt
 from tui.viewmodels.go_line import TABS
 from tui.viewmodels.items import focus_on, links_of, links_of_instance
 from tui.viewmodels.lists.instances import InstancesModel
+from tui.viewmodels.moments import compare_lines
 from tui.viewmodels.text import ItemRef
 from tui.viewmodels.watch.arrangement import PINNED, toggle_pin
+from tui.widgets.texts import AnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
 
 
 # The view that lists the items of a kind.
-LISTS: dict[Kind, str] = {
+VIEW_OF: dict[Kind, str] = {
     "pool": "pools",
     "job": "jobs",
     "node": "nodes",
@@ -85,7 +93,7 @@ def _follow_link(main: ViewScreen) -> None:
             main.open_subject(linked)
         else:
             focus_on(main.session, linked)
-            main.show_row(LISTS[linked.kind], linked.key)
+            main.show_row(VIEW_OF[linked.kind], linked.key)
 
     letters = [link.letter for link in links]
     main.pick("Go to", [link.text for link in links], go, "There is nothing here to go to.", letters=letters)
@@ -182,6 +190,114 @@ def _quit(main: ViewScreen) -> None:
     main.app.exit()
 
 
+# -- time --------------------------------------------------------------------------------------------------------
+
+
+def go_to_time(main: ViewScreen, text: str) -> None:
+    """Go to the moment that was typed. Raises AnswerError."""
+    session, simulation, playback = main.session, main.session.simulation, main.playback
+    match text.strip():
+        case "start":
+            playback.seek(0)
+        case "end":
+            playback.seek_end()
+        case "failure" | "next failure":
+            playback.seek_failure(1)
+        case typed:
+            try:
+                when_ms = fmt.parse_moment(typed, simulation.scenario.start, simulation.now_ms, session.last_known_ms)
+            except ValueError as error:
+                raise AnswerError(str(error)) from None
+            playback.seek(max(0, when_ms), partial(_say_if_outside, main, when_ms))
+
+
+def _say_if_outside(main: ViewScreen, when_ms: int) -> None:
+    """Say that the run has no such moment if it begins later or has ended before."""
+    session = main.session
+    if when_ms < 0:
+        say(main, f"The run begins here, at {session.clock(0)}: nothing happens earlier.")
+    elif session.is_over and session.now_ms < when_ms:
+        say(main, f"The run ends here, at {session.clock(session.now_ms)}: nothing happens later.")
+
+
+def _next_event(main: ViewScreen) -> None:
+    """Go on until something happens to the subject under the cursor."""
+    subject, events = main.under_cursor, main.session.events
+    if subject is None:
+        say(main, "; goes to the next event of a row: put the cursor on one.")
+    else:
+        main.playback.search(lambda index: events.is_about(index, *subject), "Nothing more happens to it.")
+
+
+def _set_speed(main: ViewScreen, speed: float | None) -> None:
+    """Take a speed; None is as fast as possible."""
+    main.playback.choose_speed(speed)
+    main.update_header()
+    if not speed and not main.playback.pacer.playing:
+        end, play = main.keymap.shown("time.end"), main.keymap.shown("time.play")
+        say(main, f"As fast as possible: {play} runs, {end} goes to the end.")
+
+
+def _change_speed(main: ViewScreen, speed: float | None) -> None:
+    """Take the next higher or lower speed."""
+    main.playback.choose_speed(speed)
+    main.update_header()
+
+
+def _cross_quiet(main: ViewScreen) -> None:
+    """Cross stretches in which nothing happens at once, or play them."""
+    crosses = not main.settings.value("cross_quiet")
+    main.settings.choose("cross_quiet", crosses)
+    main.playback.pacer.crosses_quiet = crosses
+    main.playback.take_usual_speed()
+    say(main, "Stretches without events are crossed at once." if crosses else "Every stretch of time is played.")
+    main.update_header()
+
+
+def take_speed(main: ViewScreen, text: str) -> None:
+    """Take the speed that was typed. Raises AnswerError."""
+    try:
+        speed = float(text.strip().lower().lstrip("x").replace("max", "0"))
+    except ValueError:
+        speed = -1
+    if not 0 <= speed <= FASTEST:
+        raise AnswerError(f"{quoted(text)} is not a speed: must be a number, or max.")
+    _set_speed(main, speed or None)
+
+
+def branch(main: ViewScreen) -> None:
+    """Make the moment that is shown the present."""
+    main.playback.stop_seeking()
+    session = main.session
+    if not session.is_past:
+        say(main, "This is the present; , goes back.")
+        return
+    main.bookmarks.keep_run()
+    undone = len(session.simulation.branch())
+    session.crossed[:] = [stretch for stretch in session.crossed if stretch[1] <= session.now_ms]
+    loss = f" {fmt.counted(undone, 'later command')} {'is' if undone == 1 else 'are'} undone." if undone else ""
+    say(main, f"Branched: time goes on from here.{loss} c compares with the run that was left.")
+    main.update()
+
+
+def _bookmark(main: ViewScreen) -> None:
+    """Remember the present moment."""
+    number = main.bookmarks.add()
+    say(main, f"Bookmark {number}: {main.session.clock(main.session.now_ms)}. ' goes there, c compares.")
+
+
+def _compare(main: ViewScreen) -> None:
+    """Compare the present moment with a bookmark, or with a run that was left."""
+    main.playback.pause()
+    session, here, others = main.session, main.bookmarks.here(), main.bookmarks.others()
+
+    def show(number: int) -> None:
+        main.app.push_screen(Sheet("Compare", lambda cells: compare_lines(session, here, others[number], cells)))
+
+    nothing = "There is nothing to compare with yet: B bookmarks a moment, b branches from one."
+    main.pick("Compare this moment with", [other.name for other in others], show, nothing)
+
+
 def _show_view(name: str, main: ViewScreen) -> None:
     """Show a view."""
     main.show_view(name)
@@ -203,4 +319,26 @@ NAVIGATION: tuple[Command[ViewScreen], ...] = (
     Command("p", "row.pin", "pin to the Watch view, or unpin", _pin),
     Command("J", "focus.job", "choose the job in focus", partial(_choose_focus, "job", job_ids)),
     Command("P", "focus.pool", "choose the pool in focus", partial(_choose_focus, "pool", pool_ids)),
+)
+_ASKED = "go to: +5m, -30s, 10:42, PT5M, start, end, failure"
+TIME: tuple[Command[ViewScreen], ...] = (
+    Command("space", "time.play", "run or pause simulated time", lambda main: main.playback.play()),
+    Command("full_stop", "time.step", "one event forward", lambda main: main.playback.step()),
+    Command("comma", "time.back", "one event back", lambda main: main.playback.back()),
+    Command("i", "time.instant", "to the end of this instant", lambda main: main.playback.finish_instant()),
+    Command("semicolon", "time.row", "to the next event of the row", _next_event),
+    Command(
+        "right_square_bracket", "time.faster", "faster", lambda main: _change_speed(main, main.playback.pacer.faster())
+    ),
+    Command(
+        "left_square_bracket", "time.slower", "slower", lambda main: _change_speed(main, main.playback.pacer.slower())
+    ),
+    Command("equals_sign", "time.real", "speed 1x", lambda main: _set_speed(main, 1)),
+    Command("right_curly_bracket", "time.max", "as fast as possible", lambda main: _set_speed(main, None)),
+    Command("Z", "time.cross", "cross stretches without events at once, or play them", _cross_quiet),
+    Command("t", "time.go", "go to a time", lambda main: main.ask(_ASKED, partial(go_to_time, main))),
+    Command("G,ctrl+end", "time.end", "go to the end of the run", lambda main: main.playback.seek_end()),
+    Command("b", "time.branch", "branch here", branch),
+    Command("B", "time.bookmark", "bookmark this moment", _bookmark),
+    Command("c", "time.compare", "compare with a bookmark or an earlier run", _compare),
 )

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 import time
+from abc import abstractmethod
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
+
+from textual.screen import Screen
 
 from engine.pacing import CROSSING_S, DRAWING_S, LONGEST_QUIET_S, SPEEDS, Pacer
 from tui.dialogs.sheets import Sheet
@@ -23,10 +26,10 @@ from tui.viewmodels.text import Role, Span, wrapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from textual.screen import Screen
     from textual.timer import Timer
 
     from tui.saving.session_files import Recorder
+    from tui.textual.screens import View
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
 
@@ -67,35 +70,33 @@ _AHEAD_WAIT_S = 0.1
 _AHEAD_PATIENCE_S = 3.0  # before estimates stand in for simulated ends
 
 
+class PlayedScreen(Screen[None]):
+    """A screen with the session whose time moves, and the recorder that saves it if the engine fails."""
+
+    session: Session
+    recorder: Recorder
+
+    @property
+    @abstractmethod
+    def view(self) -> View:
+        """The view that is shown."""
+
+    @abstractmethod
+    def update(self) -> None:
+        """Bring everything on the screen up to date."""
+
+    @abstractmethod
+    def update_header(self) -> None:
+        """Bring clock, tabs and hints up to date."""
+
+
 class Playback:
     """Moves simulated time and has the screen updated. It plays, seeks or searches, one at a time."""
 
-    def __init__(
-        self,
-        screen: Screen[None],
-        session: Session,
-        recorder: Recorder,
-        *,
-        update: Callable[[], None],
-        update_header: Callable[[], None],
-        view_name: Callable[[], str],
-    ) -> None:
-        """Create the playback of a session.
-
-        Args:
-            screen: The main screen.
-            session: The session whose time moves.
-            recorder: Saves what was done by hand if the engine fails.
-            update: Brings the whole screen up to date.
-            update_header: Brings only the clock, tabs and hints up to date.
-            view_name: Returns the name of the view that is shown.
-        """
+    def __init__(self, screen: PlayedScreen) -> None:
+        """Create the playback of the session of a screen."""
         self._screen = screen
-        self._session = session
-        self._recorder = recorder
-        self._update = update
-        self._update_header = update_header
-        self._view_name = view_name
+        self._session = session = screen.session
         has_clients = session.simulation.awaits_commands
         # Clients may act at any moment: no stretch of time is known to be quiet.
         self.pacer = Pacer(session.simulation, self._on_frame, None if has_clients else session)
@@ -170,7 +171,7 @@ class Playback:
         self.pause()
         with self.guard():
             self._step()
-        self._update()
+        self._screen.update()
 
     def _step(self) -> None:
         """Let one entry of the calendar happen, unless the run is over."""
@@ -184,7 +185,7 @@ class Playback:
         with self.guard():
             self._step()
             simulation.run_until(simulation.now_ms)
-        self._update()
+        self._screen.update()
 
     def _on_frame(self) -> None:
         """Update the screen after time has advanced, unless drawing takes too large a share of the time."""
@@ -196,12 +197,12 @@ class Playback:
         began_s = time.perf_counter()
         if self.pacer.is_seeking:
             self._session.update()
-            self._update_header()
+            self._screen.update_header()
             return
         if self.pacer.playing and began_s < self._next_update_s:
             self._session.update()
             return  # the clock waits for the panes: a frame shows one moment
-        self._update()
+        self._screen.update()
         ended_s = time.perf_counter()
         self._next_update_s = ended_s + min(_IDLE_SHARE * (ended_s - began_s), _LONGEST_REST_S)
 
@@ -216,7 +217,7 @@ class Playback:
             return  # they are told when the dialog is closed
         self._next_notice_s = time.perf_counter() + BETWEEN_NOTICES_S
         self._session.update()
-        notice = self._notices.take(self.pacer.speed, self._view_name())
+        notice = self._notices.take(self.pacer.speed, self._screen.view.id or "")
         if notice is not None:
             say(self._screen, notice.text, "warning" if notice.is_failure else "information")
 
@@ -237,7 +238,7 @@ class Playback:
             if self.pacer.begin_seek(when_ms):
                 self._arrive(then)
             else:
-                self._update()  # after a step back the rows shown so far do not exist any more
+                self._screen.update()  # after a step back the rows shown so far do not exist any more
                 start_work(self._screen, partial(self._finish_seek, then), "time")
 
     async def _finish_seek(self, then: Callable[[], None] | None) -> None:
@@ -246,7 +247,7 @@ class Playback:
                 self._arrive(then)
             else:
                 say(self._screen, "Stopped before the moment was reached.")
-                self._update()
+                self._screen.update()
 
     def _arrive(self, then: Callable[[], None] | None) -> None:
         self.rejoin()
@@ -254,7 +255,7 @@ class Playback:
             self._session.simulation.finish()
         if then is not None:
             then()
-        self._update()
+        self._screen.update()
 
     def stop_seeking(self) -> bool:
         """Stay at the present moment of a seek; return whether there was one."""
@@ -315,10 +316,10 @@ class Playback:
                     say(self._screen, otherwise)
                     break
                 self._session.update()
-                self._update_header()
+                self._screen.update_header()
                 await self.pacer.yielder.pause()
         self._is_searching = False
-        self._update()
+        self._screen.update()
 
     def _return_to(self, from_ms: int, *, was_past: bool) -> None:
         """Go back to where a search began. What it played is forgotten if that was the present, and so takes commands.
@@ -360,7 +361,7 @@ class Playback:
         """Show estimates if the end is not known yet."""
         if self._session.awaits_end:
             self._session.awaits_end = False
-            self._update()
+            self._screen.update()
 
     async def _look_ahead(self, patience: Timer) -> None:
         try:
@@ -376,7 +377,7 @@ class Playback:
             self._session.simulation.finish()  # time went on beyond the last event before that was known to be the last
         self.take_usual_speed()
         if self._screen.is_running:
-            self._update()
+            self._screen.update()
 
     def take_usual_speed(self) -> None:
         """Take the speed at which the run takes about a minute, unless the user has chosen one."""
@@ -418,13 +419,13 @@ class Playback:
     def _recover(self, error: Exception) -> None:
         session, simulation = self._session, self._session.simulation
         failed_ms = simulation.entry_ms
-        rescued = self._recorder.rescue() or "Everything done by hand has been saved already."
+        rescued = self._screen.recorder.rescue() or "Everything done by hand has been saved already."
         self.pause()
         if not failed_ms:
             raise error  # there is no moment before it
         simulation.seek(failed_ms - 1)
         simulation.branch()
-        self._update()
+        self._screen.update()
         chosen = simulation.scenario.variant
         variant = "" if chosen is None else f", variant {chosen.number},"
         sentences = (

@@ -1,47 +1,94 @@
 """The arrangement of the main screen: header, one view at a time, prompt; and access to the item under the cursor.
 
-Views are shown by name or by item, and again when the user goes back through those visited.
+The header has breadcrumb and clock, scrubber, and tabs. Views are shown by name or by item, and again when the user
+goes back through those visited.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from textual.screen import Screen
+from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
-from tui.app.playback import Playback
+from tui.app.playback import Playback, PlayedScreen
 from tui.dialogs.files import Files, FilesPlayback
 from tui.dialogs.sheets import Pick, Picker
-from tui.panes.pages import DetailPage, Header, ListPage
+from tui.panes.pages import DetailPage, ListPage
 from tui.panes.timeline import Timeline, TimelineGrid
 from tui.panes.watch import Attention, Introduction, Pinned, Watch
 from tui.panes.watch_panes import JobStrip
-from tui.textual.keys import Keymap
+from tui.textual.keys import Command, Keymap
 from tui.textual.overrides import HeldScreen
-from tui.textual.screens import ActsWhileShown, Modal, View, say
+from tui.textual.screens import ActsWhileShown, GoToTime, Modal, View, say
 from tui.textual.views import LinesView
-from tui.viewmodels.frame import LAST_HINTS, of_use, too_small
+from tui.viewmodels.frame import LAST_HINTS, breadcrumb, of_use, scrubber, scrubber_ms, tab_line, too_small
 from tui.viewmodels.go_line import TABS, Tab
 from tui.viewmodels.items import ViewHistory, VisitedView, focus_on
 from tui.viewmodels.moments import Bookmarks
 from tui.viewmodels.study import Studies, short_progress
-from tui.viewmodels.text import ItemRef
+from tui.viewmodels.text import ItemRef, link_at
 from tui.widgets.charts import Legend, NodeMap
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView, Prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from textual import events
     from textual.app import ComposeResult
 
     from tui.saving.session_files import Recorder
     from tui.saving.settings import Settings
+    from tui.viewmodels.frame import Transport
     from tui.viewmodels.items import FileLocation
     from tui.viewmodels.session import Session
+
+
+class Header(Vertical):
+    """The present view and moment, and the views to choose from."""
+
+    BLANK = True  # its children cover it
+
+    def __init__(self, session: Session, tabs: Sequence[Tab]) -> None:
+        super().__init__(id="header")
+        self._session = session
+        self._tabs = tabs
+        self._breadcrumb, self._scrubber = LinesView(id="breadcrumb"), LinesView(id="scrubber")
+        self._tab_line = LinesView(id="tabs")
+        self._tabs_drawn: tuple[str, int] | None = None  # the view and the width
+
+    def compose(self) -> ComposeResult:
+        """Lay out three lines. The style sheet hides the scrubber on a low screen."""
+        yield from (self._breadcrumb, self._scrubber, self._tab_line)
+
+    def set_tabs(self, tabs: Sequence[Tab]) -> None:
+        """Use these tabs and keys from the next ``show`` on."""
+        self._tabs, self._tabs_drawn = tabs, None
+
+    def show(self, view: str, title: str, transport: Transport) -> None:
+        """Bring the lines up to date."""
+        cells = self._breadcrumb.size.width
+        self._breadcrumb.show([breadcrumb(self._session, title, transport, cells)])
+        if self._scrubber.display:
+            self._scrubber.show([scrubber(self._session, cells)])
+        if self._tabs_drawn != (view, cells):
+            self._tabs_drawn = view, cells
+            self._tab_line.show([tab_line(self._tabs, view, cells)])
+
+    async def on_click(self, event: events.Click) -> None:
+        """Go to the view or the moment that was clicked."""
+        view = event.widget
+        if not isinstance(view, LinesView):
+            return
+        if view.id == "scrubber":
+            when_ms = scrubber_ms(self._session, event.x, self.size.width)
+            if when_ms is not None:
+                self.post_message(GoToTime(when_ms))
+        elif isinstance(action := link_at(view.lines[0], event.x), str):
+            await self.screen.run_action(action)
 
 
 _DIGITS = "123456789"
@@ -52,9 +99,10 @@ class _Views(ContentSwitcher):
     BLANK = True  # the view that is shown covers it
 
 
-class ViewScreen(ActsWhileShown, HeldScreen, Screen[None]):
-    """The views over one session, without the commands."""
+class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
+    """The views over one session, and the commands that a subclass gives by the ids of their bindings."""
 
+    COMMANDS_BY_ID: ClassVar[Mapping[str, Command[ViewScreen]]]
     BLANK = True  # its children cover it
     ALLOW_IN_MAXIMIZED_VIEW = "#header, #prompt, #message"
     ESCAPE_TO_MINIMIZE = False  # a question in the prompt is left first
@@ -75,14 +123,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, Screen[None]):
         self._header, self._prompt = Header(session, self._tabs()), Prompt()
         self._too_small = LinesView(id="too-small")
         self.switcher = _Views(initial="watch", id="views")
-        self.playback = Playback(
-            self,
-            session,
-            recorder,
-            update=self.update,
-            update_header=self.update_header,
-            view_name=lambda: self.view.id or "",
-        )
+        self.playback = Playback(self)
         self._list_pages = {
             tab.name: ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None
         }
@@ -164,6 +205,10 @@ class ViewScreen(ActsWhileShown, HeldScreen, Screen[None]):
         """Store the user's choices in each view in the settings."""
         for view in self._views:
             self.settings.views[view.id or ""] = view.remembered()
+
+    def action_do(self, identity: str) -> None:
+        """Carry out the command with this id."""
+        self.COMMANDS_BY_ID[identity].run(self)
 
     # -- going to a view -----------------------------------------------------------------------------------------
 
@@ -304,10 +349,11 @@ class ViewScreen(ActsWhileShown, HeldScreen, Screen[None]):
 
         Among them is how far a study is that is under way.
         """
-        is_low, is_page, under_way = self.has_class("-low"), self.detail_page is not None, self.studies.under_way
-        transport = self.playback.transport
-        found = of_use(self.view.hints, self.session, transport, is_low=is_low, is_page=is_page)
-        return [*found[:1], ("study.show", short_progress(under_way)), *found[1:]] if under_way else found
+        is_low, is_page, study = self.has_class("-low"), self.detail_page is not None, self.studies.shown
+        found = of_use(self.view.hints, self.session, self.playback.transport, is_low=is_low, is_page=is_page)
+        if study is not None and study.background.is_under_way:
+            found.insert(1, ("study.show", short_progress(study)))
+        return found
 
     def ask(
         self,

@@ -1,24 +1,22 @@
-"""The header of all views, the list page and the detail page.
+"""The list page and the detail page.
 
-The header has breadcrumb and clock, scrubber, and tabs. A list page has counts, the list, details of the row under the
-cursor, and the properties that all rows share. The detail page of a node, pool, job or task has tabs, a summary, and
-one of its pages.
+A list page has counts, the list, details of the row under the cursor, and the properties that all rows share. The
+detail page of a node, pool, job or task has tabs, a summary, and one of its pages.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 
 from tui.textual import drawing
 from tui.textual.overrides import set_title
-from tui.textual.screens import GoToTime, View
+from tui.textual.screens import View
 from tui.textual.views import LinesView, ResizeFilter
 from tui.viewmodels.detail_model import tab_at, tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
-from tui.viewmodels.frame import breadcrumb, scrubber, scrubber_ms, tab_line
-from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, link_at, width, wrapped
+from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, width, wrapped
 from tui.widgets.charts import Curves
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView
@@ -28,58 +26,13 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.widget import Widget
     from textual.widgets import ContentSwitcher
 
     from tui.viewmodels.detail_model import DetailModel
-    from tui.viewmodels.frame import Transport
-    from tui.viewmodels.go_line import Tab
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Block
-
-
-class Header(Vertical):
-    """The present view and moment, and the views to choose from."""
-
-    BLANK = True  # its children cover it
-
-    def __init__(self, session: Session, tabs: Sequence[Tab]) -> None:
-        super().__init__(id="header")
-        self._session = session
-        self._tabs = tabs
-        self._breadcrumb, self._scrubber = LinesView(id="breadcrumb"), LinesView(id="scrubber")
-        self._tab_line = LinesView(id="tabs")
-        self._tabs_drawn: tuple[str, int] | None = None  # the view and the width
-
-    def compose(self) -> ComposeResult:
-        """Lay out three lines. The style sheet hides the scrubber on a low screen."""
-        yield from (self._breadcrumb, self._scrubber, self._tab_line)
-
-    def set_tabs(self, tabs: Sequence[Tab]) -> None:
-        """Use these tabs and keys from the next ``show`` on."""
-        self._tabs, self._tabs_drawn = tabs, None
-
-    def show(self, view: str, title: str, transport: Transport) -> None:
-        """Bring the lines up to date."""
-        cells = self._breadcrumb.size.width
-        self._breadcrumb.show([breadcrumb(self._session, title, transport, cells)])
-        if self._scrubber.display:
-            self._scrubber.show([scrubber(self._session, cells)])
-        if self._tabs_drawn != (view, cells):
-            self._tabs_drawn = view, cells
-            self._tab_line.show([tab_line(self._tabs, view, cells)])
-
-    async def on_click(self, event: events.Click) -> None:
-        """Go to the view or the moment that was clicked."""
-        view = event.widget
-        if not isinstance(view, LinesView):
-            return
-        if view.id == "scrubber":
-            when_ms = scrubber_ms(self._session, event.x, self.size.width)
-            if when_ms is not None:
-                self.post_message(GoToTime(when_ms))
-        elif isinstance(action := link_at(view.lines[0], event.x), str):
-            await self.screen.run_action(action)
 
 
 _BLANK: Line = (Span(" "),)
@@ -110,7 +63,9 @@ class ListPage(ResizeFilter, View):
         self._footer: tuple[object, list[Line]] = (None, [])  # what applies to all rows, and its lines
         self._details_cells = _DETAILS_CELLS - _FRAME_AND_SCROLLBAR
         self._room_below = 0  # lines that few rows leave
-        self._divided: dict[str, int | None] = {}  # what was set last: setting it again would lay out the screen
+        self._sizes: dict[
+            tuple[Widget, str], int | None
+        ] = {}  # what was set last: setting it again would lay out the screen
         self._cursor_id = self._recalled_id = ""  # of the row under the cursor, now and when the list was left
 
     @property
@@ -173,16 +128,13 @@ class ListPage(ResizeFilter, View):
         self._update_row()
 
     def _update_summary(self) -> None:
-        """Show counts, and the columns for which the list has no room: those change with its size, too."""
-        counts, said = self.model.summary(), self._said_once()
+        """Show counts, and the columns without room that have the same text in all rows, each with this text."""
+        counts = self.model.summary()
+        same = self._table.same_hidden
+        said = tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
         gap = (Span(_GAP),) if counts and said and not counts[-1].text.endswith(_GAP) else ()
         self._summary.display = bool(counts or said)
         self._summary.show([(*_BLANK, *counts, *gap, *said)])
-
-    def _said_once(self) -> Line:
-        """Return the columns that have no room and the same text in all rows, each with this text."""
-        same = self._table.same_hidden
-        return tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
 
     def _return_to_row(self) -> None:
         if not self._recalled_id or not self.model.count:
@@ -219,13 +171,13 @@ class ListPage(ResizeFilter, View):
         wide = max(_DETAILS_CELLS, min(left, body.width // 2)) if natural_width else _DETAILS_CELLS
         self._details_cells = (body.width if is_few else wide) - _FRAME_AND_SCROLLBAR
         self._room_below = room - lines if is_few else 0
-        for widget, style, value in (
-            (self._table, "height", lines if is_few else None),
-            (self._details, "width", None if is_few or wide == _DETAILS_CELLS else wide),
-        ):
-            if self._divided.get(style) != value:
-                self._divided[style] = value
-                setattr(widget.styles, style, value)
+        self._set_size(self._table, "height", lines if is_few else None)
+        self._set_size(self._details, "width", None if is_few or wide == _DETAILS_CELLS else wide)
+
+    def _set_size(self, widget: Widget, side: Literal["width", "height"], cells: int | None) -> None:
+        if self._sizes.get((widget, side)) != cells:
+            self._sizes[widget, side] = cells
+            setattr(widget.styles, side, cells)
 
     def _share_with_curves(self, lines: int) -> None:
         """Show the curves of the pool and the job in focus in the room that details of so many lines leave."""
@@ -233,10 +185,7 @@ class ListPage(ResizeFilter, View):
         if has_curves and not self.has_class("-curves"):
             self.call_after_refresh(self._curves.update)  # which has no size before
         self.set_class(has_curves, "-curves")
-        height = lines if has_curves else None
-        if self._divided.get("details") != height:
-            self._divided["details"] = height
-            self._details.styles.height = height
+        self._set_size(self._details, "height", lines if has_curves else None)
         if has_curves:
             self._curves.update()
 

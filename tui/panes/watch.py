@@ -253,6 +253,7 @@ _OPENS = {
 }
 
 
+_Pane = JobStrip | NodeMapPane | Attention | Pinned | Curves | JobLists
 _WITH_SUBJECT = (Table, NodeMap, Legend, Attention, Pinned, JobStrip)
 
 
@@ -282,24 +283,15 @@ class Watch(View):
             "job": JobsModel(session),
             "pool": PoolsModel(session),
         }
-        self._map = NodeMapPane(session)
-        self._lists = JobLists(session)
-        self._curves = Curves(session)
-        self._strip = JobStrip(session)
-        self._attention, self._pinned = Attention(session), Pinned(session)
+        self._map, self._lists = NodeMapPane(session), JobLists(session)
+        others = Attention(session), Pinned(session), Curves(session)
+        self._panes: tuple[_Pane, ...] = (JobStrip(session), self._map, *others, self._lists)
         self._recent, self._about = SidePane(id="recent", classes="panel"), SidePane(id="about", classes="panel")
         self._arrangement: Arrangement | None = None
 
     def compose(self) -> ComposeResult:
         with Regions(id="panes"):
-            yield self._strip
-            yield self._map
-            yield self._attention
-            yield self._pinned
-            yield self._curves
-            yield self._lists
-            yield self._recent
-            yield self._about
+            yield from (*self._panes, self._recent, self._about)
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
@@ -313,10 +305,10 @@ class Watch(View):
         return ("pane.next", "next pane"), *here
 
     def remembered(self) -> dict[str, Any]:
-        return self._map.remembered()
+        return self._map.model.remembered()
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        self._map.recall(values)
+        self._map.model.recall(values)
 
     def on_mount(self) -> None:
         self._recent.border_title = "Events, newest first"
@@ -343,10 +335,8 @@ class Watch(View):
     @property
     def _wishes(self) -> dict[str, Callable[[int, int], Wish | None]]:
         """The wishes of the panes for rows, by id."""
-        panes = self._strip, self._map, self._attention, self._pinned, self._lists, self._curves
-        wishes: dict[str, Callable[[int, int], Wish | None]] = {each.id or "": each.wish for each in panes}
-        if self._lists.has_curves:
-            del wishes[CURVES]
+        shown = (each for each in self._panes if each.id != CURVES or not self._lists.has_curves)
+        wishes: dict[str, Callable[[int, int], Wish | None]] = {each.id or "": each.wish for each in shown}
         return {**wishes, EVENTS: self._events_wish, ABOUT: self._about_wish}
 
     def _events_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
@@ -357,14 +347,10 @@ class Watch(View):
         return Wish(10, 24, 36)
 
     def _update_panes(self) -> None:
-        if not self._map.is_built:
+        if not self._map.nodes.is_attached:
             return  # the run is being left: its panes are gone
-        self._strip.update()
-        self._map.update()
-        self._pinned.update()
-        self._lists.update()
-        self._curves.update()
-        self._attention.update()
+        for pane in self._panes:
+            pane.update()
         self._update_events()
         self._update_details()
 
@@ -407,21 +393,8 @@ class Watch(View):
         """Show the job that is in focus now."""
         self.update()
 
-    def on_node_map_changed(self) -> None:
-        """Show the details of the node under the cursor."""
-        self._update_details()
-
-    def on_table_moved(self) -> None:
-        """Show the details of the row under the cursor."""
-        self._update_details()
-
-    def on_choices_moved(self) -> None:
-        """Show the details of the group under the cursor."""
-        self._update_details()
-
-    def on_descendant_focus(self) -> None:
-        """Show the details of what is under the cursor of the focused pane."""
-        self._update_details()
+    # Something else is under the cursor of the pane with the focus.
+    on_node_map_changed = on_table_moved = on_choices_moved = on_descendant_focus = _update_details
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """Open the whole list with the cursor on the same row; an event leads to its moment."""

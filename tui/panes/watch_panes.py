@@ -8,7 +8,7 @@ expectations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -45,8 +45,6 @@ from tui.widgets.charts import Legend, NodeMap
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from textual import events
     from textual.app import ComposeResult
     from textual.strip import Strip
@@ -69,45 +67,27 @@ class NodeMapPane(Vertical):
 
     def __init__(self, session: Session) -> None:
         super().__init__(id="map-pane", classes="panel")
-        self._model = NodeMapModel(session)
-        self._cards = Cards(self._model)
-        self._node_map = NodeMap(self._model, id="map")
-        self._legend = Legend(self._model, id="legend")
+        self.model = NodeMapModel(session)
+        self.nodes = NodeMap(self.model, id="map")
+        self._cards = Cards(self.model)
+        self._legend = Legend(self.model, id="legend")
         self._described = LinesView(id="described")
         self._wish: tuple[object, Wish] = (None, Wish(0, 0, 0))
         self._shown: object = None  # what title, legend and description of groups of nodes were made from
 
     def compose(self) -> ComposeResult:
-        yield self._node_map
+        yield self.nodes
         yield self._legend
         yield self._described
-
-    @property
-    def is_built(self) -> bool:
-        """True while the nodes are on the screen: not before the pane is mounted, nor while its run is being left."""
-        return self._node_map.is_attached
-
-    @property
-    def nodes(self) -> NodeMap:
-        """The widget that draws the nodes."""
-        return self._node_map
-
-    def remembered(self) -> dict[str, Any]:
-        """Return the user's choices."""
-        return self._model.remembered()
-
-    def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the user's choices."""
-        self._model.recall(values)
 
     def on_show(self) -> None:
         """Show whether the focus is within, which may have gone while the pane was hidden."""
         self.app.stylesheet.update_nodes((self,))
 
     def update(self) -> None:
-        node_map = self._node_map
+        node_map, model = self.nodes, self.model
         node_map.update()
-        size, room, model = self.size, node_map.size, self._model
+        size, room = self.size, node_map.size
         layout = model.layout(*room)
         shown = model.changes, layout, size, room, node_map.first_in(layout), model.only, model.session.glyphs
         if layout.form is Form.GROUP and shown == self._shown:
@@ -124,14 +104,14 @@ class NodeMapPane(Vertical):
 
         In a low view it is two fifths at most: the lists need room as well.
         """
-        model = self._model
+        model = self.model
         wanted = model.changes, model.needs(), model.session.glyphs, width, height
         if self._wish[0] != wanted:
             self._wish = wanted, self._new_wish(width - _SIDES, height)
         return self._wish[1]
 
     def _new_wish(self, cells: int, height: int) -> Wish:
-        model = self._model
+        model = self.model
         count = max(1, len(model.nodes))
         of_words = _MAP_FRAME + min(_LEGEND, model.legend_lines(cells))
         of_cells = of_words + 1  # for the description of the node under the cursor
@@ -153,27 +133,27 @@ class NodeMapPane(Vertical):
 
         Nodes in words describe themselves. Whether there is room for words must not depend on the description.
         """
-        if self._model.layout(cells, room).form in (Form.CARD, Form.LINE):
+        if self.model.layout(cells, room).form in (Form.CARD, Form.LINE):
             return 0
-        return max(1, room - self._model.layout(cells, room - 1).height(len(self._model.nodes)))
+        return max(1, room - self.model.layout(cells, room - 1).height(len(self.model.nodes)))
 
     def _describe(self, lines: int) -> None:
         """Say in so many lines what the node under the cursor is and does, or how the nodes of a cell are."""
-        described, node_map = self._described, self._node_map
+        described, node_map = self._described, self.nodes
         described.display = lines > 0
         if lines:
             described.styles.height = lines
             index, count, cells = node_map.cursor, node_map.layout_now.nodes, self.size.width
-            is_node = count == 1 and index < len(self._model.nodes)
+            is_node = count == 1 and index < len(self.model.nodes)
             more = self._cards.below(index, cells, lines - 1) if is_node and lines > 1 else []
-            described.show([cut(self._model.description(index, cells, count), cells), *more])
+            described.show([cut(self.model.description(index, cells, count), cells), *more])
 
     def show_all(self) -> bool:
         """Dim no nodes any more, else leave a zoom; return whether there was one of them."""
-        if self._model.only is not None:
-            self._model.only = None
+        if self.model.only is not None:
+            self.model.only = None
             return True
-        return self._node_map.zoom_out()
+        return self.nodes.zoom_out()
 
     def on_node_map_changed(self) -> None:
         """Update legend and description with the map."""
@@ -186,18 +166,18 @@ class NodeMapPane(Vertical):
 
     def on_legend_left(self) -> None:
         """Go back from the first line of the legend to the nodes."""
-        self._node_map.focus()
+        self.nodes.focus()
 
     def on_node_map_lens_wanted(self) -> None:
         """Let the user choose a lens."""
 
         def picked(number: int | None) -> None:
             if number is not None:
-                self._model.look_through(LENSES[number])
+                self.model.look_through(LENSES[number])
                 self.update()
 
         picks = [Pick(str(number), lens.value) for number, lens in enumerate(LENSES, 1)]
-        self.app.push_screen(Picker("Lens of the node map", picks, pointer=self._model.session.glyphs.cursor), picked)
+        self.app.push_screen(Picker("Lens of the node map", picks, pointer=self.model.session.glyphs.cursor), picked)
 
 
 _POINTER_CELLS = 2

@@ -214,14 +214,15 @@ def keys_of(binding: Binding) -> list[str]:
     return [_long_name(key.strip()) for key in binding.key.split(",")]
 
 
-# Our widgets, screens and applications with bindings, in the order in which the settings list them. The main screen and
-# the application come first there.
+# Our widgets, screens and applications with bindings, in the order in which the settings list them, but for the main
+# screen and the application, which come first there.
 _CONTEXTS = (
-    "_PromptInput SheetText PageView FileTree Table JobLists TimelineGrid JobStrip Choices _Entries Buttons NodeMap"
-    " Legend OptionField TextView Modal Picker Sheet Why Autoscale HelpScreen ScenarioPicker StudyForm VariantRuns"
-    " StudyScreen ActionForm FormulaEditor ActionSheet Files Jump ColumnChooser SettingsScreen Finder"
-    " MainScreen Dashboard"
+    "_PromptInput Table JobLists JobStrip TimelineGrid FileTree Choices _Entries OptionField Buttons NodeMap Legend"
+    " SheetText PageView TextView Modal Finder Sheet Autoscale Why SettingsScreen ActionForm ActionSheet FormulaEditor"
+    " Picker HelpScreen Files Jump VariantRuns StudyScreen StudyForm ScenarioPicker ColumnChooser MainScreen Dashboard"
 )
+# Of the main screen, those that the settings list after the keys of time and before all others.
+_LISTED_EARLY = "row.act job.act row.new row.mark row.mark-all row.unmark pool.scale session.save"
 
 
 def contexts() -> dict[type[DOMNode], list[Binding]]:
@@ -256,6 +257,11 @@ def _is_outer(context: type[DOMNode]) -> bool:
 def _is_within(context: type[DOMNode]) -> bool:
     """Return True for the application, the main screen, and what the main screen contains."""
     return _is_outer(context) or context.__module__.startswith(("tui.panes.", "tui.widgets."))
+
+
+def _rank(identity: str) -> int:
+    """Return the place of a key of the main screen in the settings."""
+    return 0 if group_of(identity) is Group.TIME else 1 if identity in _LISTED_EARLY.split() else 2
 
 
 class Keymap:
@@ -326,8 +332,9 @@ class Keymap:
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does; those of the main screen first."""
-        in_order = sorted(self._contexts.items(), key=lambda each: not _is_outer(each[0]))
-        bound = (binding for _, bindings in in_order for binding in bindings)
+        outer = [each for context, bound in self._contexts.items() if _is_outer(context) for each in bound]
+        inner = [each for context, bound in self._contexts.items() if not _is_outer(context) for each in bound]
+        bound = [*sorted(outer, key=lambda binding: _rank(binding.id or "")), *inner]
         return [(binding.id, self.all_shown(binding), binding.description) for binding in bound if binding.id]
 
     def shown(self, identities: str) -> str:

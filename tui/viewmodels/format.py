@@ -20,6 +20,7 @@ from engine.base.values import (
     quoted,
 )
 
+dollars = format_dollars  # ``$12.50``, ``$0.064``
 _time = lru_cache(maxsize=4096)(format_time)  # a frame shows the times of the one before
 _CLASSIC_NODE = lazy_regex(r"(tvm)-\d+_(\d+)-.*")
 _NODE = lazy_regex(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
@@ -92,11 +93,6 @@ def size(count: int) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.1f} {unit}" if unit != "B" and value < 99.95 else f"{value:.0f} {unit}"
-
-
-def dollars(value: float) -> str:
-    """Return an amount in US dollars: ``$12.50``, ``$0.064``."""
-    return format_dollars(value)
 
 
 def dollars_apart(one: float, other: float) -> tuple[str, str]:

@@ -233,7 +233,10 @@ def scrubber(session: Session, cells: int) -> Line:
         return ()
     counts = session.events.density(scale.cells, scale.span_ms)
     now_cell, newest_cell = scale.cell(session.now_ms), scale.cell(session.newest_ms)
-    if later := _later_counts(session, scale):
+    # What is recorded after the shown moment has a density if it has been played ahead.
+    events = session.later_events() if session.is_past else None
+    if events is not None:
+        later = events.density(scale.cells, scale.span_ms)
         counts[now_cell + 1 : newest_cell + 1] = later[now_cell + 1 : newest_cell + 1]
     top, signs = max(count for count, _ in counts) or 1, _signs(session, scale)
     for at in signs:
@@ -273,12 +276,6 @@ def _drawn(
             role = Role.QUIET if at <= newest_cell else Role.OFF
             spans.append(Span(glyphs.planned if is_known else " ", role))
     return merged(spans)
-
-
-def _later_counts(session: Session, scale: _Scale) -> list[tuple[int, int]]:
-    """Return the density of what is recorded after the shown moment, if it has been played ahead; empty otherwise."""
-    events = session.later_events() if session.is_past else None
-    return [] if events is None else events.density(scale.cells, scale.span_ms)
 
 
 def _signs(session: Session, scale: _Scale) -> dict[int, Span]:

@@ -19,7 +19,7 @@ from tui.viewmodels.text import Line, Role, Span
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.views.resources.jobs import JobRow
+    from engine.views.resources.jobs import JobProgress, JobRow
     from engine.views.resources.tasks import TaskBrief
 
 
@@ -186,14 +186,8 @@ JOB: dict[JobState | None, Glyph] = {
 
 _JOB_FAILED = _FAILED._replace(name="completed")
 
-JOB_SCHEDULE: dict[JobScheduleState | None, Glyph] = {
-    JobScheduleState.ACTIVE: _ACTIVE,
-    JobScheduleState.DISABLED: _DISABLED,
-    JobScheduleState.TERMINATING: _TERMINATING,
-    JobScheduleState.COMPLETED: _COMPLETED,
-    JobScheduleState.DELETING: _DELETING,
-    None: _GONE,
-}
+JOB_SCHEDULE: dict[JobScheduleState | None, Glyph] = {state: JOB[JobState[state.name]] for state in JobScheduleState}
+JOB_SCHEDULE[None] = _GONE
 
 _ALLOCATION = {
     AllocationState.STEADY: Glyph("◉", "a", Role.OK, "steady"),
@@ -231,13 +225,8 @@ VARIANT_BREAKS = Glyph("○", "c", Role.OFF, "breaks expectations")
 VARIANT_FAILED = Glyph("✗", "X", Role.FAILED, "all runs failed")
 VARIANT_PENDING = Glyph("·", ".", Role.QUIET, "no results yet")
 VARIANT_GLYPHS = (
-    VARIANT_RECOMMENDED,
-    VARIANT_PARETO,
-    VARIANT_PARETO_BREAKS,
-    VARIANT_KEEPS,
-    VARIANT_BREAKS,
-    VARIANT_FAILED,
-    VARIANT_PENDING,
+    *(VARIANT_RECOMMENDED, VARIANT_PARETO, VARIANT_PARETO_BREAKS),
+    *(VARIANT_KEEPS, VARIANT_BREAKS, VARIANT_FAILED, VARIANT_PENDING),
 )
 
 TASK_GLYPHS = (*TASK.values(), _FAILED, TASK_BLOCKED, TASK_BETWEEN_RETRIES, TASK_TERMINATED)
@@ -261,17 +250,12 @@ def phase_glyph(prep: HookStatus, release: HookStatus) -> Glyph:
     return PREPARATION[prep]
 
 
-def job_glyph(state: JobState | None, *, ended_badly: bool) -> Glyph:
-    """Return the glyph of a job. One that ended before its work was done counts as failed."""
-    glyph = JOB[state]
-    if not ended_badly:
+def glyph_of_job(job: JobRow | JobProgress) -> Glyph:
+    """Return the glyph of a job's state. One that ended before its work was done counts as failed."""
+    glyph = JOB[job.state]
+    if not job.bad_end:
         return glyph
-    return _JOB_FAILED if state is JobState.COMPLETED else glyph._replace(role=Role.FAILED)
-
-
-def glyph_of_job(job: JobRow) -> Glyph:
-    """Return the glyph of a job's state."""
-    return job_glyph(job.state, ended_badly=bool(job.bad_end))
+    return _JOB_FAILED if job.state is JobState.COMPLETED else glyph._replace(role=Role.FAILED)
 
 
 def pool_glyph(state: PoolState | None, allocation: AllocationState | None) -> Glyph:

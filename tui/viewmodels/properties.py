@@ -32,7 +32,26 @@ if TYPE_CHECKING:
     from engine.specs.bodies import PoolSpec
     from engine.specs.machine import ImageReference
     from engine.views.resources.jobs import JobRow, NetworkRow, PoolRow
+    from engine.views.resources.nodes import NodeRow
     from tui.viewmodels.session import Session
+
+
+_WILL = {  # by operation of a node
+    "reboot": "reboots",
+    "reimage": "is reimaged",
+    "deallocate": "is deallocated",
+    "remove": "leaves the pool",
+    "upgrade": "is upgraded",
+}
+
+
+def next_words(node: NodeRow) -> str:
+    """Return what a node does once nothing keeps it: ``leaves the pool when its tasks end``; empty if nothing waits."""
+    operation = node.pending_operation
+    if operation is None:
+        return ""
+    until = "its files are no longer retained" if operation.waits_for_retention else "its tasks end"
+    return f"{_WILL[operation.name]} {'once it has booted' if operation.name == 'upgrade' else f'when {until}'}"
 
 
 def cost_by_the_end(session: Session, pool_id: str | None = None) -> float | None:

@@ -96,11 +96,6 @@ class Search:
             self._worked_s = before_s + time.perf_counter() - began_s
         return not self.is_done
 
-    @property
-    def is_partial(self) -> bool:
-        """True if not everything was searched."""
-        return any(group.note for group in self.groups)
-
     def _look(self) -> Iterator[None]:
         """Yield after each piece of the work."""
         simulation = self._simulation
@@ -216,7 +211,7 @@ def search_heading(search: Search) -> Line:
     if not search.is_done:
         where = search.groups[-1].title.lower() if search.groups else "pools"
         return line(Span(f"{count:,} found, searching {where} ...", Role.DIM))
-    if search.is_partial:
+    if any(group.note for group in search.groups):
         return line(Span(f"{count:,} found; not everything was searched", Role.DIM))
     return line(
         Span(f"{count:,} found" if count else f"No name, command line or event contains {search.text}.", Role.DIM)

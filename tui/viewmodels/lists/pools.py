@@ -19,7 +19,7 @@ from tui.viewmodels.lists.columns import NODE_ID, Column
 from tui.viewmodels.lists.filters import names_of_nodes
 from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
 from tui.viewmodels.lists.rows import NamedRowsModel
-from tui.viewmodels.properties import cost_words, hardware, is_job_over
+from tui.viewmodels.properties import cost_words, hardware, is_job_over, next_words
 from tui.viewmodels.text import (
     Block,
     ItemRef,
@@ -185,24 +185,6 @@ def _resize_errors(pool: PoolRow) -> Span:
 
 def _jobs(pool: PoolRow) -> Span:
     return Span(", ".join(pool.jobs), Role.DERIVED)
-
-
-_WILL = {
-    "reboot": "reboots",
-    "reimage": "is reimaged",
-    "deallocate": "is deallocated",
-    "remove": "leaves the pool",
-    "upgrade": "is upgraded",
-}
-
-
-def next_words(node: NodeRow) -> str:
-    """Return what a node does once nothing keeps it: ``leaves the pool when its tasks end``; empty if nothing waits."""
-    operation = node.pending_operation
-    if operation is None:
-        return ""
-    until = "its files are no longer retained" if operation.waits_for_retention else "its tasks end"
-    return f"{_WILL[operation.name]} {'once it has booted' if operation.name == 'upgrade' else f'when {until}'}"
 
 
 def node_general(session: Session, node: NodeRow) -> Block:

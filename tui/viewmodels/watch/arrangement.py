@@ -238,7 +238,7 @@ def _placed(
                 parts = zip(*known.values(), strict=True)
                 rows.append((tuple(known), Wish(*map(max, parts))))
         while len(rows) > 1 and sum(wish.least for _, wish in rows) > height:
-            del rows[_least_important(rows)]
+            del rows[max(range(len(rows)), key=lambda at: min(map(_IMPORTANT.index, rows[at][0])))]
         y = top
         is_filling = [names[0] in _FILLING for names, _ in rows]
         heights = divide(height, [wish for _, wish in rows], is_filling)
@@ -260,10 +260,6 @@ def _shares(names: _Row, width: int) -> list[int]:
 
 
 _IMPORTANT = (NODES, PINS, ATTENTION, LISTS, CURVES, EVENTS, ABOUT)  # the last one is dropped first
-
-
-def _least_important(rows: Sequence[tuple[_Row, Wish]]) -> int:
-    return max(range(len(rows)), key=lambda at: min(map(_IMPORTANT.index, rows[at][0])))
 
 
 def divide(height: int, wishes: Sequence[Wish], is_filling: Sequence[bool] = ()) -> list[int]:

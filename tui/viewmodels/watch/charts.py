@@ -20,7 +20,7 @@ from tui.viewmodels.properties import cost_by_the_end
 from tui.viewmodels.text import Line, Role, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engine.views.log.series import Axis, PoolSeries, Window
     from tui.viewmodels.session import Session
@@ -260,6 +260,16 @@ _LEAST_USD = 1e-6  # less is an error of rounding
 _RUNS = (HookStatus.RUNNING, HookStatus.RETRYING)
 
 
+def compact(value: float) -> str:
+    """Return a number in at most five characters: ``12``, ``0.5``, ``1.2k``, ``35k``, ``1.2M``."""
+    if value and value < 1:
+        return f"{value:.2g}"
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= limit:
+            return f"{value / (1e3 if unit == 'k' else limit):.3g}{unit}"
+    return f"{value:,.0f}" if value >= 100 or value % 1 == 0 else f"{value:.3g}"
+
+
 class Reading(NamedTuple):
     """A value at this moment; ``layer`` is the number of its area, -1 is the line, None stands for neither."""
 
@@ -277,8 +287,8 @@ class Chart:
     layers: tuple[Layer, ...]
     line: Layer | None
     readings: tuple[Reading, ...]
-    is_count: bool  # of things: the scale has whole numbers only
-    label: Callable[[float], str]
+    is_count: bool = True  # of things: the scale has whole numbers only
+    label: Callable[[float], str] = compact
     now: float = 0  # the value at this moment, which may be above all columns: these are means
 
     @cached_property
@@ -291,20 +301,6 @@ class Chart:
 def _highest(layers: tuple[Layer, ...], line: Layer | None) -> float:
     sums = map(sum, zip(*(layer.values for layer in layers), strict=True))
     return max(max(sums, default=0), max(line.values, default=0) if line else 0)
-
-
-def _layer(name: str, role: Role, values: Iterable[float]) -> Layer:
-    return Layer(name, role, tuple(values))
-
-
-def compact(value: float) -> str:
-    """Return a number in at most five characters: ``12``, ``0.5``, ``1.2k``, ``35k``, ``1.2M``."""
-    if value and value < 1:
-        return f"{value:.2g}"
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if value >= limit:
-            return f"{value / (1e3 if unit == 'k' else limit):.3g}{unit}"
-    return f"{value:,.0f}" if value >= 100 or value % 1 == 0 else f"{value:.3g}"
 
 
 def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> list[Chart]:
@@ -324,58 +320,77 @@ def charts_of(session: Session, pool_id: str, job_id: str, window: Window, colum
     return [*nodes, *tasks, *cost]
 
 
+class _Area(NamedTuple):
+    """A layer with its value at this moment, empty to leave that out; ``said`` is its name there if it is another."""
+
+    name: str
+    role: Role
+    values: Sequence[float]
+    now: str
+    said: str = ""
+
+
+def _readings(areas: Sequence[_Area]) -> tuple[Reading, ...]:
+    return tuple(Reading(each.now, each.said or each.name, at) for at, each in enumerate(areas) if each.now)
+
+
+def _layers(areas: Sequence[_Area]) -> tuple[Layer, ...]:
+    return tuple(Layer(each.name, each.role, tuple(each.values)) for each in areas)
+
+
+def _counts(title: str, axis: Axis, areas: Sequence[_Area], now: float = 0) -> Chart:
+    """Return the chart of numbers of things."""
+    return Chart(title, axis, _layers(areas), None, _readings(areas), now=now)
+
+
 def _of_all_jobs(session: Session, window: Window, columns: int) -> list[Chart]:
     """Return the charts of all jobs that there were, once they have been deleted."""
     tasks = session.series.of_job(None, window, columns)
     if not any(tasks.running) and not any(tasks.waiting):
         return []
-    running, waiting = _layer("running", Role.RUNNING, tasks.running), _layer("waiting", Role.OFF, tasks.waiting)
     return [
-        Chart("Running tasks", tasks.axis, (running,), None, (Reading("0", "running", 0),), True, compact),
-        Chart("Waiting tasks", tasks.axis, (waiting,), None, (Reading("0", "waiting", 0),), True, compact),
+        _counts("Running tasks", tasks.axis, [_Area("running", Role.RUNNING, tasks.running, "0")]),
+        _counts("Waiting tasks", tasks.axis, [_Area("waiting", Role.OFF, tasks.waiting, "0")]),
     ]
+
+
+_KINDS = (
+    ("running", Role.RUNNING, Measure.NODES_RUNNING),
+    ("idle", Role.QUIET, Measure.NODES_IDLE),
+    ("starting", Role.TRANSITION, Measure.NODES_STARTING),
+    ("down", Role.OFF, Measure.NODES_DOWN),
+)
+
+
+def _areas_of_nodes(values: PoolSeries, numbers: Mapping[Measure, int] | None = None) -> list[_Area]:
+    """Return nodes by kind with their present ``numbers``, without those as many as in the last column."""
+    areas = []
+    each_of = zip(_KINDS, (values.running, values.idle, values.starting, values.down), strict=True)
+    for (name, role, kind), each in each_of:
+        number = 0 if numbers is None else numbers[kind]
+        text = compact(round(each[-1])) if numbers is None and any(each) else f"{number:,}"
+        areas.append(_Area(name, role, each, text if number or any(each) else ""))
+    return areas
 
 
 def _nodes_of_all(session: Session, window: Window, columns: int) -> list[Chart]:
     """Return the chart of the nodes of all pools, deleted ones included."""
     values = session.series.of_pool(None, window, columns)
-    layers = _node_layers(values)
-    if not any(map(any, (layer.values for layer in layers))):
-        return []
-    latest = [
-        Reading(compact(round(layer.values[-1])), layer.name, number)
-        for number, layer in enumerate(layers)
-        if any(layer.values)
-    ]
-    return [Chart("Nodes of all pools", values.axis, layers, None, tuple(latest), True, compact)]
-
-
-def _node_layers(values: PoolSeries) -> tuple[Layer, ...]:
-    return (
-        _layer("running", Role.RUNNING, values.running),
-        _layer("idle", Role.QUIET, values.idle),
-        _layer("starting", Role.TRANSITION, values.starting),
-        _layer("down", Role.OFF, values.down),
-    )
+    areas = _areas_of_nodes(values)
+    return [_counts("Nodes of all pools", values.axis, areas)] if any(any(each.values) for each in areas) else []
 
 
 def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
     values, pool = session.series.of_pool(pool_id, window, columns), session.pool(pool_id)
     assert pool is not None
-    kinds = dict.fromkeys(Measure, 0)
+    numbers = dict.fromkeys(Measure, 0)
     for state, number in pool.node_counts:
-        kinds[kind_of_node(state)] += number
-    layers = _node_layers(values)
-    present = (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
-    readings = [
-        Reading(f"{kinds[kind]:,}", layer.name, number)
-        for number, (kind, layer) in enumerate(zip(present, layers, strict=True))
-        if kinds[kind] or any(layer.values)
-    ]
-    target = pool.target_dedicated + pool.target_spot
-    readings.append(Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1))
-    line, now = _layer("target", Role.STRONG, values.target), max(target, sum(kinds[kind] for kind in present))
-    return [Chart("Nodes", values.axis, layers, line, tuple(readings), True, compact, now)]
+        numbers[kind_of_node(state)] += number
+    areas, target = _areas_of_nodes(values, numbers), pool.target_dedicated + pool.target_spot
+    aim = Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1)
+    line = Layer("target", Role.STRONG, tuple(values.target))
+    now = max(target, sum(numbers[kind] for _, _, kind in _KINDS))
+    return [Chart("Nodes", values.axis, _layers(areas), line, (*_readings(areas), aim), now=now)]
 
 
 def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
@@ -386,72 +401,53 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     if not has_pool and not any(whole.usd):
         return []
     in_all, later = session.cost_usd(), cost_by_the_end(session)
-    layers, told = [_layer("so far", Role.KEY, whole.usd)], [Reading(fmt.dollars(in_all), "so far", 0)]
+    areas = [_Area("so far", Role.KEY, whole.usd, fmt.dollars(in_all))]
     if has_others:
         own, own_usd = session.series.of_pool(pool_id, window, columns).usd, session.cost_usd(pool_id)
         others = [max(0.0, all_ - one) for all_, one in zip(whole.usd, own, strict=True)]
-        layers = [_layer("this pool", Role.KEY, own), _layer("other pools", Role.OFF, others)]
-        told = [
-            Reading(fmt.dollars(own_usd), "this pool", 0),
-            Reading(fmt.dollars(max(0.0, in_all - own_usd)), "other pools", 1),
+        areas = [
+            _Area("this pool", Role.KEY, own, fmt.dollars(own_usd)),
+            _Area("other pools", Role.OFF, others, fmt.dollars(max(0.0, in_all - own_usd))),
         ]
-    if later is not None:
-        told.append(Reading(fmt.dollars(later), "by the end"))
+    told = [] if later is None else [Reading(fmt.dollars(later), "by the end")]
     an_hour = whole.usd_an_hour[-1] if whole.usd_an_hour else 0.0
     if an_hour > _LEAST_USD:
         told.append(Reading(fmt.dollars(an_hour), "an hour"))
-    return [Chart("Cost", whole.axis, tuple(layers), None, tuple(told), False, fmt.dollars)]
+    readings = (*_readings(areas), *told)
+    return [Chart("Cost", whole.axis, _layers(areas), None, readings, is_count=False, label=fmt.dollars)]
 
 
 def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
     values, job = session.series.of_job(job_id, window, columns), session.job(job_id)
     assert job is not None
-    tasks, others, all_running = job.phases.tasks, list[float](), job.phases.tasks.running
+    axis, tasks, others, all_running = values.axis, job.phases.tasks, list[float](), job.phases.tasks.running
     if not has_had_several_pools(session.simulation):  # else most of the other jobs run elsewhere
         everything, all_running = session.series.running_of_all(window, columns), session.series.running_tasks()
         others = [max(0.0, all_ - own) for all_, own in zip(everything, values.running, strict=True)]
-    running = [_layer("running", Role.RUNNING, values.running)]
-    readings = [Reading(f"{tasks.running:,}", "running", 0)]
+    running = [_Area("running", Role.RUNNING, values.running, f"{tasks.running:,}")]
     if any(others):
-        running.append(_layer("of other jobs", Role.OFF, others))
-        readings.append(Reading(f"{all_running - tasks.running:,}", "of other jobs", 1))
-    rates = [_layer("succeeded", Role.OK, values.succeeded_a_minute)]
-    if tasks.failed or any(values.failed_a_minute):
-        rates.append(_layer("failed", Role.FAILED, values.failed_a_minute))
+        running.append(_Area("of other jobs", Role.OFF, others, f"{all_running - tasks.running:,}"))
     active, preparing = (tasks.active, tasks.preparing) if job.record.end_ms is None else (0, 0)
-    waiting = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
-    waiting_layers, waiting_now = [_layer("waiting", Role.OFF, waiting)], [Reading(f"{active:,}", "waiting", 0)]
+    waits = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
+    waiting = [_Area("waiting", Role.OFF, waits, f"{active:,}")]
     if preparing or any(values.preparing):
-        waiting_layers.append(_layer("preparing", Role.PREPARING, values.preparing))
-        waiting_now.append(Reading(f"{preparing:,}", "preparing", 1))
+        waiting.append(_Area("preparing", Role.PREPARING, values.preparing, f"{preparing:,}"))
     rate = session.series.succeeded_in_a_minute(job_id)
-    if job.is_live and not session.is_over:
-        done = [Reading(compact(round(rate, 1)), "a minute", 0)]
-    else:  # a rate would be that of some stretch before the end
-        rate, done = 0.0, [Reading(f"{tasks.succeeded:,}", "succeeded", 0)]
-    if len(rates) > 1:
-        done.append(Reading(f"{tasks.failed:,}", "failed", 1))
+    now, said = compact(round(rate, 1)), "a minute"
+    if not job.is_live or session.is_over:  # a rate would be that of some stretch before the end
+        rate, now, said = 0.0, f"{tasks.succeeded:,}", "succeeded"
+    done = [_Area("succeeded", Role.OK, values.succeeded_a_minute, now, said)]
+    if tasks.failed or any(values.failed_a_minute):
+        done.append(_Area("failed", Role.FAILED, values.failed_a_minute, f"{tasks.failed:,}"))
     found = [
-        Chart("Running tasks", values.axis, tuple(running), None, tuple(readings), True, compact, all_running),
-        Chart(
-            "Waiting tasks",
-            values.axis,
-            tuple(waiting_layers),
-            None,
-            tuple(waiting_now),
-            True,
-            compact,
-            active + preparing,
-        ),
-        Chart("Completed tasks", values.axis, tuple(rates), None, tuple(done), False, compact, rate),
+        _counts("Running tasks", axis, running, all_running),
+        _counts("Waiting tasks", axis, waiting, active + preparing),
+        Chart("Completed tasks", axis, _layers(done), None, _readings(done), is_count=False, now=rate),
     ]
     if job.phases.preparation.is_specified:
-        spent_ms = session.series.preparation_ms(job_id)
-        nodes = _layer("preparing", Role.PREPARING, values.preparing_nodes)
-        prepare = sum(job.phases.preparation[status] for status in _RUNS)
-        told = [
-            Reading(f"{prepare:,}", "node" if prepare == 1 else "nodes", 0),
-            Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all"),
-        ]
-        found.append(Chart("Preparing nodes", values.axis, (nodes,), None, tuple(told), True, compact, prepare))
+        spent_ms, count = session.series.preparation_ms(job_id), sum(job.phases.preparation[each] for each in _RUNS)
+        noun = "node" if count == 1 else "nodes"
+        nodes = [_Area("preparing", Role.PREPARING, values.preparing_nodes, f"{count:,}", noun)]
+        in_all = Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all")
+        found.append(Chart("Preparing nodes", axis, _layers(nodes), None, (*_readings(nodes), in_all), now=count))
     return found

@@ -93,7 +93,7 @@ class CurvesModel:
         """Return the drawing for so much room."""
         session = self._session
         simulation = session.simulation
-        moment = simulation.now_ms, len(simulation.log), simulation.jumps, session.series.until_ms
+        moment = *simulation.moment, session.series.until_ms
         view = self._shown_window, session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
         if key != self._key:
@@ -178,14 +178,8 @@ def _widths(cells: int, count: int) -> list[int]:
 
 
 def _side_by_side(blocks: Sequence[Sequence[Line]], widths: Sequence[int]) -> list[Line]:
-    return [
-        tuple(
-            span
-            for part, wide, gap in zip(parts, widths, _gaps(widths), strict=True)
-            for span in _padded(part, wide, gap)
-        )
-        for parts in zip(*blocks, strict=True)
-    ]
+    gaps = _gaps(widths)
+    return [tuple(chain.from_iterable(map(_padded, parts, widths, gaps))) for parts in zip(*blocks, strict=True)]
 
 
 def _gaps(widths: Sequence[int]) -> list[int]:

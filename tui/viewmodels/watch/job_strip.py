@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from engine.base.terms import JobState
 from engine.views.diagnosis.model import Severity
 from engine.views.hook_status import HookStatus
-from engine.views.resources.jobs import jobs_worst_first
-from tui.viewmodels.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS, job_glyph
+from engine.views.resources.jobs import is_unfinished, jobs_worst_first
+from tui.viewmodels.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
 from tui.viewmodels.properties import awaited, cost_words, node_words, pool_cost_words, slot_words
 from tui.viewmodels.text import Line, Role, Span, bar, between, cut, fit, line, squeeze, squeezed, width
 from tui.viewmodels.watch.attention import END_WORDS, estimate_line, estimates
@@ -27,14 +27,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import JobEnd, Session
 
 
-PREPARATION_TAB, TASKS_TAB, RELEASE_TAB, EVENTS_TAB, EXPECTATIONS_TAB = (
-    "preparation",
-    "tasks",
-    "release",
-    "events",
-    "expectations",
-)
-CURVES_TAB = "curves"
+PREPARATION_TAB, TASKS_TAB, RELEASE_TAB = "preparation", "tasks", "release"
+EVENTS_TAB, EXPECTATIONS_TAB, CURVES_TAB = "events", "expectations", "curves"
 _TAB_TITLES = {
     PREPARATION_TAB: ("Preparation tasks", "Preparation", "Prep"),
     TASKS_TAB: ("Tasks", "Tasks", "Tasks"),
@@ -108,7 +102,7 @@ def rail_title(session: Session, cells: int) -> str:
     if pool is not None:
         names.append(pool.pool_id)
         words.append(f"pool  {_size_words(pool)}")
-        others = sum(session.is_unfinished(other) for other in pool.jobs if other != job.job_id)
+        others = sum(is_unfinished(session.simulation, other) for other in pool.jobs if other != job.job_id)
         if others:
             words.append(f"{others} other {'job' if others == 1 else 'jobs'} here")
     said = squeezed(names, cells - len(" · ".join(words)))
@@ -181,7 +175,7 @@ def _bars(session: Session, job: JobRow, cells: int, *, is_narrow: bool) -> list
     glyphs = session.glyphs
     labels, phases = _SHORT_LABELS if is_narrow else _LABELS, job.phases
     said = _task_text(phases.tasks, glyphs, is_narrow, is_live=job.is_live)
-    bars = [(labels[1], task_meter(phases.tasks, glyphs, cells), said)]
+    bars = [(labels[1], _task_meter(phases.tasks, glyphs, cells), said)]
     if phases.preparation.is_specified:
         drawn = _hook_bar(phases.preparation, PREPARATION, glyphs, cells)
         bars.insert(0, (labels[0], drawn, _preparation_text(job, glyphs)))
@@ -191,34 +185,38 @@ def _bars(session: Session, job: JobRow, cells: int, *, is_narrow: bool) -> list
     return bars
 
 
+def _meter(glyphs: GlyphSet, cells: int, *parts: tuple[int, Role]) -> Line:
+    """Return a bar of parts in their roles: what is done, what has failed, what waits or never comes, and what runs."""
+    rest = glyphs.meter_rest
+    signs = {Role.OK: glyphs.meter, Role.FAILED: glyphs.meter_failed, Role.QUIET: rest, Role.OFF: rest}
+    return bar([(count, role, signs.get(role, glyphs.meter_running)) for count, role in parts], cells)
+
+
+def _empty_meter(glyphs: GlyphSet, cells: int) -> Line:
+    return (Span(glyphs.meter_rest * cells, Role.OFF),)
+
+
 def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphSet, cells: int) -> Line:
     if not counts.total:
-        return (Span(glyphs.meter_rest * cells, Role.OFF),)
+        return _empty_meter(glyphs, cells)
     other = sum(counts[status] for status in (HookStatus.SKIPPED, HookStatus.LEAVING, HookStatus.GONE))
-    running_role = table[HookStatus.RUNNING].role
-    return bar(
-        (
-            (counts[HookStatus.SUCCEEDED], Role.OK, glyphs.meter),
-            (counts[HookStatus.SUPERSEDED], Role.TRANSITION, glyphs.meter_running),
-            (counts[HookStatus.RUNNING] + counts[HookStatus.RETRYING], running_role, glyphs.meter_running),
-            (counts[HookStatus.FAILED], Role.FAILED, glyphs.meter_failed),
-            (counts[HookStatus.WILL_RUN], Role.QUIET, glyphs.meter_rest),
-            (other + counts.without_record, Role.OFF, glyphs.meter_rest),
-        ),
+    return _meter(
+        glyphs,
         cells,
+        (counts[HookStatus.SUCCEEDED], Role.OK),
+        (counts[HookStatus.SUPERSEDED], Role.TRANSITION),
+        (counts[HookStatus.RUNNING] + counts[HookStatus.RETRYING], table[HookStatus.RUNNING].role),
+        (counts[HookStatus.FAILED], Role.FAILED),
+        (counts[HookStatus.WILL_RUN], Role.QUIET),
+        (other + counts.without_record, Role.OFF),
     )
 
 
-def task_meter(counts: TaskCounts, glyphs: GlyphSet, cells: int) -> Line:
+def _task_meter(counts: TaskCounts, glyphs: GlyphSet, cells: int) -> Line:
     """Return a bar of tasks in ``cells``: succeeded, failed, running, preparing, waiting."""
-    parts = (
-        (counts.succeeded, Role.OK, glyphs.meter),
-        (counts.failed, Role.FAILED, glyphs.meter_failed),
-        (counts.running, Role.RUNNING, glyphs.meter_running),
-        (counts.preparing, Role.PREPARING, glyphs.meter_running),
-        (counts.active, Role.QUIET, glyphs.meter_rest),
-    )
-    return bar(parts, cells) or (Span(glyphs.meter_rest * cells, Role.OFF),)
+    done = (counts.succeeded, Role.OK), (counts.failed, Role.FAILED)
+    going_on = (counts.running, Role.RUNNING), (counts.preparing, Role.PREPARING), (counts.active, Role.QUIET)
+    return _meter(glyphs, cells, *done, *going_on) or _empty_meter(glyphs, cells)
 
 
 def _counted(glyphs: GlyphSet, glyph: Glyph, number: int) -> Line:
@@ -390,7 +388,7 @@ def _job_line(
 ) -> Line:
     """Return the line of a job; ``every`` has the preparations of all jobs that are shown."""
     role = Role.STRONG if is_focus else Role.PLAIN if job.is_live else Role.DIM
-    glyph = job_glyph(job.state, ended_badly=bool(job.bad_end))
+    glyph = glyph_of_job(job)
     head = line(glyphs.span(glyph), " ", Span(name, role, is_underlined=is_focus), "  ")
     room = cells - width(head) - width(tail)
     return (*head, *_phases(job, every, room, cells, glyphs), *tail)
@@ -445,14 +443,10 @@ def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role
     said = _ran_words(counts)
     failed = f" {glyphs.bad}{counts.failed:,}" if counts.failed else ""
     bar_cells = max(_LEAST_BAR, cells - len(label) - len(said + failed) - 2)
-    rest = counts.total - counts.done - counts.running - counts.failed
-    parts = (
-        (counts.done, Role.OK, glyphs.meter),
-        (counts.running, role, glyphs.meter_running),
-        (counts.failed, Role.FAILED, glyphs.meter_failed),
-        (rest, Role.QUIET, glyphs.meter_rest),
-    )
-    drawn = bar(parts, bar_cells) or (Span(glyphs.meter_rest * bar_cells, Role.OFF),)
+    waiting = counts.total - counts.done - counts.running - counts.failed
+    done, failures = (counts.done, Role.OK), (counts.failed, Role.FAILED)
+    drawn = _meter(glyphs, bar_cells, done, (counts.running, role), failures, (waiting, Role.QUIET))
+    drawn = drawn or _empty_meter(glyphs, bar_cells)
     spans = line(Span(label, Role.DIM), *drawn, Span(said), Span(failed, Role.FAILED))
     return _filled(spans, max(cells, width(spans) + 2))
 
@@ -469,7 +463,7 @@ def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int, *, i
     said = (*said, *running, *failed) if width((*said, *running, *failed)) <= most else (*said, *failed)
     room = cells - len(label) - 2
     bar_cells = max(min(_LEAST_TASK_BAR, room - width(said)), room - max(width(said), min(18, cells // 3)))
-    drawn = task_meter(counts, glyphs, bar_cells)
+    drawn = _task_meter(counts, glyphs, bar_cells)
     return _filled((Span(label, Role.DIM), *drawn, *said), cells)
 
 

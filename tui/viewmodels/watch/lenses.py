@@ -30,15 +30,8 @@ _CARD_LINES, FRAMED_LINES = 3, 5  # lowest card, and lowest card with a frame
 MOST_CARDS = 32
 _LINE_CELLS, _LINE_BEST_CELLS = 20, 64
 _GAP = 2  # cells between cards, and between columns of lines
-_GROUPS = (
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    *(size * factor for factor in (1, 10, 100) for size in (10, 12, 15, 20, 25, 30, 40, 50, 80)),
-)
+_ROUND = 10, 12, 15, 20, 25, 30, 40, 50, 80
+_GROUPS = (2, 3, 4, 5, 6, 8, *(size * factor for factor in (1, 10, 100) for size in _ROUND))
 
 
 class Form(Enum):

@@ -9,7 +9,7 @@ from engine.views.hook_status import Hook, HookStatus
 from engine.views.resources.nodes import hooks_on, last_output, tasks_on
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, hook_glyph
-from tui.viewmodels.lists.pools import next_words
+from tui.viewmodels.properties import next_words
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, cut, fit, line, merged, one_line, squeeze, width
 from tui.viewmodels.watch.lenses import FRAMED_LINES, Form, Lens, slots_glyph
 from tui.viewmodels.watch.node_map import MOST_OUTPUT
@@ -202,7 +202,7 @@ class Cards:
     def _output(self, node: int) -> LastOutput | None:
         """Return the last lines of output on a node, read once for each moment."""
         simulation = self._model.session.simulation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms
+        moment = simulation.moment
         if self._read_at != moment:
             self._read_at = moment
             self._outputs.clear()
