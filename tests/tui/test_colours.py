@@ -6,7 +6,7 @@ import pytest
 from rich.color import Color
 
 from tui.saving.settings import ANSI, CONTRAST, DARK, LIGHT
-from tui.textual import drawing
+from tui.textual import views
 from tui.viewmodels.text import Role
 
 LEAST = 4.5  # WCAG 2.2, success criterion 1.4.3
@@ -25,18 +25,18 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST])
 def test_each_role_can_be_read_on_the_background(theme):
-    found = {role.name: contrast(drawing.colours(theme)[role], drawing.ground(theme)) for role in Role}
+    found = {role.name: contrast(views.colours(theme)[role], views.ground(theme)) for role in Role}
     assert {name: value for name, value in found.items() if value < LEAST} == {}
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST])
 def test_what_stands_on_a_filled_cell_can_be_read(theme):
-    fills, texts = drawing.colours(theme), drawing.on_colours(theme)
+    fills, texts = views.colours(theme), views.on_colours(theme)
     assert all(contrast(texts[role], fills[role]) >= LEAST for role in Role)
 
 
 def test_a_colour_of_the_light_theme_is_not_taken_for_plain_text():
-    colours = drawing.colours(LIGHT)
+    colours = views.colours(LIGHT)
     own = [role for role in Role if role.name in ("PREPARING", "RUNNING", "RELEASING", "OK", "FAILED", "TRANSITION")]
     brightest = {role.name: max(Color.parse(colours[role]).triplet) for role in own}
     assert {name: value for name, value in brightest.items() if value < 80} == {}
@@ -44,10 +44,10 @@ def test_a_colour_of_the_light_theme_is_not_taken_for_plain_text():
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST, ANSI])
 def test_a_warning_has_a_colour_of_its_own(theme):
-    colours = drawing.colours(theme)
+    colours = views.colours(theme)
     assert [role for role in Role if colours[role] == colours[Role.WARNING]] == [Role.WARNING]
 
 
 def test_what_only_starts_in_the_light_theme_is_brown_not_red():
-    red, green, blue = Color.parse(drawing.colours(LIGHT)[Role.TRANSITION]).triplet
+    red, green, blue = Color.parse(views.colours(LIGHT)[Role.TRANSITION]).triplet
     assert green - blue >= (red - green) * 0.9

@@ -14,7 +14,7 @@ from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.views.log.series import Window
 from tests.tui.screen_text import contains
 from tests.work import steps_of
-from tui.textual.drawing import has_grounds
+from tui.textual.views import has_grounds
 from tui.viewmodels import format as fmt
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.session import Session

@@ -12,7 +12,7 @@ import tui
 from engine.base.terms import JobState, NodeState, TaskResult, TaskState
 from engine.state.nodes import GONE as GONE_CODE
 from engine.views.hook_status import Hook, HookStatus
-from tui.textual import drawing
+from tui.textual import views
 from tui.viewmodels import glyphs
 from tui.viewmodels.glyphs import (
     INELIGIBLE,
@@ -159,8 +159,8 @@ def test_preempted_is_not_failed():
     others = [glyph for state, glyph in NODE.items() if state is not NodeState.PREEMPTED]
     assert preempted.role is Role.PREEMPTED
     assert preempted.role not in {glyph.role for glyph in others}
-    for theme in drawing.THEME_NAMES:
-        colours = drawing.colours(theme)
+    for theme in views.THEME_NAMES:
+        colours = views.colours(theme)
         assert colours[Role.PREEMPTED] not in {colours[role] for role in Role if role is not Role.PREEMPTED}
 
 

@@ -15,7 +15,7 @@ from engine import Simulation, load_scenario
 from engine.specs.commands import ResizePool
 from tests.tui.driving import typed
 from tests.tui.screen_text import messages_of
-from tui.textual import drawing
+from tui.textual import views
 from tui.viewmodels.report import report_lines, sections
 from tui.viewmodels.session import Session
 from tui.viewmodels.timeline.svg import Paint
@@ -24,7 +24,7 @@ LATER_S = 330
 
 
 def report(session, *, is_html):
-    paint = Paint(drawing.ground("dark"), drawing.colours("dark"), drawing.on_colours("dark"))
+    paint = Paint(views.ground("dark"), views.colours("dark"), views.on_colours("dark"))
     return "\n".join(line for lines in report_lines(session, paint, is_html=is_html) for line in lines)
 
 

@@ -12,7 +12,7 @@ from tests.tui.screen_text import messages_of
 from tests.tui.test_timeline import model_of
 from tui.app.list_keys import TimelineDrawing
 from tui.saving.targets import NewLines, TargetError
-from tui.textual import drawing
+from tui.textual import views
 from tui.viewmodels.timeline.svg import Paint, drawn
 
 LATER_S = 330
@@ -20,7 +20,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def paint(theme="dark"):
-    return Paint(drawing.ground(theme), drawing.colours(theme), drawing.on_colours(theme))
+    return Paint(views.ground(theme), views.colours(theme), views.on_colours(theme))
 
 
 def picture(model, theme="dark"):
@@ -33,7 +33,7 @@ def texts(root):
 
 
 @pytest.mark.parametrize("kind", range(5))
-@pytest.mark.parametrize("theme", [*drawing.THEME_NAMES])
+@pytest.mark.parametrize("theme", [*views.THEME_NAMES])
 def test_every_row_is_in_the_picture(session_at, kind, theme):
     model = model_of(session_at(LATER_S))
     for _ in range(kind):

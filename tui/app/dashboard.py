@@ -26,7 +26,7 @@ from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
 from tui.saving.session_files import Recorder
 from tui.saving.settings import ANSI, NO_COLOUR, OPTIONS, Settings, Source, Value
-from tui.textual import drawing
+from tui.textual import views
 from tui.textual.keys import Keyboard
 from tui.textual.screens import ParsedOnce, ShowRun, StudyNews, say
 from tui.viewmodels.frame import (
@@ -165,7 +165,7 @@ class Dashboard(App[None]):
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.keyboard = Keyboard(self)
         self._loop: asyncio.AbstractEventLoop | None = None
-        for known in drawing.themes():
+        for known in views.themes():
             self.register_theme(known)
         for name in OPTIONS:
             self._apply(name)

@@ -17,7 +17,7 @@ from tui.dialogs.pickers import ColumnChooser, SearchDialog
 from tui.dialogs.sheets import details_sheet
 from tui.panes.timeline import Timeline
 from tui.saving.targets import NewLines, TargetError, write_new
-from tui.textual import drawing
+from tui.textual import views
 from tui.textual.keys import Command, start_work
 from tui.textual.screens import say
 from tui.viewmodels.format import counted
@@ -68,7 +68,7 @@ def write_in_slices(
     """
     playback.pause()
     path, theme, moment = Path(name.strip()), widget.app.theme, playback.moment
-    paint = Paint(drawing.ground(theme), drawing.colours(theme), drawing.on_colours(theme))
+    paint = Paint(views.ground(theme), views.colours(theme), views.on_colours(theme))
     target = NewLines(path)
 
     async def write() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.containers import Horizontal
 
-from tui.textual import drawing
+from tui.textual import views
 from tui.textual.overrides import set_title
 from tui.textual.screens import View
 from tui.textual.views import LinesView, ResizeFilter
@@ -363,7 +363,7 @@ class DetailPage(ResizeFilter, View):
         set_title(page, f"{model.title}: {model.tabs[self.page]}")
         page.subject = model.subject if model.exists else None
         cells = max(20, page.size.width - PageView.MARGIN - 1)
-        model.rows, model.has_grounds = max(1, page.size.height), drawing.has_grounds(self.app.theme)
+        model.rows, model.has_grounds = max(1, page.size.height), views.has_grounds(self.app.theme)
         shown = [cut(each, cells) for each in model.lines(self.page, cells)]
         page.show_page(shown, is_new=self._is_new)
         self._is_new = not page.size.width  # it is laid out only now

@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from tui.dialogs.sheets import Pick, Picker
-from tui.textual import drawing
+from tui.textual import views
 from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import OpenSubject
 from tui.textual.views import LinesView, ResizeFilter, RowsView, refresh_changes, row_bindings, strip_of, title_of
@@ -339,7 +339,7 @@ class JobLists(Table):
         super().update()
         self._set_title()
         if self.name_shown == CURVES_TAB:
-            self._curves.has_grounds = drawing.has_grounds(self.app.theme)
+            self._curves.has_grounds = views.has_grounds(self.app.theme)
             self.refresh()
             if self._curves.is_behind:  # it reads a part at a time
                 self._curves.go_on()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.textual import drawing
+from tui.textual import views
 from tui.textual.keys import start_work, yielder_of
 from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import OpenSubject, say
@@ -394,7 +394,7 @@ class Curves(LinesView):
         """Draw the curves up to the moment that is shown."""
         if not self.size.height:
             return
-        self._model.has_grounds = drawing.has_grounds(self.app.theme)
+        self._model.has_grounds = views.has_grounds(self.app.theme)
         if not self.lines or not self._model.is_behind:
             self._show()  # which may ask for more
         is_behind = self._model.is_behind

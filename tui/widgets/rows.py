@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from tui.textual.drawing import Look
+    from tui.textual.views import Look
     from tui.viewmodels.file_browser import TreeModel
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text import ItemRef, Line
