@@ -9,6 +9,7 @@ from textual._compositor import Compositor
 from textual.app import App
 from textual.geometry import Size
 from textual.scrollbar import ScrollBar
+from textual.widget import Widget
 
 from tests.tui.screen_text import text_of
 from tui.textual.overrides import ScreenCompositor, set_title
@@ -23,6 +24,33 @@ class _App(App[None]):
         screen = super().get_default_screen()
         screen._compositor = ScreenCompositor()
         return screen
+
+
+def test_a_size_is_that_of_the_last_layout():
+    async def run():
+        app = _App()
+        async with app.run_test(size=(30, 9)) as pilot:
+            view = LinesView()
+            await app.mount(view)
+            for change in (
+                lambda: None,
+                lambda: setattr(view, "display", False),
+                lambda: setattr(view, "display", True),
+                lambda: setattr(view.styles, "border", ("ascii", "white")),
+                lambda: setattr(view.styles, "height", 4),
+            ):
+                change()
+                await pilot.pause()
+                seen.append(view.size)
+                assert view.size == Widget.size.fget(view)
+            await pilot.resize_terminal(40, 9)
+            await pilot.pause()
+            seen.append(view.size)
+            assert view.size == Widget.size.fget(view)
+
+    seen = []
+    asyncio.run(run())
+    assert len(set(seen)) == 5
 
 
 def test_control_characters_do_not_reach_the_terminal():

@@ -30,6 +30,7 @@ NAMES = {
     (Compositor, "_render_chops"): ["self", "crop", "is_rendered_line"],
     (Compositor, "_regions_to_spans"): ["cls", "regions"],
     (Compositor, "_dirty_regions"): None,
+    (Compositor, "_full_map_invalidated"): None,
     (Compositor, "cuts"): None,
     (Compositor, "visible_widgets"): None,
     (StylesCache, "clear"): ["self"],

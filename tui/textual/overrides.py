@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from rich.segment import Segment
 from rich.style import Style
@@ -147,7 +147,12 @@ def _bar(  # all that decides how it looks
         back_color=style.bgcolor,
         bar_color=style.color,
     )
-    return [Strip(Segment.apply_style([cell], ground), thickness) for cell in bar.segments]
+    cells = list(bar.segments)
+    strips = {
+        identity: Strip(Segment.apply_style([cell], ground), thickness)
+        for identity, cell in {id(cell): cell for cell in cells}.items()
+    }
+    return [strips[id(cell)] for cell in cells]
 
 
 class CellScrollBar(ScrollBar):
@@ -157,6 +162,7 @@ class CellScrollBar(ScrollBar):
 
     def __init__(self, *, thickness: int) -> None:
         super().__init__(vertical=True, name="vertical", thickness=thickness)
+        self._styles_cache = LineCache()
 
     @property
     def is_blank(self) -> bool:
@@ -185,11 +191,20 @@ class QuietView(ScrollView):
     """Lines in a frame, which are not drawn again when nothing has changed."""
 
     has_focus_style = True  # in the style sheet
+    layouts: ClassVar[int] = 0  # of all screens, so far
     _looks_focused = False
+    _size_then: tuple[int, Size] = (-1, Size(0, 0))  # with the number of layouts before
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
         self._styles_cache = LineCache()  # there is no other way to have a frame composed once
+
+    @property
+    def size(self) -> Size:
+        """The size of the content, which only a layout changes. Textual asks the screen for it each time."""
+        if self._size_then[0] != QuietView.layouts:
+            self._size_then = QuietView.layouts, super().size
+        return self._size_then[1]
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -256,32 +271,23 @@ def set_title(widget: Widget, title: str | Content, subtitle: str | None = None)
     Only the line of the frame is drawn again, and only if it says something else. Assigning the title would draw the
     whole widget.
     """
-    if not _says(widget._border_title, title):
-        widget._border_title = Content(title) if isinstance(title, str) else title
-        _draw_line(widget, 0)
+    _entitle(widget, "_border_title", title, 0)
     if subtitle is not None:
         set_subtitle(widget, subtitle)
 
 
 def set_subtitle(widget: Widget, subtitle: str) -> None:
     """Set the subtitle in a widget's border, without markup, unless it stands there already."""
-    if not _says(widget._border_subtitle, subtitle):
-        widget._border_subtitle = Content(subtitle)
-        _draw_line(widget, widget.outer_size.height - 1)
+    _entitle(widget, "_border_subtitle", subtitle, widget.outer_size.height - 1)
 
 
-def _draw_line(widget: Widget, y: int) -> None:
-    """Draw this line of a widget again, counted with its frame."""
-    left, top = widget.content_offset
-    widget.refresh(Region(-left, y - top, widget.outer_size.width, 1))
-
-
-def _says(shown: Content | None, title: str | Content) -> bool:
-    """Return whether a border shows this title already. Comparing contents would leave out their looks."""
-    if shown is None:
-        return not title
-    text, spans = (title, []) if isinstance(title, str) else (title.plain, title.spans)
-    return shown.plain == text and shown.spans == spans
+def _entitle(widget: Widget, name: str, title: str | Content, y: int) -> None:
+    """Set a title on line ``y`` of the frame. Comparing contents would leave out their looks."""
+    shown, wanted = getattr(widget, name) or Content(""), Content(title) if isinstance(title, str) else title
+    if (shown.plain, shown.spans) != (wanted.plain, wanted.spans):
+        setattr(widget, name, wanted)
+        left, top = widget.content_offset
+        widget.refresh(Region(-left, y - top, widget.outer_size.width, 1))
 
 
 def _fit_scrollbar(scrollbar: ScrollBar, lines: int, visible: int) -> None:
@@ -338,6 +344,8 @@ class ScreenCompositor(Compositor):
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Arrange all widgets. Return the changed ones that have a handler for the change."""
         hidden, shown, resized = super().reflow(parent, size)
+        QuietView.layouts += 1
+        self._full_map_invalidated = False  # else the next question for a size arranges all widgets again
         return ReflowResult(
             hidden=set(filter(_acts_when_hidden, hidden)),
             shown=set(filter(_acts_when_shown, shown)),
