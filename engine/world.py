@@ -28,19 +28,21 @@ from engine.state.instances import InstanceTable, PrepFlag
 from engine.state.jobs import UNBOUND, Job, JobSchedule, JobScheduleTable, JobTable
 from engine.state.nodes import CALM, NodeTable
 from engine.state.pools import Pool, PoolTable
-from engine.state.tables import time_limits
+from engine.state.tables import Kept, time_limits
 from engine.state.task_records import TaskProfile
 from engine.state.task_tables import DependencyBook, GangTable, TaskPast
 from engine.state.tasks import ACTIVE, PREPARING, RUNNING, TaskTable
 
 if TYPE_CHECKING:
     from engine.scenario.model import Scenario
-    from engine.shell.protocol import ActsText, Executor, HookProcess, Plan
+    from engine.shell.protocol import ActsText, HookProcess, Plan
     from engine.specs.account import Account
 
 
-class Scheduler:
-    """The indices of all pools."""
+class Scheduler(Kept):
+    """The indices of all pools; all but ``starving`` stand in the tables."""
+
+    KEPT = ("starving",)
 
     def __init__(
         self, calendar: Calendar, pools: PoolTable, jobs: JobTable, nodes: NodeTable, tasks: TaskTable
@@ -130,14 +132,6 @@ class Scheduler:
     def remember_report(self, task: int) -> None:
         """Remember that the task was reported now to find no room (SCHED-11)."""
         self.starving[task] = self._calendar.now_ms
-
-    def copy(self) -> dict[int, int]:
-        """Return a copy of what does not stand in the tables: when tasks were reported."""
-        return self.starving.copy()
-
-    def restore(self, copy: dict[int, int]) -> None:
-        """Restore what does not stand in the tables."""
-        self.starving = copy.copy()
 
     # -- nodes ---------------------------------------------------------------------------------------------------
 
@@ -250,7 +244,7 @@ class World:
             self.scheduler,
         )
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
-        self.executor: Executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
+        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
         # The processes of preparation and of release tasks by job; cleared when a row may mean another job.
         self.prep_hooks: dict[int, HookProcess] = {}
         self.release_hooks: dict[int, HookProcess] = {}
@@ -430,14 +424,13 @@ class World:
         for task in running:
             nodes.running[tasks.node[task]].add(task)
         for task in tasks.rows_in(PREPARING):
-            nodes.preparing.setdefault(tasks.node[task], set()).add(task)
+            nodes.prepare_task(task, tasks.node[task])
         for task in self.gangs.tasks():
-            if tasks.state[task] == RUNNING:
-                for node in self.gangs[task].nodes:
+            for node in self.gangs[task].nodes:
+                if tasks.state[task] == RUNNING:
                     nodes.running[node].add(task)
-            elif tasks.state[task] == PREPARING:
-                for node in self.gangs[task].nodes:
-                    nodes.preparing.setdefault(node, set()).add(task)
+                elif tasks.state[task] == PREPARING:
+                    nodes.prepare_task(task, node)
         return running
 
     def _ends(self, running: list[int]) -> Iterator[tuple[int, int, int, int]]:

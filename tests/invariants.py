@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
+from engine.autoscale.values import NODE_METRICS
 from engine.base.calendar import DueKind
 from engine.base.errors import BrokenInvariant
 from engine.base.paths import APPLICATIONS
@@ -23,7 +24,6 @@ from engine.base.terms import (
 )
 from engine.rules import job_schedules, pools
 from engine.rules.decisions import capacity, verdicts
-from engine.rules.decisions.metrics import NODE_METRICS
 from engine.specs.account import UrlParts, parts_of
 from engine.state.acting import ProcessKind
 from engine.state.instances import PrepFlag

@@ -81,22 +81,34 @@ class Metric(NamedTuple):
         return self.inputs.now_ms * TICKS_PER_MS - round(bound.ticks)
 
 
+def _window(metric: Metric, bounds: Sequence[Value]) -> Window | None:
+    """Return the samples from one bound until now, or between two; None of anything else."""
+    match bounds:
+        case [(Interval() | Timestamp()) as start]:
+            return metric.window(start, Interval(0))
+        case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end]:
+            return metric.window(start, end)
+    return None
+
+
 def _get_sample(metric: Metric, arguments: Sequence[Value]) -> Value:
-    """Call the overload that matches the types of the arguments (AS-45)."""
+    """Return the newest samples, or those of an interval; fail if too few of these are available (AS-45, AS-50)."""
     match arguments:
         case [float(count)]:
             return _newest(metric, count)
-        case [(Interval() | Timestamp()) as start]:
-            return _required(metric, start, Interval(0), _DEFAULT_PERCENT)
-        case [(Interval() | Timestamp()) as start, float(percent)]:
-            return _required(metric, start, Interval(0), percent)
-        case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end]:
-            return _required(metric, start, end, _DEFAULT_PERCENT)
-        case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end, float(percent)]:
-            return _required(metric, start, end, percent)
-    raise EvaluationError(
-        f"Wrong arguments of GetSample: ({types_of(arguments)}); it takes a count, or one or two times and a percentage"
-    )
+        case [*bounds, float(percent)]:
+            window = _window(metric, bounds)
+        case _:
+            window, percent = _window(metric, arguments), _DEFAULT_PERCENT
+    if window is None:
+        raise EvaluationError(
+            f"Wrong arguments of GetSample: ({types_of(arguments)}); "
+            "it takes a count, or one or two times and a percentage"
+        )
+    if window.percent < percent:
+        wanted, received = whole_text(percent), whole_text(window.percent)
+        raise TooFewSamples(f"Insufficient data from data set: {metric.name} wanted {wanted}%, received {received}%")
+    return metric.in_order(window.values)
 
 
 def _newest(metric: Metric, count: float) -> Vector:
@@ -107,21 +119,10 @@ def _newest(metric: Metric, count: float) -> Vector:
     return metric.in_order(values[len(values) - math.trunc(min(count, len(values))) :])
 
 
-def _required(metric: Metric, start: Value, end: Value, percent: float) -> Vector:
-    """Return the samples of an interval; fail if too few are available (AS-50)."""
-    window = metric.window(start, end)
-    if window.percent < percent:
-        wanted, received = whole_text(percent), whole_text(window.percent)
-        raise TooFewSamples(f"Insufficient data from data set: {metric.name} wanted {wanted}%, received {received}%")
-    return metric.in_order(window.values)
-
-
 def _get_sample_percent(metric: Metric, arguments: Sequence[Value]) -> Value:
-    match arguments:
-        case [(Interval() | Timestamp()) as start]:
-            return metric.window(start, Interval(0)).percent
-        case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end]:
-            return metric.window(start, end).percent
+    window = _window(metric, arguments)
+    if window is not None:
+        return window.percent
     raise EvaluationError(f"Wrong arguments of GetSamplePercent: ({types_of(arguments)}); it takes one or two times")
 
 

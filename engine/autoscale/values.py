@@ -329,26 +329,24 @@ LIVE = (
     "$TaskSlotsPerNode",
 )
 
+# Metrics of the use of nodes (AS-41, AS-53), and all of which samples are taken.
+NODE_METRICS = (
+    "$CPUPercent",
+    "$SampleNodeCount",
+    "$WallClockSeconds",
+    "$MemoryBytes",
+    "$DiskBytes",
+    "$DiskReadBytes",
+    "$DiskWriteBytes",
+    "$DiskReadOps",
+    "$DiskWriteOps",
+    "$NetworkInBytes",
+    "$NetworkOutBytes",
+)
+_TASK_METRICS = ("$ActiveTasks", "$RunningTasks", "$PendingTasks", "$SucceededTasks", "$FailedTasks")
+SAMPLED = (*_TASK_METRICS, *LIVE, *NODE_METRICS)
 # Metrics by name, including the one alias (AS-41).
-METRICS = {name: name for name in LIVE} | {
-    "$CurrentDedicated": "$CurrentDedicatedNodes",
-    "$ActiveTasks": "$ActiveTasks",
-    "$RunningTasks": "$RunningTasks",
-    "$PendingTasks": "$PendingTasks",
-    "$SucceededTasks": "$SucceededTasks",
-    "$FailedTasks": "$FailedTasks",
-    "$CPUPercent": "$CPUPercent",
-    "$SampleNodeCount": "$SampleNodeCount",
-    "$WallClockSeconds": "$WallClockSeconds",
-    "$MemoryBytes": "$MemoryBytes",
-    "$DiskBytes": "$DiskBytes",
-    "$DiskReadBytes": "$DiskReadBytes",
-    "$DiskWriteBytes": "$DiskWriteBytes",
-    "$DiskReadOps": "$DiskReadOps",
-    "$DiskWriteOps": "$DiskWriteOps",
-    "$NetworkInBytes": "$NetworkInBytes",
-    "$NetworkOutBytes": "$NetworkOutBytes",
-}
+METRICS = {name: name for name in LIVE} | {"$CurrentDedicated": LIVE[0]} | {name: name for name in SAMPLED}
 
 _SECOND = 10_000_000  # in ticks of 100 ns
 _DAY = 86_400 * _SECOND

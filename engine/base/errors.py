@@ -16,7 +16,7 @@ from engine.base.values import shortened
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The HTTP status of each error code (ERR-H).
+# The HTTP status of error codes that do not end as those of what is not found and are no conflict (ERR-H).
 _STATUS: dict[str, int] = dict.fromkeys(
     (
         "EmptyMetadataKey",
@@ -52,26 +52,6 @@ _STATUS: dict[str, int] = dict.fromkeys(
     ),
     400,
 )
-_STATUS |= dict.fromkeys(
-    (
-        "ResourceNotFound",
-        "PoolNotFound",
-        "NodeNotFound",
-        "JobScheduleNotFound",
-        "JobNotFound",
-        "TaskNotFound",
-        "FileNotFound",
-        "PathNotFound",
-        "NodeUserNotFound",
-        "CertificateNotFound",
-        "ApplicationNotFound",
-        "ApplicationPackageNotFound",
-        "JobPreparationTaskNotRunOnNode",
-        "JobReleaseTaskNotRunOnNode",
-        "NodeAgentSKUNotFound",
-    ),
-    404,
-)
 _STATUS |= {
     "Unauthorized": 401,
     "AuthenticationFailed": 403,
@@ -84,7 +64,7 @@ _STATUS |= {
     "ServerBusy": 503,
     "TooManyEnableAutoScaleRequests": 503,
 }
-_CONFLICT = 409
+_NOT_FOUND, _CONFLICT = 404, 409
 _KEYS = (
     "PropertyName",
     "PropertyValue",
@@ -196,7 +176,8 @@ class BatchError(Exception):
         A refusal that names a property has ``PropertyName``, and ``PropertyValue`` where one was given.
         """
         self.code = code
-        self.status = _STATUS.get(code, _CONFLICT)
+        otherwise = _NOT_FOUND if code.endswith(("NotFound", "NotRunOnNode")) else _CONFLICT
+        self.status = _STATUS.get(code, otherwise)
         self.message = _message(code)
         self.values = {key: shortened(value) for key, value in values.items()} | ({"Reason": reason} if reason else {})
         super().__init__(code)
@@ -219,6 +200,12 @@ class BatchError(Exception):
         for key, value in self.values.items():
             listed |= {key: value} if key in _KEYS else {"PropertyName": key, "PropertyValue": value}
         return [{"key": key, "value": value} for key, value in listed.items()]
+
+
+def raise_refusal(refusal: BatchError | None) -> None:
+    """Raise a refusal, if there is one."""
+    if refusal is not None:
+        raise refusal
 
 
 class PartlyRefused(BatchError):

@@ -33,12 +33,9 @@ _TOGETHER = 1024  # entries, or tasks of an entry: their lines stay in the proce
 class SubjectIds(Protocol):
     """A lookup of the ids of an entry's subject, as JSON members with a leading comma."""
 
-    def pool_ids(self, pool: int) -> str: ...  # noqa: D102
     def node_ids(self, node: int) -> str: ...  # noqa: D102
-    def job_ids(self, job: int) -> str: ...  # noqa: D102
     def tasks_ids(self, tasks: Sequence[int]) -> list[str]: ...  # noqa: D102
-    def schedule_ids(self, schedule: int) -> str: ...  # noqa: D102
-    def upload_ids(self, upload: int) -> str: ...  # noqa: D102
+    def ids(self, subject: LogSubject, row_a: int, row_b: int) -> str: ...  # noqa: D102  # no task, no block of them
 
 
 def json_lines(log: EventLog, names: SubjectIds, start: int = 0, stop: int | None = None) -> Iterator[str]:
@@ -82,7 +79,7 @@ class _Lines:
             of_tasks = list(map(task_shapes.__contains__, numbers))
             rest = map(add, *self._of_tasks(*(list(compress(rows, of_tasks)) for rows in (rows_a, rows_b))))
             ids = [
-                next(rest) if of_task else _ids(self._names, shapes[number].subject, row_a, row_b)
+                next(rest) if of_task else self._names.ids(shapes[number].subject, row_a, row_b)
                 for of_task, number, row_a, row_b in zip(of_tasks, numbers, rows_a, rows_b, strict=True)
             ]
         texts = {number: (f",{shape.head}", shape.tail + "}") for number, shape in shapes.items()}
@@ -144,25 +141,6 @@ class _Clock:
 def _fractions() -> list[str]:
     """Return the milliseconds of a second as decimals."""
     return ["", *(f".{ms:03d}".rstrip("0") for ms in range(1, SECOND_MS))]
-
-
-def _ids(names: SubjectIds, subject: LogSubject, row_a: int, row_b: int) -> str:
-    """Return the ids of a subject that is neither a task nor a block of them."""
-    match subject:
-        case LogSubject.INSTANCE:
-            return names.node_ids(row_b) + (names.job_ids(row_a) if row_a >= 0 else "")
-        case LogSubject.UPLOAD:
-            return names.node_ids(row_b) + names.upload_ids(row_a)
-        case LogSubject.NODE:
-            return names.node_ids(row_b)
-        case LogSubject.JOB:
-            return names.job_ids(row_a)
-        case LogSubject.POOL:
-            return names.pool_ids(row_a)
-        case LogSubject.SCHEDULE:
-            return names.schedule_ids(row_a)
-        case _:
-            return ""
 
 
 _GAP = "  "
@@ -261,26 +239,23 @@ def subject(labels: Labels, entry: LogEntry) -> str:
         kind += f" {dict(entry.shape.fields)['subtaskId']} of"
     elif is_by_chance(entry.shape):
         kind += f" {dict(entry.shape.fields)['command']} by chance:"
+    of_row = {
+        LogSubject.TASK: labels.task,
+        LogSubject.TASKS_ADDED: labels.task,
+        LogSubject.JOB: labels.job,
+        LogSubject.POOL: labels.pool,
+        LogSubject.SCHEDULE: labels.schedule,
+    }.get(entry.shape.subject)
     match entry.shape.subject:
-        case LogSubject.NODE:
-            name = labels.node(entry.row_b)
         case LogSubject.INSTANCE if entry.row_a >= 0:
             name = f"{labels.job(entry.row_a)} on {labels.node(entry.row_b)}"
-        case LogSubject.INSTANCE:
+        case LogSubject.NODE | LogSubject.INSTANCE:
             name = labels.node(entry.row_b)
-        case LogSubject.TASK | LogSubject.TASKS_ADDED:
-            name = labels.task(entry.row_a)
-        case LogSubject.JOB:
-            name = labels.job(entry.row_a)
-        case LogSubject.POOL:
-            name = labels.pool(entry.row_a)
-        case LogSubject.SCHEDULE:
-            name = labels.schedule(entry.row_a)
         case LogSubject.UPLOAD:
             name = labels.upload(entry.row_a)[0]
-        case LogSubject.RUN:
+        case _:
             fields = dict(entry.shape.fields)
-            name = str(fields.get("command", fields.get("thumbprint", "")))
+            name = of_row(entry.row_a) if of_row else str(fields.get("command", fields.get("thumbprint", "")))
     return f"{kind} {name}".strip()
 
 

@@ -266,6 +266,12 @@ _CODES: dict[str, tuple[ErrorCategory, str]] = {
 }
 
 
+def with_pairs(body: dict[str, object], name: str, pairs: tuple[tuple[str, str], ...]) -> dict[str, object]:
+    """Return a body with these pairs as the service writes them under this name; without any they are left out."""
+    listed = [{"name": name, "value": value} for name, value in pairs]
+    return body | ({name: listed} if listed else {})
+
+
 class FailureInfo(NamedTuple):
     """The ``failureInfo`` of a task, or of a preparation, release or start task (TASK-10)."""
 
@@ -276,10 +282,9 @@ class FailureInfo(NamedTuple):
 
     def wire(self) -> dict[str, object]:
         """Return the failure as the service writes it."""
-        body: dict[str, object] = {"category": self.category, "code": self.code, "message": self.message}
-        if self.details:
-            body["details"] = [{"name": name, "value": value} for name, value in self.details]
-        return body
+        return with_pairs(
+            {"category": self.category, "code": self.code, "message": self.message}, "details", self.details
+        )
 
 
 def failure(code: str, *details: tuple[str, str], category: ErrorCategory | None = None) -> FailureInfo:

@@ -41,13 +41,6 @@ JSON_LIMIT = 256 << 20
 _GZIP = b"\x1f\x8b"
 
 
-class Line(NamedTuple):
-    """A line of a file, counted from 1, without its end."""
-
-    number: int
-    content: bytes
-
-
 def name_of(path: str) -> str:
     """Return the name of a file in messages."""
     return "standard input" if path == STDIN else shortened(path, 200)
@@ -81,16 +74,14 @@ def opened(path: str) -> Iterator[BinaryIO]:
         _fail(path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
-def numbered_lines(stream: BinaryIO, path: str) -> Iterator[Line]:
-    """Yield the lines of a file. Raises ScenarioError for one that no log has."""
-    number = 0
-    while content := stream.readline(LINE_LIMIT + 1):
-        number += 1
+def numbered_lines(stream: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers, from 1. Raises ScenarioError for one that no log has."""
+    for number, content in enumerate(iter(lambda: stream.readline(LINE_LIMIT + 1), b""), start=1):
         if len(content) > LINE_LIMIT:
             _fail(path, f"has more than {LINE_LIMIT:,} bytes: this is no log", number)
         if b"\0" in content:
             _fail(path, "has a zero byte: this is a binary file", number)
-        yield Line(number, content.rstrip(b"\r\n"))
+        yield number, content.rstrip(b"\r\n")
 
 
 def json_document(path: str) -> Any:  # noqa: ANN401 - whatever JSON has

@@ -252,14 +252,12 @@ class _Fitting:
         duration, code = simulate.get("duration"), simulate.get("exitCode", 0)
         if not isinstance(duration, str | int | float) or not isinstance(code, int):
             return None
-        if (job_id.casefold(), task["id"].casefold()) in self._named or self._is_in_range(job_id, task["id"]):
+        task_id, ranges = task["id"], self._named.get((job_id.casefold(), ""), ())
+        is_in_range = task_id.isdecimal() and any(int(task_id) in one for one in ranges)
+        if (job_id.casefold(), task_id.casefold()) in self._named or is_in_range:
             return None
         rest = {key: value for key, value in task.items() if key not in _DROPPED}
         return _Likeness(job_id, json.dumps(rest, sort_keys=True), tuple(_NUMBER.split(task["commandLine"])[::2]))
-
-    def _is_in_range(self, job_id: str, task_id: str) -> bool:
-        ranges = self._named.get((job_id.casefold(), ""), ())
-        return bool(ranges) and task_id.isdecimal() and any(int(task_id) in one for one in ranges)
 
     def _stays(self, job_id: str, task: Body) -> bool:
         found = self._likeness(job_id, task)

@@ -50,41 +50,39 @@ def span_of(info: Mapping[str, Any]) -> tuple[int, int] | None:
     return None if start is None or end is None else (start, end)
 
 
-class Checks:
-    """The checks of one history."""
+Warn = Callable[[Problem], None]
 
-    def __init__(self, warn: Callable[[Problem], None]) -> None:
-        self._warn = warn
 
-    def check(self, body: dict[str, Any], source: Source) -> None:
-        """Remove the values of an object that cannot be true."""
-        for name in _MAPPINGS:
-            if name in body and not isinstance(body[name], dict):
-                self._leave_out(body, name, "an object", source)
-        parts = [((), body), *(((name,), body[name]) for name in _INFOS if name in body)]
-        for path, part in parts:
-            for names, is_valid, wanted in _VALUES:
-                for name in names:
-                    if name in part and not is_valid(part[name]):
-                        self._leave_out(part, name, wanted, source, *path)
-        self._check_order(body, source)
+def check(body: dict[str, Any], source: Source, warn: Warn) -> None:
+    """Remove the values of an object that cannot be true."""
 
-    def _leave_out(self, part: dict[str, Any], name: str, wanted: str, source: Source, *path: str) -> None:
+    def leave_out(part: dict[str, Any], name: str, wanted: str, *path: str) -> None:
         message = f"must be {wanted}, not {quoted(part.pop(name))}: it is left out"
-        self._warn(source.problem(message, *path, name))
+        warn(source.problem(message, *path, name))
 
-    def _check_order(self, body: dict[str, Any], source: Source) -> None:
-        """Leave out an end before the start, and a start before the creation."""
-        created = epoch_ms(body.get("creationTime"))
-        for name in _INFOS:
-            info = body.get(name, {})
-            start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
-            if start is not None and end is not None and end < start:
-                times = f"ends at {info.pop('endTime')}, before it starts at {info.pop('startTime')}"
-                self._warn(source.problem(f"it {times}: both are left out", name))
-            elif start is not None and created is not None and start < created:
-                times = f"starts at {info['startTime']}, before it is created at {body.pop('creationTime')}"
-                self._warn(source.problem(f"it {times}: the creation is left out", name))
+    for name in _MAPPINGS:
+        if name in body and not isinstance(body[name], dict):
+            leave_out(body, name, "an object")
+    infos = {name: body[name] for name in _INFOS if name in body}
+    for path, part in (((), body), *(((name,), info) for name, info in infos.items())):
+        for names, is_valid, wanted in _VALUES:
+            for name in names:
+                if name in part and not is_valid(part[name]):
+                    leave_out(part, name, wanted, *path)
+    for name, info in infos.items():
+        _check_order(body, name, info, source, warn)
+
+
+def _check_order(body: dict[str, Any], name: str, info: dict[str, Any], source: Source, warn: Warn) -> None:
+    """Leave out an end before the start, and a start before the creation."""
+    created = epoch_ms(body.get("creationTime"))
+    start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+    if start is not None and end is not None and end < start:
+        times = f"ends at {info.pop('endTime')}, before it starts at {info.pop('startTime')}"
+        warn(source.problem(f"it {times}: both are left out", name))
+    elif start is not None and created is not None and start < created:
+        times = f"starts at {info['startTime']}, before it is created at {body.pop('creationTime')}"
+        warn(source.problem(f"it {times}: the creation is left out", name))
 
 
 def _is_whole(value: object) -> bool:
@@ -258,7 +256,6 @@ class _Reader:
     def __init__(self) -> None:
         self._problems: list[Problem] = []
         self._warnings: list[Problem] = []
-        self._checks = Checks(self._warn)
         self._count = 0
         self._pool_ids: dict[str, str] = {}  # of the pools that are there or that a job uses
         self._ids: dict[Source, str] = {}  # of the jobs and pools that have lists
@@ -313,7 +310,7 @@ class _Reader:
 
     def _take(self, one: Recognized) -> None:
         """Keep an object; those that belong to another one wait until all files are read."""
-        self._checks.check(one.body, one.source)
+        check(one.body, one.source, self._warn)
         if one.kind in self._loose:
             self._loose[one.kind].append(one)
             return

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_duration
 from engine.histories.history import HOOK_INFOS, History, Record, epoch_ms, span_of
-from engine.histories.nodes import ENDED, UNKNOWN, NodeLife, Outcome, on_nodes, outcome, retries, simulated
+from engine.histories.nodes import ENDED, UNKNOWN, NodeLife, Outcome, code_of, on_nodes, outcome, retries, simulated
 from engine.histories.pools import Event, created
 from engine.histories.reading import Source
 from engine.specs.base import parse_time
@@ -84,9 +84,7 @@ class Occupancy:
             info = record.body.get(HOOK_INFOS[0], {})
             if retries(info):
                 return None
-            failure = info.get("failureInfo")
-            was_ended = isinstance(failure, dict) and failure.get("code") == ENDED
-            if info.get("result") == "failure" and not was_ended:
+            if info.get("result") == "failure" and code_of(info) != ENDED:
                 slots += self._room.get(record.body["nodeId"], 1)
         return slots
 
@@ -219,7 +217,7 @@ def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
         added_ms = setting.created_ms if start is None else min(setting.created_ms, start)
     new = created(body, TaskSpec)
     one = _outcome(record)
-    code = info.get("failureInfo", {}).get("code") if isinstance(info.get("failureInfo"), dict) else None
+    code = code_of(info)
     limit_ms = _limit_ms(body)
     by_user_ms = None
     if one is None:
@@ -231,9 +229,8 @@ def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
         one = Outcome(limit_ms + MINUTE_MS + PROCESS_START_MS, failed_attempts=one.failed_attempts)
     elif code == ENDED:
         by_user_ms = None if end is None or _is_end_of_job(end, setting) else end
-        one = Outcome(one.run_ms + _LONGER_MS, failed_attempts=one.failed_attempts)
-    first_ms = start
-    attempt_ms = None
+        one = one.longer(_LONGER_MS)
+    first_ms, attempt_ms = start, None
     if one.failed_attempts and start is not None:
         first_ms, attempt_ms = _first_start(record, start, one, setting)
     new["simulate"] = simulated(one, attempt_ms)
@@ -292,8 +289,7 @@ def _set_retries(new: dict[str, Any], body: Mapping[str, Any], one: Outcome, max
     if too_many or 0 <= allowed < one.failed_attempts:
         allowed = one.failed_attempts
     kept = {name: value for name, value in constraints.items() if name != "maxTaskRetryCount"}
-    if allowed != max_retries:
-        kept["maxTaskRetryCount"] = allowed
+    kept |= {"maxTaskRetryCount": allowed} if allowed != max_retries else {}
     new.pop("constraints", None)
     if kept:
         new["constraints"] = kept
@@ -333,14 +329,9 @@ def job_story(
     begin_ms = created_ms(job, tasks) or 0
     ending_ms = _ending_ms(body, instances)
     retries = body.get("constraints", {}).get("maxTaskRetryCount", 0)
-    setting = Setting(
-        begin_ms,
-        ending_ms,
-        retries if isinstance(retries, int) else 0,
-        partial(occupancy.free_from, job_id),
-        partial(occupancy.assigned, job_id),
-        occupancy.out_of_turn(instances),
-    )
+    max_retries = retries if isinstance(retries, int) else 0
+    free_from, assigned = partial(occupancy.free_from, job_id), partial(occupancy.assigned, job_id)
+    setting = Setting(begin_ms, ending_ms, max_retries, free_from, assigned, occupancy.out_of_turn(instances))
     stories = task_stories(tasks, setting)
     new = created(body, JobSpec)
     manager = new.get("jobManagerTask")
@@ -374,15 +365,10 @@ def _hook(instances: Sequence[Record], name: str, indexes: Mapping[str, int]) ->
     """Return the ``simulate`` of a preparation or release task."""
     outcomes: dict[int, Outcome] = {}
     for record in instances:
-        info = record.body.get(name)
-        one = outcome(info) if info is not None else None
-        index = indexes.get(record.body["nodeId"])
-        if info is None or one is None or index is None:
-            continue
-        failure = info.get("failureInfo")
-        if isinstance(failure, dict) and failure.get("code") == ENDED:
-            one = Outcome(one.run_ms + _LONGER_MS, failed_attempts=one.failed_attempts)
-        outcomes[index] = one
+        info = record.body.get(name, {})
+        one, index = outcome(info), indexes.get(record.body["nodeId"])
+        if one is not None and index is not None:
+            outcomes[index] = one.longer(_LONGER_MS) if code_of(info) == ENDED else one
     return on_nodes(outcomes) or dict(UNKNOWN)
 
 

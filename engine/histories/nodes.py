@@ -16,7 +16,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import accumulate, chain, repeat
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +51,10 @@ class Outcome(NamedTuple):
     found: bool = True
     failed_attempts: int = 0
 
+    def longer(self, ms: int) -> Outcome:
+        """Return the outcome that a process would have had which was ended so long before its own end."""
+        return Outcome(self.run_ms + ms, failed_attempts=self.failed_attempts)
+
 
 def outcome(info: Mapping[str, Any], begin_ms: int | None = None) -> Outcome | None:
     """Return the outcome in an execution info, None if the process has not ended.
@@ -66,6 +69,12 @@ def outcome(info: Mapping[str, Any], begin_ms: int | None = None) -> Outcome | N
     failed = info.get("result") == "failure" or "failureInfo" in info
     code = info.get("exitCode")
     return Outcome(run_ms, code if code is not None else int(failed), not (failed and code is None), retries(info))
+
+
+def code_of(info: Mapping[str, Any]) -> object:
+    """Return the code of the failure of a process, None if it has none."""
+    failure = info.get("failureInfo")
+    return failure.get("code") if isinstance(failure, dict) else None
 
 
 def retries(info: Mapping[str, Any]) -> int:
@@ -115,7 +124,7 @@ def on_nodes(outcomes: Mapping[int, Outcome]) -> dict[str, Any]:
     return block
 
 
-_ALLOCATED_IN_ID = re.compile(r"-(\d{8})t(\d{6})z$")
+_ALLOCATED_IN_ID = re.compile(r"-(\d{4})(\d\d)(\d\d)t(\d\d)(\d\d)(\d\d)z$", re.ASCII)
 _AT_WORK = frozenset({"idle", "running"})
 
 
@@ -313,11 +322,11 @@ def _complete(life: NodeLife, *, has_list: bool) -> None:
         life.rebooted_ms, life.booted_ms = life.booted_ms, None
         life.usable_again_ms = life.first_work(life.rebooted_ms) or life.ready_ms
         life.ready_ms = None
-    started = epoch_ms(life.start_info.get("startTime")) if life.start_info else None
+    info = life.start_info or {}
+    started, ended = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
     if life.rebooted_ms is None and started is not None:
         life.ready_ms, life.is_ready_seen = started, True
     elif first is not None:
-        ended = epoch_ms(life.start_info.get("endTime")) if life.start_info else None
         if started is not None and ended is not None:  # before it, the start task ran as after the reboot
             first -= ended - started
         life.is_ready_seen = life.ready_ms is not None and life.ready_ms <= first
@@ -331,13 +340,7 @@ def _complete(life: NodeLife, *, has_list: bool) -> None:
 def _allocated_in(node_id: str) -> int | None:
     """Return the moment of allocation that the id of a node has in it where it does."""
     found = _ALLOCATED_IN_ID.search(node_id.lower())
-    if found is None:
-        return None
-    try:
-        moment = datetime.strptime(found[1] + found[2], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return round(moment.timestamp() * 1000)
+    return None if found is None else epoch_ms("{}-{}-{}T{}:{}:{}Z".format(*found.groups()))
 
 
 _SOON_MS = 2_000  # a task that starts so soon has not waited for a slot

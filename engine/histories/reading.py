@@ -114,17 +114,14 @@ class _Known(dict[str, tuple[str, _Form]]):
 
     def __missing__(self, name: str) -> tuple[str, _Form]:
         known = _spellings().get(folded_name(name)) or _camel(name)
-        form = _Form.OTHER
-        if known in _LEFT_OUT or known.startswith(("odata.", "@odata.")):
-            form = _Form.LEFT_OUT
-        elif known in _FREE_MAPPINGS:
-            form = _Form.FREE
-        elif known in _WORDS:
-            form = _Form.WORD
-        elif known in _durations():
-            form = _Form.DURATION
-        elif known.endswith("Time"):
-            form = _Form.TIME
+        forms = {
+            _Form.LEFT_OUT: known in _LEFT_OUT or known.startswith(("odata.", "@odata.")),
+            _Form.FREE: known in _FREE_MAPPINGS,
+            _Form.WORD: known in _WORDS,
+            _Form.DURATION: known in _durations(),
+            _Form.TIME: known.endswith("Time"),
+        }
+        form = next((form for form, is_it in forms.items() if is_it), _Form.OTHER)
         if len(self) < _MOST_SPELLINGS:
             self[name] = known, form
         return known, form
@@ -205,9 +202,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 JsonPath = tuple[str | int, ...]
 
-LISTS = frozenset({"value", "pools", "nodes", "formerNodes", "jobs", "tasks", "jobSchedules"}) | {
-    "jobPreparationAndReleaseTaskStatus"
-}
+STATUS = "jobPreparationAndReleaseTaskStatus"
+LISTS = frozenset({"value", "pools", "nodes", "formerNodes", "jobs", "tasks", "jobSchedules", STATUS})
 """Lists of objects in an object: an answer's, and those of the state document of a run."""
 
 _LONG_INSIDE = frozenset({"pools", "jobs"})  # lists whose objects hold long lists themselves
@@ -308,10 +304,8 @@ class _Text:
             message = f"is not {error.encoding.upper()}: the byte 0x{byte:02x} fits no character"
             raise _failure(self.file, message, *position) from None
         if "\0" in more:
-            self.piece += more
-            self.fail(
-                "is a binary file, not JSON: it contains a zero byte", len(self.piece) - len(more) + more.index("\0")
-            )
+            at, self.piece = len(self.piece) + more.index("\0"), self.piece + more
+            self.fail("is a binary file, not JSON: it contains a zero byte", at)
         self.piece += more
         self.is_whole = not content
 
@@ -341,7 +335,6 @@ class _Reader:
 
     def __init__(self, stream: BinaryIO, file: str) -> None:
         self._text = _Text(stream, file)
-        self._file = file
         self._decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
 
     def objects(self) -> Iterator[Found]:
@@ -351,7 +344,7 @@ class _Reader:
         if first == "[":
             yield from self._list((), "", None, has_long_lists=False)
         elif first == "{":
-            yield from self._object(Found({}, Source(self._file)))
+            yield from self._object(Found({}, Source(self._text.file)))
         else:
             word = self._text.piece[self._text.at :][:40].split("\n")[0]
             self._text.fail(f"this is not JSON: it begins with {quoted(word)}; export with `--output json`")
@@ -368,7 +361,7 @@ class _Reader:
         index = 0
         while True:
             begin = text.next_character()
-            source = Source(self._file, (*path, index))
+            source = Source(self._text.file, (*path, index))
             if begin != "{":
                 text.fail("an object in braces was expected here" if begin else _CUT)
             if has_long_lists:
@@ -426,7 +419,9 @@ class _Reader:
             except json.JSONDecodeError as error:
                 is_cut = len(text.piece) - error.pos < _EDGE or error.msg.startswith("Unterminated")
                 if text.is_whole or not is_cut:
-                    text.fail(self._mistake(error), error.pos)
+                    is_cut = error.pos >= len(text.piece.rstrip()) or error.msg.startswith("Unterminated")
+                    mistake = f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
+                    text.fail(_CUT if is_cut else mistake, error.pos)
             except RecursionError:
                 text.fail("nested too deeply to be an export")
             except ValueError as error:
@@ -438,11 +433,6 @@ class _Reader:
             if len(text.piece) - text.at > _LARGEST:
                 text.fail(f"one value of more than {_LARGEST >> 20} MB, which no export has")
             text.grow()
-
-    def _mistake(self, error: json.JSONDecodeError) -> str:
-        if error.pos >= len(self._text.piece.rstrip()) or error.msg.startswith("Unterminated"):
-            return _CUT
-        return f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
 
 
 _CUT = "the file ends in the middle of a value: it was cut off"

@@ -41,8 +41,6 @@ from engine.specs.job_refusals import COLLECTION_MAX_TASKS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from engine.histories.files import Line
-
 
 JOB_LIMIT = 250_000
 """The most jobs of a log: a scenario of more could not be read again."""
@@ -126,8 +124,8 @@ def read_log(file: str) -> Log:
     """
     reader = _Reader(Log(file, Mistakes(file)))
     with opened(file) as stream:
-        for line in numbered_lines(stream, file):
-            reader.take(line)
+        for number, content in numbered_lines(stream, file):
+            reader.take(number, content)
     return reader.finished()
 
 
@@ -141,11 +139,11 @@ class _Reader:
         self._backwards: Counter[str] = Counter()
         self._before = (0, 0)  # submit time and line of the job before
 
-    def take(self, line: Line) -> None:
+    def take(self, number: int, content: bytes) -> None:
         """Take the next line. Raises ScenarioError if there are too many mistakes, or jobs."""
-        if line.number > LINE_LIMIT:
-            self._give_up(line.number, f"has more than {LINE_LIMIT:,} lines before: import a part of the log")
-        text = line.content.strip()
+        if number > LINE_LIMIT:
+            self._give_up(number, f"has more than {LINE_LIMIT:,} lines before: import a part of the log")
+        text = content.strip()
         if not text:
             return
         if text.startswith((b";", b"#")):
@@ -153,7 +151,7 @@ class _Reader:
             return
         fields = text.split()
         if len(fields) < _FIELDS:
-            self._report(line.number, f"has {len(fields)} fields: a job has {_FIELDS} numbers")
+            self._report(number, f"has {len(fields)} fields: a job has {_FIELDS} numbers")
             return
         try:
             values: list[float] = [*map(int, fields[:_FIELDS])]
@@ -161,15 +159,15 @@ class _Reader:
             parsed = [*map(_number, fields[:_FIELDS])]
             wrong = [at for at, value in enumerate(parsed) if value is None]
             if len(wrong) > _WRONG_FIELDS:
-                self._report(line.number, f"{len(wrong)} of its fields are no numbers: this is no job")
+                self._report(number, f"{len(wrong)} of its fields are no numbers: this is no job")
                 return
             for at in wrong:
                 shown = quoted(fields[at].decode("utf-8", "replace"))
-                self._report(line.number, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
+                self._report(number, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
             values = [value for value in parsed if value is not None]
             if wrong:
                 return
-        self._take_job(line.number, values)
+        self._take_job(number, values)
 
     def finished(self) -> Log:
         """Return the log. Raises ScenarioError if there were mistakes, or nothing is left."""

@@ -56,11 +56,6 @@ class Call:
     query: Mapping[str, str]
 
     @property
-    def transitions(self) -> LatestTransitions:
-        """The last transitions of all tasks."""
-        return self.latest.transitions
-
-    @property
     def world(self) -> World:
         """The tables of the simulation."""
         return self.simulation.world
@@ -69,11 +64,6 @@ class Call:
     def now_ms(self) -> int:
         """The simulated moment, in ms since the start of the run."""
         return self.simulation.now_ms
-
-    @property
-    def base(self) -> str:
-        """Scheme and host of the request, with which each URL in the answer begins."""
-        return self.request.base
 
     def moment(self, ms: int) -> datetime:
         """Return the UTC time of a moment of the run."""
@@ -161,7 +151,7 @@ def page(
 
 def described(call: Call, name: str, body: Body, headers: Mapping[str, str] | None = None) -> Answer:
     """Return an answer with a body and its ``odata.metadata``, in which its set or type is called ``name``."""
-    head = {"odata.metadata": messages.metadata(call.base, name)}
+    head = {"odata.metadata": messages.metadata(call.request.base, name)}
     return messages.json_body(call.route.status, {**head, **body}, headers)
 
 
@@ -192,12 +182,9 @@ def wants_stats(call: Call) -> bool:
 def next_link(request: Request, key: int | str) -> str:
     """Return the absolute URL of the next page: the same query, with a token that names the last item."""
     kept = [(name, value) for name, value in parameters(request.query_string) if name.lower() != "$skiptoken"]
-    query = "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in [*kept, _token(key)])
+    kept.append(("$skiptoken", base64.urlsafe_b64encode(json.dumps(key).encode()).decode()))
+    query = "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in kept)
     return f"{request.base}{request.path}?{query}"
-
-
-def _token(key: int | str) -> tuple[str, str]:
-    return "$skiptoken", base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
 
 
 def _continued(call: Call, first: Key) -> Key:
@@ -337,7 +324,7 @@ def created(call: Call, target: Target | None) -> Answer:
     """Return the answer to a creation: where the new resource is, without a body."""
     headers = modified(call, target)
     if target is not None:
-        url = call.base + target.path
+        url = call.request.base + target.path
         headers |= {"Location": url, "DataServiceId": url}
     return Answer(call.route.status, headers=headers)
 
@@ -348,7 +335,7 @@ def action(command: type[Command], find: Finder = _nothing, change: Change | Non
     def handle(call: Call) -> Answer:
         check_conditions(call, find(call))
         call.submit(command_of(call, command, change))
-        url = call.base + call.request.path
+        url = call.request.base + call.request.path
         return Answer(call.route.status, headers={**modified(call, find(call)), "DataServiceId": url})
 
     return handle

@@ -50,7 +50,7 @@ from engine.views.rest.tasks import prep_release_entry, subtask_bodies, task_bod
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from engine.rest.handlers import Call, Handler
+    from engine.rest.handlers import Call
     from engine.rest.messages import Body
     from engine.rules.processes.node_disk import FileEntry
     from engine.state.jobs import Job, JobSchedule
@@ -73,7 +73,7 @@ def job_named(call: Call) -> Job:
 
 def stats_of(call: Call, job: Job) -> dict[str, object]:
     """Return ``stats`` of a job (STAT-1)."""
-    return job_stats(call.world, job, call.transitions.now(), call.now_ms)
+    return job_stats(call.world, job, call.latest.transitions.now(), call.now_ms)
 
 
 JOBS = Resources(
@@ -149,7 +149,7 @@ SCHEDULES = Resources(
     lambda world: world.job_schedules,
     schedule_named,
     lambda call, schedule: schedule_body(call.world, schedule, call.now_ms),
-    lambda call, schedule: schedule_stats(call.world, schedule, call.transitions.now(), call.now_ms),
+    lambda call, schedule: schedule_stats(call.world, schedule, call.latest.transitions.now(), call.now_ms),
 )
 
 
@@ -249,7 +249,7 @@ def _task_or_refusal(body: dict[str, Any]) -> _Given:
 def _results(call: Call, given: Iterable[_Given]) -> Iterator[Body]:
     """Yield the result of each task of a collection."""
     world, job = call.world, job_named(call)
-    tasks_url = call.base + path_of("jobs", job.id, "tasks", "")
+    tasks_url = call.request.base + path_of("jobs", job.id, "tasks", "")
     for task_id, _, refusal in given:
         if refusal is not None:
             yield {"status": "clienterror", "taskId": task_id, "error": refusal.body()}
@@ -265,14 +265,14 @@ def _results(call: Call, given: Iterable[_Given]) -> Iterator[Body]:
 def get_task(call: Call) -> Answer:
     """Answer with one task."""
     task = task_named(call)
-    last = plain_transitions(call.world, task) or call.transitions.now()[task]
+    last = plain_transitions(call.world, task) or call.latest.transitions.now()[task]
     return one(call, "tasks", task_body(call.world, task, last), named(call))
 
 
 def list_tasks(call: Call) -> Answer:
     """Answer with a page of the tasks of a job."""
     job = job_named(call)
-    return page(call, "tasks", partial(task_bodies_after, call.world, job, call.transitions.now()), -1)
+    return page(call, "tasks", partial(task_bodies_after, call.world, job, call.latest.transitions.now()), -1)
 
 
 def list_subtasks(call: Call) -> Answer:
@@ -312,50 +312,38 @@ def of_task(call: Call) -> FileTree:
     return task_tree(call.world, task_named(call), call.now_ms)
 
 
-def file_listing(tree_of: TreeOf) -> Handler:
-    """Return the handler that answers with a page of files: those at the root, or all with ``recursive``."""
-
-    def handle(call: Call) -> Answer:
-        tree = tree_of(call)
-        entries = tree.entries(call.now_ms, recursive=messages.flag(call.query, "recursive"))
-        return page(call, "files", after(((entry.path, entry) for entry in entries), tree.body), "")
-
-    return handle
+def list_files(tree_of: TreeOf, call: Call) -> Answer:
+    """Answer with a page of files: those at the root, or all with ``recursive``."""
+    tree = tree_of(call)
+    entries = tree.entries(call.now_ms, recursive=messages.flag(call.query, "recursive"))
+    return page(call, "files", after(((entry.path, entry) for entry in entries), tree.body), "")
 
 
-def file_download(tree_of: TreeOf) -> Handler:
-    """Return the handler that answers with a file, or the part of it that ``ocp-range`` asks for.
+def download_file(tree_of: TreeOf, call: Call) -> Answer:
+    """Answer with a file, or the part of it that ``ocp-range`` asks for.
 
     The status is 200 for a part, too. A directory has no bytes.
     """
-
-    def handle(call: Call) -> Answer:
-        tree = tree_of(call)
-        entry = tree.find(call.names["filePath"], call.now_ms)
-        headers = _headers(call, tree, entry)
-        part = range(0) if entry.is_directory else messages.asked_range(call.request, entry.size)
-        if entry.has_unknown_text:
-            return Answer(call.route.status, headers=headers, zeros=len(part))
-        content = (entry.text or "").encode("utf-8", "surrogatepass")
-        return Answer(call.route.status, content[part.start : part.stop], headers)
-
-    return handle
+    tree = tree_of(call)
+    entry = tree.find(call.names["filePath"], call.now_ms)
+    headers = _headers(call, tree, entry)
+    part = range(0) if entry.is_directory else messages.asked_range(call.request, entry.size)
+    if entry.has_unknown_text:
+        return Answer(call.route.status, headers=headers, zeros=len(part))
+    content = (entry.text or "").encode("utf-8", "surrogatepass")
+    return Answer(call.route.status, content[part.start : part.stop], headers)
 
 
-def file_properties(tree_of: TreeOf) -> Handler:
-    """Return the handler that answers with the headers of a file alone."""
-
-    def handle(call: Call) -> Answer:
-        tree = tree_of(call)
-        entry = tree.find(call.names["filePath"], call.now_ms)
-        return Answer(call.route.status, headers=_headers(call, tree, entry), length=entry.size)
-
-    return handle
+def file_properties(tree_of: TreeOf, call: Call) -> Answer:
+    """Answer with the headers of a file alone."""
+    tree = tree_of(call)
+    entry = tree.find(call.names["filePath"], call.now_ms)
+    return Answer(call.route.status, headers=_headers(call, tree, entry), length=entry.size)
 
 
 def _headers(call: Call, tree: FileTree, entry: FileEntry) -> dict[str, str]:
     """Return the headers of a file or directory. Raises NotModified, or BatchError if a condition does not hold."""
-    address = call.base + tree.address(entry).removeprefix(account_url(call.world))
+    address = call.request.base + tree.address(entry).removeprefix(account_url(call.world))
     headers = {"ocp-batch-file-isdirectory": str(entry.is_directory), "ocp-batch-file-url": quote(address, safe="")}
     if entry.is_directory:
         return headers
@@ -367,12 +355,12 @@ def _headers(call: Call, tree: FileTree, entry: FileEntry) -> dict[str, str]:
 
 
 FILE_ROUTES = (
-    Route("GET", f"{_NODE}/files", "list_node_files", 200, file_listing(of_node)),
-    Route("GET", f"{_NODE}/files/{{filePath}}", "download_node_file", 200, file_download(of_node)),
-    Route("HEAD", f"{_NODE}/files/{{filePath}}", "get_node_file_properties", 200, file_properties(of_node)),
+    Route("GET", f"{_NODE}/files", "list_node_files", 200, partial(list_files, of_node)),
+    Route("GET", f"{_NODE}/files/{{filePath}}", "download_node_file", 200, partial(download_file, of_node)),
+    Route("HEAD", f"{_NODE}/files/{{filePath}}", "get_node_file_properties", 200, partial(file_properties, of_node)),
     Route("DELETE", f"{_NODE}/files/{{filePath}}", "delete_node_file", 200, removal(c.DeleteNodeFile)),
-    Route("GET", f"{_TASK}/files", "list_task_files", 200, file_listing(of_task)),
-    Route("GET", f"{_TASK}/files/{{filePath}}", "download_task_file", 200, file_download(of_task)),
-    Route("HEAD", f"{_TASK}/files/{{filePath}}", "get_task_file_properties", 200, file_properties(of_task)),
+    Route("GET", f"{_TASK}/files", "list_task_files", 200, partial(list_files, of_task)),
+    Route("GET", f"{_TASK}/files/{{filePath}}", "download_task_file", 200, partial(download_file, of_task)),
+    Route("HEAD", f"{_TASK}/files/{{filePath}}", "get_task_file_properties", 200, partial(file_properties, of_task)),
     Route("DELETE", f"{_TASK}/files/{{filePath}}", "delete_task_file", 200, removal(c.DeleteTaskFile)),
 )

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import h11
 import uvicorn
@@ -168,53 +168,44 @@ def application(
         return PlainTextResponse("ok\n")
 
     async def data_plane(scope: Scope, receive: Receive, send: Send) -> None:
-        await _serve(WireRequest(scope, receive), service, bodies, report, turns, scope, receive, send)
+        wire, refused = WireRequest(scope, receive), None
+        with _Body(bodies) as reading:
+            try:
+                async with asyncio.timeout(BODY_WITHIN_S):
+                    await _read(wire, reading)
+            except TimeoutError:
+                refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
+            except ClientDisconnect:
+                return
+            except BatchError as error:
+                refused = error
+            body = b"" if refused else b"".join(reading.parts)
+        if BUSY in scope.get("extensions", ()):
+            refused = BatchError("ServerBusy", "too many connections are open")
+        request = _request(wire, scope, body)
+        began_s = time.perf_counter()
+        async with nullcontext() if turns is None else turns.turn():
+            answer = service.answer(request, refused)
+        if answer.delay_s:
+            await asyncio.sleep(answer.delay_s)
+        if report is not None:
+            report(request, answer, time.perf_counter() - began_s)
+        await _response(answer, closes=refused is not None)(scope, receive, send)
 
     return Starlette(routes=[Route("/healthz", healthz), Mount("/", data_plane)], lifespan=lifespan)
 
 
-async def _serve(
-    wire: WireRequest,
-    service: Service,
-    bodies: _Bodies,
-    report: Report | None,
-    turns: Turns | None,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
-) -> None:
-    refused = None
-    with bodies.begun() as reading:
-        try:
-            async with asyncio.timeout(BODY_WITHIN_S):
-                await _read(wire, reading)
-        except TimeoutError:
-            refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
-        except ClientDisconnect:
-            return
-        except BatchError as error:
-            refused = error
-        body = b"" if refused else b"".join(reading.parts)
-    if BUSY in scope.get("extensions", ()):
-        refused = BatchError("ServerBusy", "too many connections are open")
-    request = _request(wire, scope, body)
-    began_s = time.perf_counter()
-    async with nullcontext() if turns is None else turns.turn():
-        answer = service.answer(request, refused)
-    if answer.delay_s:
-        await asyncio.sleep(answer.delay_s)
-    if report is not None:
-        report(request, answer, time.perf_counter() - began_s)
+def _response(answer: Answer, *, closes: bool) -> Response:
+    """Return an answer as it is sent; ``closes`` says that the rest of the request's body is not read."""
     headers = dict(answer.headers)
     if answer.length is not None:
         headers["Content-Length"] = str(answer.length)
     if answer.zeros:
         headers["Content-Length"] = str(answer.zeros)
-        await StreamingResponse(_zeros(answer.zeros), answer.status, headers)(scope, receive, send)
-        return
-    if refused is not None:
-        headers["Connection"] = "close"  # the rest of the body is not read
-    await Response(answer.body, answer.status, headers)(scope, receive, send)
+        return StreamingResponse(_zeros(answer.zeros), answer.status, headers)
+    if closes:
+        headers["Connection"] = "close"
+    return Response(answer.body, answer.status, headers)
 
 
 async def _zeros(count: int) -> AsyncIterator[bytes]:
@@ -250,24 +241,21 @@ class _Bodies:
     def __init__(self) -> None:
         self.kept = 0  # bytes
 
-    @contextmanager
-    def begun(self) -> Iterator[_Body]:
-        """Return a body to which parts can be added until the end of the ``with`` block."""
-        body = _Body(self)
-        try:
-            yield body
-        finally:
-            body.forget()
-
 
 class _Body:
-    """A body that is being read, in parts."""
+    """A body that is being read, in parts, until the end of a ``with`` block."""
 
     def __init__(self, among: _Bodies) -> None:
         self._among = among
         self.parts: list[bytes] = []
         self.length = 0  # of all parts
         self.kept = 0  # bytes of the parts that are kept
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.forget()
 
     def add(self, part: bytes) -> None:
         """Add a part; of a body that is too large nothing is kept.
@@ -298,14 +286,8 @@ def _request(wire: WireRequest, scope: Scope, body: bytes) -> Request:
     headers: Mapping[str, str] = {name.lower(): value for name, value in wire.headers.items()}
     path = scope["raw_path"].decode("latin-1").partition("?")[0]
     host = headers.get("host") or f"{scope['server'][0]}:{scope['server'][1]}"
-    return Request(
-        method=wire.method,
-        path=path,
-        query_string=scope["query_string"].decode("latin-1"),
-        headers=headers,
-        body=body,
-        base=f"{wire.url.scheme}://{host}",
-    )
+    query, base = scope["query_string"].decode("latin-1"), f"{wire.url.scheme}://{host}"
+    return Request(wire.method, path, query, headers, body, base)
 
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -415,10 +397,6 @@ def run(server: Server, listener: socket.socket) -> int | None:
     return server.caught
 
 
-NAMES = ("127.0.0.1", "::1", "localhost")
-"""The hosts for which a certificate always holds."""
-
-
 class Files(NamedTuple):
     """PEM files: the server's certificate with its key, and that of the authority, which clients have to trust."""
 
@@ -428,12 +406,12 @@ class Files(NamedTuple):
 
 @contextmanager
 def certificate_for(host: str) -> Iterator[Files]:
-    """Make a certificate for ``NAMES`` and one more host, and delete its files at the end of the block."""
+    """Make a certificate for this machine and one more host, and delete its files at the end of the block."""
     with TemporaryDirectory(prefix="batchdeck-tls-") as folder:
         import trustme
 
         authority = trustme.CA()
-        certificate = authority.issue_cert(*dict.fromkeys((*NAMES, host)))
+        certificate = authority.issue_cert(*dict.fromkeys((*LOOPBACK, host)))
         files = Files(str(Path(folder) / "server.pem"), str(Path(folder) / "ca.pem"))
         certificate.private_key_and_cert_chain_pem.write_to_path(files.certificate)
         authority.cert_pem.write_to_path(files.authority)

@@ -292,7 +292,8 @@ class Service:
         self._present = present
         self._latest = Latest(simulation)
         settings = simulation.scenario.simulate.service
-        self._faults = ServiceFaults(settings, simulation.seed, wall_s if step_ms is None else self._simulated_s)
+        now_s = wall_s if step_ms is None else lambda: self.simulation.now_ms / SECOND_MS
+        self._faults = ServiceFaults(settings, simulation.seed, now_s)
 
     def answer(self, request: Request, refused: BatchError | None = None) -> Answer:
         """Return the answer to a request, with all its headers. Errors are answers, too.
@@ -345,8 +346,8 @@ class Service:
         messages.check_version(query)
         if len(request.body) > LONGEST_BODY:
             raise BatchError("RequestBodyTooLarge")
-        if self._present is not None:
-            self._turn_to(self._present.simulation())
+        if self._present is not None and (present := self._present.simulation()) is not self.simulation:
+            self.simulation, self._latest = present, Latest(present)
         self._check_faults(match.route.operation)
         return Call(self.simulation, self._latest, request, match.route, match.names, query)
 
@@ -362,12 +363,3 @@ class Service:
             if self.step_ms is not None:
                 self.simulation.run_until(self.simulation.now_ms + messages.RETRY_AFTER_S * SECOND_MS)
             raise
-
-    def _simulated_s(self) -> float:
-        return self.simulation.now_ms / SECOND_MS
-
-    def _turn_to(self, simulation: Simulation) -> None:
-        """Answer with what is in another simulation from now on."""
-        if simulation is not self.simulation:
-            self.simulation = simulation
-            self._latest = Latest(simulation)

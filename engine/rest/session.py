@@ -209,15 +209,10 @@ class Present:
         Raises:
             BatchError: ServerBusy while the second simulation is on its way to the present.
         """
-        if not self.shown.is_past:
-            self._leave()
-            return self.shown
-        if self._other is None:
-            self._begin()
-        assert self._other is not None
-        if not self._has_come(self._other):
+        other = self._second()
+        if other is not None and not self._has_come(other):
             raise BatchError("ServerBusy", "the dashboard looks at the past, and the present is being prepared")
-        return self._other
+        return other or self.shown
 
     def share(self) -> None:
         """Enter what clients have done in the second simulation into the journal of the first one."""
@@ -231,14 +226,8 @@ class Present:
 
     def advance(self) -> None:
         """Work on the second simulation for a slice of time, if there is one: call it often."""
-        if not self.shown.is_past:
-            self._leave()
-            return
-        if self._other is None:
-            self._begin()
-        other = self._other
-        assert other is not None
-        if self._has_come(other):
+        other = self._second()
+        if other is not None and self._has_come(other):
             now_s = self._wall_s()
             passed_ms = int((now_s - self._last_s) * self._speed() * SECOND_MS)
             if passed_ms:
@@ -252,15 +241,23 @@ class Present:
             self.shown.run_until(self._other.now_ms)
             self._leave()
 
-    def _begin(self) -> None:
-        """Begin a second simulation with everything that has been done in the first one."""
-        self._other = Simulation(self.shown.scenario, self.shown.seed, can_go_back=False)
-        self._other.awaits_commands = self.shown.awaits_commands
+    def _second(self) -> Simulation | None:
+        """Return the second simulation while the screen shows the past, begun with all that the first one has done."""
+        if not self.shown.is_past:
+            self._leave()
+        elif self._other is None:
+            self._other = self._begun()
+        return self._other
+
+    def _begun(self) -> Simulation:
+        other = Simulation(self.shown.scenario, self.shown.seed, can_go_back=False)
+        other.awaits_commands = self.shown.awaits_commands
         given = self.shown.journal.by_hand()
-        self._other.adopt(given)
+        other.adopt(given)
         self._shared = len(given)
         given_ms = max((one.when_ms for one in given), default=0)
         self._other_comes_to_ms = self.shown.present_ms = max(self._newest_ms(), self.shown.present_ms, given_ms)
+        return other
 
     def _has_come(self, other: Simulation) -> bool:
         """Return whether the second simulation is in the present, after a slice of work if it was not."""

@@ -71,12 +71,13 @@ class LocalAccount:
     def advance(self, duration: str | float) -> None:
         """Let simulated time pass: an ISO 8601 duration or seconds. Raises ValueError if it is neither."""
         ms = parse_time(duration)
-        self.call(self._advance, ms)
 
-    def _advance(self, ms: int) -> None:
-        self.simulation.run_until(self.simulation.now_ms + ms)
-        if isinstance(self._clock, PacedClock):
-            self._clock.pacer.speed = self._clock.pacer.speed  # goes on from here
+        def advance() -> None:
+            self.simulation.run_until(self.simulation.now_ms + ms)
+            if isinstance(self._clock, PacedClock):
+                self._clock.pacer.speed = self._clock.pacer.speed  # goes on from here
+
+        self.call(advance)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what clients did as a scenario that replays to the same log. The file is there whole or not at all."""
@@ -94,7 +95,7 @@ class _Background:
         self._listener: socket = listen("127.0.0.1", 0)
         self.port: int = self._listener.getsockname()[1]
         self._started: Future[asyncio.AbstractEventLoop] = Future()
-        self._server = server(self._announce)
+        self._server = server(lambda: self._started.set_result(asyncio.get_running_loop()))
         self._thread = Thread(target=self._run, name="batchdeck", daemon=True)
 
     def start(self) -> None:
@@ -122,9 +123,6 @@ class _Background:
         self.call(self._server.end)
         self._thread.join()
         self._listener.close()
-
-    def _announce(self) -> None:
-        self._started.set_result(asyncio.get_running_loop())
 
     def _run(self) -> None:
         try:

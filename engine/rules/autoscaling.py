@@ -15,7 +15,7 @@ from engine import autoscale
 from engine.autoscale import OPTION, Inputs
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, raise_refusal
 from engine.base.log import LogSubject
 from engine.base.terms import AllocationState, Deallocation, OsFamily, PoolState
 from engine.base.values import DAY_MS, MINUTE_MS, SECOND_MS
@@ -85,9 +85,7 @@ def pool_created(world: World, created: PoolCreated) -> None:
 
 def enable(world: World, pool: Pool, command: EnablePoolAutoScale) -> None:
     """Switch autoscale on, or change formula or interval; every such request evaluates at once (AS-85)."""
-    refusal = enable_verdict(pool, command, world.now_ms)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(enable_verdict(pool, command, world.now_ms))
     formula, interval_ms = command.auto_scale_formula, command.auto_scale_evaluation_interval
     scaling = pool.scaling
     if scaling is None:
@@ -156,9 +154,7 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
 
 def try_out(world: World, pool: Pool, command: EvaluatePoolAutoScale) -> None:
     """Evaluate a formula for the evaluate operation: the answer is an event and nothing else (AS-87)."""
-    refusal = evaluate_verdict(pool)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(evaluate_verdict(pool))
     run = evaluate(world, pool, command.auto_scale_formula, world.now_ms)
     _log(world, pool, command.auto_scale_formula, run, ("trial", True), ("rule", "AS-87"))
 

@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from engine.state.files import Disk
 
 
+class _OfTask(NamedTuple):
+    task: int
+
+
+class _OfJob(NamedTuple):
+    job: int
+
+
+class _OfNode(NamedTuple):
+    node: int
+
+
 # -- tasks -----------------------------------------------------------------------------------------------------------
 
 
@@ -49,10 +61,8 @@ class TaskDisplaced(NamedTuple):
     rule: str
 
 
-class TaskLimitChanged(NamedTuple):
+class TaskLimitChanged(_OfTask):
     """The time limit of a task that is not completed has been updated."""
-
-    task: int
 
 
 class GangAttemptEnded(NamedTuple):
@@ -66,10 +76,8 @@ class GangAttemptEnded(NamedTuple):
     final: tuple[FailureInfo, str] | None = None
 
 
-class PrimaryEnded(NamedTuple):
+class PrimaryEnded(_OfTask):
     """A multi-instance task has left its nodes: it is completed, or active again."""
-
-    task: int
 
 
 class TaskCompleted(NamedTuple):
@@ -80,10 +88,8 @@ class TaskCompleted(NamedTuple):
     dependency_action: DependencyAction
 
 
-class TaskStopped(NamedTuple):
+class TaskStopped(_OfJob):
     """A task of the job no longer runs or prepares, or is gone; emitted where that may matter to the job."""
-
-    job: int
 
 
 class TaskLeftNode(NamedTuple):
@@ -104,10 +110,8 @@ class NodePrepared(NamedTuple):
     instance: int
 
 
-class GangNodePrepared(NamedTuple):
+class GangNodePrepared(_OfTask):
     """One of the nodes on which a multi-instance task waits for the job's preparation is prepared."""
-
-    task: int
 
 
 class PreparationFailed(NamedTuple):
@@ -127,25 +131,19 @@ class InstanceInterrupted(NamedTuple):
     was_preparing: bool
 
 
-class ReleasesEnded(NamedTuple):
+class ReleasesEnded(_OfJob):
     """No release instance that the job waits for is left."""
-
-    job: int
 
 
 # -- jobs and job schedules ------------------------------------------------------------------------------------------
 
 
-class JobAdded(NamedTuple):
+class JobAdded(_OfJob):
     """A job has been added; its pool is not known yet."""
 
-    job: int
 
-
-class JobBegun(NamedTuple):
+class JobBegun(_OfJob):
     """A job that was added has got its pool, if there is one, and takes tasks."""
-
-    job: int
 
 
 class JobDisabled(NamedTuple):
@@ -155,16 +153,12 @@ class JobDisabled(NamedTuple):
     option: DisableTasks
 
 
-class JobEnding(NamedTuple):
+class JobEnding(_OfJob):
     """The job is being terminated or deleted: nothing of it is to run any more but its release task."""
 
-    job: int
 
-
-class JobEnded(NamedTuple):
+class JobEnded(_OfJob):
     """A job is completed or gone, release tasks included."""
-
-    job: int
 
 
 class OccurrenceDue(NamedTuple):
@@ -204,58 +198,40 @@ class VmAllocated(NamedTuple):
     dedicated: bool
 
 
-class NodeAdded(NamedTuple):
+class NodeAdded(_OfNode):
     """A node has been added to its pool."""
 
-    node: int
 
-
-class FailureDrawn(NamedTuple):
+class FailureDrawn(_OfNode):
     """A node fails by chance."""
 
-    node: int
 
-
-class EvictionDrawn(NamedTuple):
+class EvictionDrawn(_OfNode):
     """The VM of a Spot node is to be taken back by chance; it is announced now."""
 
-    node: int
 
-
-class VmReplaced(NamedTuple):
+class VmReplaced(_OfNode):
     """Another VM has been obtained for a preempted node."""
 
-    node: int
 
-
-class VmStarted(NamedTuple):
+class VmStarted(_OfNode):
     """A user has started the VM of a deallocated node."""
 
-    node: int
 
-
-class NodeCutOff(NamedTuple):
+class NodeCutOff(_OfNode):
     """Batch has not reached a node that starts, because its network is closed."""
 
-    node: int
 
-
-class NodeBooted(NamedTuple):
+class NodeBooted(_OfNode):
     """Batch runs on the node, which can be set up, or has been set up since."""
 
-    node: int
 
-
-class NodeUsable(NamedTuple):
+class NodeUsable(_OfNode):
     """The node can run tasks: its start task has succeeded or is not awaited, or contact with it is back."""
 
-    node: int
 
-
-class StartTaskFailed(NamedTuple):
+class StartTaskFailed(_OfNode):
     """The start task has failed on a node that waits for its success."""
-
-    node: int
 
 
 class NodeBroken(NamedTuple):
@@ -266,28 +242,20 @@ class NodeBroken(NamedTuple):
     details: tuple[tuple[str, str], ...] = ()
 
 
-class ContactWaitEnded(NamedTuple):
+class ContactWaitEnded(_OfNode):
     """Contact with the node has been lost for as long as it is waited for."""
 
-    node: int
 
-
-class NodeUnreachable(NamedTuple):
+class NodeUnreachable(_OfNode):
     """Contact with the node is lost, or the node is unusable: what it owes cannot happen now."""
 
-    node: int
 
-
-class NodeUnusable(NamedTuple):
+class NodeUnusable(_OfNode):
     """The node is unusable and stays in its pool; what was on it has been dealt with."""
 
-    node: int
 
-
-class NodePreempted(NamedTuple):
+class NodePreempted(_OfNode):
     """The VM of a Spot node has been taken back; what was on it has been dealt with."""
-
-    node: int
 
 
 class NodeLost(NamedTuple):
@@ -315,16 +283,12 @@ class SchedulingDisabled(NamedTuple):
     option: Deallocation
 
 
-class NodeDrainBegun(NamedTuple):
+class NodeDrainBegun(_OfNode):
     """An operation waits for the running tasks of the node."""
 
-    node: int
 
-
-class NodeDrained(NamedTuple):
+class NodeDrained(_OfNode):
     """The last task has left a node with an operation that waits for that."""
-
-    node: int
 
 
 class NodeRemovalRequested(NamedTuple):
@@ -334,16 +298,12 @@ class NodeRemovalRequested(NamedTuple):
     option: Deallocation
 
 
-class NodeUpgradeDue(NamedTuple):
+class NodeUpgradeDue(_OfNode):
     """The turn of a node has come to get the new version of its pool's operating system."""
 
-    node: int
 
-
-class NodeKept(NamedTuple):
+class NodeKept(_OfNode):
     """A node that waited for its tasks before it left stays in its pool."""
-
-    node: int
 
 
 class NodeLeaving(NamedTuple):
@@ -353,10 +313,8 @@ class NodeLeaving(NamedTuple):
     option: Deallocation
 
 
-class NodeGone(NamedTuple):
+class NodeGone(_OfNode):
     """The node has left its pool."""
-
-    node: int
 
 
 # -- account ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, raise_refusal
 from engine.base.lifecycles import NODE
 from engine.base.log import Json, LogSubject, to_json
 from engine.base.terms import Deallocation, NodeState, SchedulingState
@@ -135,7 +135,8 @@ def _become_unusable(
 
 def _lose_contact(world: World, node: int, for_ms: int) -> None:
     """Let no new task come; what runs on the node is left to run (NODE-9, NODE-13)."""
-    world.nodes.lose_contact(world.now_ms, node)
+    world.nodes.edit(node).assign(lost_state=world.nodes.state_of(node), lost_ms=world.now_ms)
+    world.nodes.set_state(world.now_ms, node, _N.UNKNOWN)
     world.scheduler.update_eligibility(node)
     world.emit(NodeUnreachable(node))
     world.nodes.edit(node).assign(recover_ms=world.now_ms + for_ms)
@@ -176,9 +177,7 @@ def eviction_verdict(state: NodeState | None, record: Node) -> BatchError | None
 
 def evict_node(world: World, node: int) -> None:
     """Announce the eviction of a Spot VM; Batch does nothing yet (SPOT-7)."""
-    refusal = eviction_verdict(world.nodes.state_of(node), world.nodes[node])
-    if refusal is not None:
-        raise refusal
+    raise_refusal(eviction_verdict(world.nodes.state_of(node), world.nodes[node]))
     _announce(world, node, by_chance=False)
 
 
@@ -229,8 +228,7 @@ def may_fail(state: NodeState | None) -> bool:
 
 def may_be_evicted(state: NodeState | None, record: Node) -> bool:
     """Return whether an eviction by chance can be announced now (SPOT-10)."""
-    is_announced = record.dedicated or record.evicted_ms is not None
-    return state is not NodeState.UNUSABLE and not is_announced and (state, NodeState.PREEMPTED) in NODE
+    return state is not NodeState.UNUSABLE and eviction_verdict(state, record) is None
 
 
 # -- failures --------------------------------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, raise_refusal
 from engine.base.terms import JobScheduleState, JobState
 from engine.rules.decisions import capacity
 from engine.rules.decisions.verdicts import job_command_verdict as job_verdict
-from engine.rules.decisions.verdicts import schedule_named
+from engine.rules.decisions.verdicts import schedule_named, state_verdict
 from engine.rules.facts import JobScheduleEnded, OccurrenceDue, ScheduledJobDeleted, ScheduledJobTerminated
 from engine.specs.bodies import JobSpec
 from engine.specs.catalogue import QUOTA_RETRY_INTERVAL_MS, TRANSITION_MS
@@ -175,10 +175,8 @@ def command_verdict(command: str, state: JobScheduleState) -> BatchError | None:
         "terminate": (_S.ACTIVE, _S.DISABLED),
         "update": (_S.ACTIVE, _S.DISABLED),
         "delete": tuple(state for state in _S if state is not _S.DELETING),
-    }[command]
-    if state in allowed:
-        return None
-    return BatchError(_CODES.get(state, "OperationInvalidForCurrentState"), f"the job schedule is {state.wire}")
+    }
+    return state_verdict("job schedule", state, allowed[command], _CODES)
 
 
 def timing_of(world: World, schedule: JobSchedule) -> Timing:
@@ -219,9 +217,7 @@ def find(world: World, schedule_id: str) -> JobSchedule:
 def check(command: str, schedule: JobSchedule) -> None:
     """Refuse a command that the schedule's state does not allow (JS-10)."""
     assert schedule.state is not None
-    refusal = command_verdict(command, schedule.state)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(command_verdict(command, schedule.state))
 
 
 def create(world: World, spec: JobScheduleSpec) -> JobSchedule:

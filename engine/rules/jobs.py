@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, raise_refusal
 from engine.base.paths import job_directory
 from engine.base.terms import DisableTasks, JobAction, JobState, OnAllTasksComplete, OnTaskFailure
 from engine.rules.decisions import capacity
@@ -98,9 +98,7 @@ def update(world: World, job: Job, command: UpdateJob) -> None:
         raise BatchError(
             "InvalidPropertyValue", reason, PropertyName="onAllTasksComplete", PropertyValue=turns_on.value
         )
-    refusal = None if command.pool_info is None else job_pool_verdict(job, command.pool_info)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(None if command.pool_info is None else job_pool_verdict(job, command.pool_info))
     job.update(world.now_ms, command)
     if command.constraints is not None:
         _watch_wall_clock(world, job)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
 from engine.base.paths import task_directory
-from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, SubtaskState, ended, failure
+from engine.base.terms import STOPPED_EXIT_CODE, FailureInfo, SubtaskState, ended, failure
 from engine.rules.facts import GangAttemptEnded, TaskLeftNode
 from engine.rules.processes import execution, node_disk, output_files
 from engine.rules.processes.setup import Work
@@ -148,16 +148,10 @@ def _coordinated(world: World, task: int, gang: Gang) -> dict[int, Ending]:
 
 
 def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> Ending:
-    node = gang.nodes[subtask]
     launch = execution.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
-    plan = world.executor.plan(launch)
-    world.nodes.forget_setup(node, launch.directory)
-    execution.end_acting(world, Process(ProcessKind.COORDINATION, task, subtask))
-    if plan.failure is not None:
-        return Ending(None, plan.failure)
     spec, job = world.tasks.spec(task), world.jobs[world.tasks.profile_of(task).job]
-    code = execution.finish(world, node, launch, plan, Work(spec, job, spec.id, task)).exit_code
-    return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL
+    process = Process(ProcessKind.COORDINATION, task, subtask)
+    return execution.end(world, process, gang.nodes[subtask], launch, Work(spec, job, spec.id, task))
 
 
 def _coordination_failed(world: World, task: int, profile: TaskProfile, failed: dict[int, Ending]) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, raise_refusal
 from engine.base.lifecycles import NODE, NODE_STATES, READY, Availability, states_in
 from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
 from engine.base.values import DAY_MS
@@ -123,9 +123,7 @@ def operate(world: World, node: int, name: Operation, option: Deallocation) -> N
             "OperationNotValidOnPool",
             "Operation reimage can be invoked only on pools created with cloudServiceConfiguration",
         )
-    refusal = operation_verdict(name, state, world.nodes[node].operation)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(operation_verdict(name, state, world.nodes[node].operation))
     _begin(world, node, name, option)
 
 
@@ -140,9 +138,7 @@ def start_node(world: World, node: int) -> None:
 
 def disable_scheduling(world: World, node: int, option: Deallocation) -> None:
     """Let no new tasks come; the node is offline once no task runs there (NOP-6). Prep and release go on (NOP-14)."""
-    refusal = scheduling_verdict(SchedulingState.DISABLED, world.nodes[node])
-    if refusal is not None:
-        raise refusal
+    raise_refusal(scheduling_verdict(SchedulingState.DISABLED, world.nodes[node]))
     world.nodes.set_scheduling(world.now_ms, node, SchedulingState.DISABLED)
     world.scheduler.update_eligibility(node)
     world.emit(SchedulingDisabled(node, option))
@@ -151,9 +147,7 @@ def disable_scheduling(world: World, node: int, option: Deallocation) -> None:
 
 def enable_scheduling(world: World, node: int) -> None:
     """Let the node take tasks again (NOP-6)."""
-    refusal = scheduling_verdict(SchedulingState.ENABLED, world.nodes[node])
-    if refusal is not None:
-        raise refusal
+    raise_refusal(scheduling_verdict(SchedulingState.ENABLED, world.nodes[node]))
     world.nodes.set_scheduling(world.now_ms, node, SchedulingState.ENABLED)
     if world.nodes.state_of(node) is _N.OFFLINE:
         world.nodes.set_state(world.now_ms, node, _N.IDLE)

@@ -36,6 +36,7 @@ from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.acting import Process, ProcessKind
 from engine.state.files import Disk
+from engine.state.instances import Ending
 from engine.state.nodes import Node, StartTaskRecord
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _boot(world: World, node: int) -> None:
     pool = world.pool_of(node)
     came_from = world.nodes.state_of(node)
     packages = packages_of(world.account, pool.spec.application_package_references)
-    world.nodes.boot(world.now_ms, node, pool.spec.start_task, packages, pool.spec.certificate_references)
+    world.nodes.boot(world.now_ms, node, pool.spec, packages)
     discard_unfinished_packages(world, node)
     record = world.nodes[node]
     if capacity.blocked_ports(world, pool):
@@ -242,16 +243,17 @@ def _run_start_task(world: World, node: int) -> None:
 def _start_start_task(world: World, node: int, rule: str, *, retries: int = 0) -> None:
     """Start the process, in no slot (START-11); a retry keeps counting, a boot begins anew (START-8)."""
     now_ms = world.now_ms
-    run = world.nodes.count_start_run(node)
+    record = world.nodes.edit(node)
+    record.assign(start_runs=record.start_runs + 1)
     world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
-    spec = world.nodes[node].start_spec
+    spec = record.start_spec
     assert spec is not None
     launch = execution.start_task_launch(world, node)
     start = execution.start_of(world, execution.begin(world, node, launch, Work(spec)))
     last_retry_ms = now_ms if retries else None
     end_ms = None if start.is_open else start.end_ms
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
-    world.nodes.set_start_task(now_ms, node, task, run, rule)
+    world.nodes.set_start_task(now_ms, node, task, record.start_runs, rule)
     if end_ms is not None:
         world.calendar.at(end_ms, DueKind.START_TASK_ENDED, node)
     execution.begin_acting(world, Process(ProcessKind.START_TASK, node), start)
@@ -266,7 +268,7 @@ def wait_over(world: World, over: WaitOver) -> None:
     assert task is not None
     plan = world.executor.plan(execution.start_task_launch(world, node))
     end_ms = max(world.now_ms, execution.planned_end_ms(world, task.start_ms, plan))
-    world.nodes.move_start_task_end(node, end_ms)
+    world.nodes.edit(node).assign(start_task=task._replace(end_ms=end_ms))
     world.calendar.at(end_ms, DueKind.START_TASK_ENDED, node)
 
 
@@ -278,34 +280,27 @@ def start_task_ended(world: World, due: Due) -> None:
     if task is None or spec is None or not task.running or task.end_ms != world.now_ms:
         return
     launch = execution.start_task_launch(world, node)
-    plan = world.executor.plan(launch)
-    world.nodes.forget_setup(node, STARTUP)
-    execution.end_acting(world, Process(ProcessKind.START_TASK, node))
-    if plan.failure is not None:
-        _complete_start_task(world, node, task, None, plan.failure, rule="START-4")
-        return
-    output = execution.finish(world, node, launch, plan, Work(spec))
-    if start_retry_verdict(spec, task.retry_count, output.exit_code):
+    ending = execution.end(world, Process(ProcessKind.START_TASK, node), node, launch, Work(spec))
+    has_exited = ending.failure is FAILURE_EXIT_CODE
+    if has_exited and start_retry_verdict(spec, task.retry_count, ending.exit_code):
         _start_start_task(world, node, rule="START-4", retries=task.retry_count + 1)
-    elif output.exit_code:
-        _complete_start_task(world, node, task, output.exit_code, FAILURE_EXIT_CODE, rule="START-12")
     else:
-        _complete_start_task(world, node, task, 0, None, rule="START-4")
+        _complete_start_task(world, node, task, ending, rule="START-12" if has_exited else "START-4")
 
 
-def _complete_start_task(
-    world: World, node: int, task: StartTaskRecord, exit_code: int | None, failure: FailureInfo | None, rule: str
-) -> None:
+def _complete_start_task(world: World, node: int, task: StartTaskRecord, ending: Ending, rule: str) -> None:
     """Record the end; a node that waited for it is usable, or of no use until it is rebooted (START-4, START-6)."""
     now_ms = world.now_ms
-    ended = task._replace(running=False, end_ms=now_ms, exit_code=exit_code, failure=failure)
+    ended = task._replace(running=False, end_ms=now_ms, exit_code=ending.exit_code, failure=ending.failure)
     world.nodes.set_start_task(now_ms, node, ended, world.nodes[node].start_runs, rule)
     if world.nodes.state_of(node) is NodeState.WAITING_FOR_START_TASK:
-        world.emit(NodeUsable(node) if failure is None else StartTaskFailed(node))
+        world.emit(NodeUsable(node) if ending.failure is None else StartTaskFailed(node))
     node_disk.report_if_full(world, node)
 
 
 def node_stopped(world: World, stopped: NodeStopped | NodeLost) -> None:
     """Forget a running start task: it begins anew at the next boot (START-8)."""
     execution.end_acting(world, Process(ProcessKind.START_TASK, stopped.node))
-    world.nodes.drop_start_task(stopped.node)
+    task = world.nodes[stopped.node].start_task
+    if task is not None and task.running:
+        world.nodes.edit(stopped.node).assign(start_task=None)

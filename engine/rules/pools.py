@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, raise_refusal
 from engine.base.terms import AllocationState, Deallocation, ErrorCategory, NodeState, PoolLifetimeOption, PoolState
 from engine.base.values import quoted
 from engine.rules.decisions import capacity
-from engine.rules.decisions.capacity import new_pool_verdict
 from engine.rules.decisions.verdicts import pool_named
 from engine.rules.facts import NodeRemovalRequested, NodeUpgradeDue, PoolCreated
 from engine.specs import draws
@@ -23,7 +22,7 @@ from engine.specs.base import wire_name
 from engine.specs.bodies import PoolReplacement, PoolSpec
 from engine.specs.catalogue import vm_size
 from engine.specs.images import NEWEST, family_of, is_version
-from engine.specs.pool_refusals import pool_update_refusals
+from engine.specs.pool_refusals import pool_refusals, pool_update_refusals
 from engine.state.jobs import UNBOUND, SchedulingError
 from engine.state.pools import Pool
 
@@ -70,11 +69,22 @@ def find(world: World, pool_id: str) -> Pool:
 # -- creation --------------------------------------------------------------------------------------------------------
 
 
+def new_verdict(world: World, spec: PoolSpec) -> BatchError | None:
+    """Return why the service refuses a new pool: its body, its id or the quota (POOL-9); None if it is created."""
+    refused = pool_refusals(spec, world.account, world.scenario.pool_setting)
+    if refused:
+        return refused[0].error(spec)
+    if world.pools.find(spec.id) is not None:
+        return BatchError("PoolExists", poolId=spec.id)
+    present, limit = sum(1 for _ in world.pools.present()), world.account.quotas.pools
+    if present >= limit:
+        return BatchError("PoolQuotaReached", f"the quota is {limit:,}, and {present:,} exist")
+    return None
+
+
 def create(world: World, spec: PoolSpec) -> None:
     """Create a pool; the initial sizing is an ordinary resize (POOL-7, POOL-8, POOL-9)."""
-    refusal = new_pool_verdict(world, spec)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(new_verdict(world, spec))
     _create(world, spec)
 
 
@@ -173,7 +183,7 @@ def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -
     if not auto.pool.enable_auto_scale:
         given = {"target_dedicated_nodes": 0} | given  # the service takes an auto pool without a target
     spec = PoolSpec.model_validate({"id": pool_id, **given}, by_name=True)
-    return new_pool_verdict(world, spec) or spec
+    return new_verdict(world, spec) or spec
 
 
 def job_added(world: World, added: JobAdded) -> None:
@@ -266,9 +276,7 @@ def upgrade_verdict(pool: Pool, version: str) -> BatchError | None:
 
 def upgrade_os(world: World, pool: Pool, version: str) -> None:
     """Upgrade the update domains one after the other; nodes that come later have the new version from the start."""
-    refusal = upgrade_verdict(pool, version)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(upgrade_verdict(pool, version))
     machine = pool.spec.cloud_service_configuration
     assert machine is not None
     machine = machine.model_copy(update={"os_version": version})
@@ -293,7 +301,8 @@ def guest_os_released(world: World, version: str) -> None:
 
 def _begin_upgrade(world: World, pool: Pool) -> None:
     booted = [node for node in capacity.present_nodes(world, pool) if world.nodes.state_of(node) is not _N.CREATING]
-    pool.begin_upgrade([booted[first::UPDATE_DOMAINS] for first in range(UPDATE_DOMAINS)])
+    domains = (tuple(booted[first::UPDATE_DOMAINS]) for first in range(UPDATE_DOMAINS))
+    pool.assign(upgrade=(pool.upgrade[0] if pool.upgrade else (), *domains))  # after the domain that is under way
     _continue_upgrade(world, pool)
 
 

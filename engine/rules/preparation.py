@@ -186,7 +186,7 @@ def preparation_ended(world: World, due: Due) -> None:
 def _succeeded(world: World, job: Job, node: int, row: int) -> None:
     """Complete a preparation that exited 0: every task that waits for it on this node may start (PREP-7)."""
     world.instances.prep_complete(world.calendar.now_ms, row, ENDED_WELL, rule="PREP-5", flags=PrepFlag.VALID)
-    job.note_prepared(world.position_bit(job, node))
+    job.assign(prepared=job.prepared | world.position_bit(job, node))
     world.emit(NodePrepared(job.row, node, row))
 
 
@@ -201,7 +201,7 @@ def _failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: s
     flags = PrepFlag.INELIGIBLE if prep.wait_for_success else PrepFlag.VALID
     world.instances.prep_complete(world.now_ms, row, ending, rule, flags=flags)
     if prep.wait_for_success:
-        job.note_ineligible(world.position_bit(job, node))
+        job.assign(ineligible=job.ineligible | world.position_bit(job, node))
         world.emit(PreparationFailed(job.row, node))
 
 
@@ -253,8 +253,8 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
 def _void(world: World, job: Job, row: int, flags: int) -> None:
     bit = world.position_bit(job, world.instances.node[row])
     if flags & PrepFlag.VALID:
-        job.forget_preparation(prepared=bit)
+        job.assign(prepared=job.prepared & ~bit)
     if flags & PrepFlag.INELIGIBLE and job.ineligible & bit:
-        job.forget_preparation(ineligible=bit)
+        job.assign(ineligible=job.ineligible & ~bit)
         world.scheduler.let_job_take_turns(job)
     world.instances.clear_flags(row, flags)

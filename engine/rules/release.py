@@ -104,7 +104,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
         verdict = verdict_of(instances.flags[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue
-        job.wait_for_releases(1)
+        job.assign(releases_open=job.releases_open + 1)
         if verdict is ReleaseVerdict.RUN:
             starting.append(row)
             continue
@@ -250,6 +250,6 @@ def _give_up(world: World, row: int) -> None:
 def _close(world: World, job_row: int, count: int) -> None:
     """Let the job wait for so many releases less; it may end with the last, or without them (REL-6, JOB-18)."""
     job = world.jobs.edit(job_row)
-    job.wait_for_releases(-count)
+    job.assign(releases_open=job.releases_open - count)
     if not job.releases_open or job.forced:
         world.emit(ReleasesEnded(job_row))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, raise_refusal
 from engine.base.lifecycles import COMING_UP, Availability, states_in
 from engine.base.log import LogSubject
 from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
@@ -75,9 +75,7 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
 
 def check(pool: Pool) -> None:
     """Refuse what begins a resize unless the pool is ready for it (RSZ-1, RSZ-8)."""
-    refusal = resize_verdict(pool)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(resize_verdict(pool))
 
 
 def resize(world: World, pool: Pool, command: ResizePool) -> None:
@@ -248,7 +246,8 @@ def _finish(world: World, pool: Pool) -> None:
 
     Missing dedicated nodes stay missing until the user resizes again (RSZ-14).
     """
-    pool.end_resize()
+    pool.next_token()
+    pool.assign(resize_errors=pool.gathered_errors)
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STEADY)
     _log_resize(world, pool, "PoolResizeComplete", "RSZ-2")
     _enter_refill(world, pool)

@@ -18,6 +18,7 @@ from engine.base.values import HOUR_MS, SECOND_MS
 from engine.rules.decisions.verdicts import node_named
 from engine.rules.processes.node_disk import read_file
 from engine.specs.conditions import ConditionSubject, SubjectKind, matches
+from engine.state.tables import Kept, Values
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 
 if TYPE_CHECKING:
@@ -124,14 +125,12 @@ def _job(world: World, job: Job, wanted: Mapping[str, object]) -> dict[str, obje
         "state": job.state.wire if job.state is not None else None,
         "terminateReason": job.terminate_reason,
     }
-    instances = world.instances
+    instances, rows = world.instances, world.instances.rows_of_job(job.row)
     if "tasks" in wanted:
         facts["tasks"] = _task_counts(job)
     if "preparationTasks" in wanted:
-        rows = instances.rows_of_job(job.row)
         facts["preparationTasks"] = _instance_counts([view for row in rows if (view := instances.prep(row))])
     if "releaseTasks" in wanted:
-        rows = instances.rows_of_job(job.row)
         facts["releaseTasks"] = _instance_counts([view for row in rows if (view := instances.release(row))])
     return facts
 
@@ -180,21 +179,13 @@ def _task(world: World, subject: ConditionSubject) -> dict[str, object]:
     tasks = world.tasks
     extra = tasks.extra(task)
     result = tasks.result(task)
-    exit_code = extra.exit_code
-    if result is TaskResult.SUCCESS:
-        exit_code = 0
-    state = tasks.state_of(task)
-    has_run = tasks.node[task] >= 0
-    node: object = None
-    if has_run:
-        record = world.nodes[tasks.node[task]]
-        node = record.position
+    state, node = tasks.state_of(task), tasks.node[task]
     return {
         "state": state.wire if state is not None else None,
         "result": result.value if result is not None else None,
-        "exitCode": exit_code,
+        "exitCode": 0 if result is TaskResult.SUCCESS else extra.exit_code,
         "retryCount": extra.retry_count,
-        "node": node,
+        "node": world.nodes[node].position if node >= 0 else None,
     }
 
 
@@ -245,21 +236,16 @@ class RefusedCommand(NamedTuple):
     announced: bool  # the entry has `refused: CODE` with this code
 
 
-class ExpectationsCopy(NamedTuple):
-    """The results of expectations up to a moment."""
-
-    settled: dict[int, _Settled]
-    commands: tuple[Outcome, ...]
-
-
-class Expectations:
+class Expectations(Kept):
     """The expectations of one run. Those with ``at`` or ``within`` are checked while it runs, others at its end."""
+
+    KEPT = ("_settled", "commands")
 
     def __init__(self, expected: tuple[Expectation, ...]) -> None:
         """Begin without results."""
         self._expected = expected
         self._settled: dict[int, _Settled] = {}
-        self._commands: tuple[Outcome, ...] = ()
+        self.commands: tuple[Outcome, ...] = ()  # of inputs that were refused or expected to be
         self.outcomes: list[Outcome] = []
 
     def is_watching(self, now_ms: int) -> bool:
@@ -294,12 +280,7 @@ class Expectations:
     def refused(self, command: Command, wanted: str | None, seen: str) -> None:
         """Record the outcome of a command that was refused, or expected to be, as an expectation of its own."""
         written: dict[str, Plain] = {command.NAME: command.masked(), "refused": wanted}
-        self._commands += (Outcome(written, wanted == seen, seen),)
-
-    @property
-    def commands(self) -> tuple[Outcome, ...]:
-        """The outcomes of inputs that were refused or expected to be."""
-        return self._commands
+        self.commands += (Outcome(written, wanted == seen, seen),)
 
     def settle(self, world: World, now_ms: int) -> None:
         """Decide the remaining expectations at the end of the run."""
@@ -322,32 +303,21 @@ class Expectations:
                 found.append(Judgement(one, settled.outcome, settled.when_ms))
             elif is_over or too_late:
                 decided_ms = one.within_ms if too_late else now_ms
-                found.append(Judgement(one, _settle(world, one, now_ms), decided_ms))
+                outcome = _compare(world, one, now_ms)
+                found.append(Judgement(one, outcome._replace(met=outcome.met and not too_late), decided_ms))
             elif with_open:
                 found.append(Judgement(one, _compare(world, one, now_ms), None))
         return found
 
-    def copy(self) -> ExpectationsCopy:
-        """Return the results so far."""
-        return ExpectationsCopy(dict(self._settled), self._commands)
-
-    def restore(self, copy: ExpectationsCopy) -> None:
+    def restore(self, copy: Values) -> None:
         """Restore the results to those of ``copy``."""
-        self._settled = dict(copy.settled)
-        self._commands = copy.commands
+        super().restore(copy)
         self.outcomes = []
 
 
 def _compare(world: World, one: Expectation, now_ms: int) -> Outcome:
     seen = observe(world, one.condition.subject, one.condition.wanted, now_ms)
     return Outcome(one.as_written, matches(one.condition.wanted, seen), seen)
-
-
-def _settle(world: World, one: Expectation, now_ms: int) -> Outcome:
-    outcome = _compare(world, one, now_ms)
-    if one.within_ms is not None and now_ms > one.within_ms:
-        return outcome._replace(met=False)
-    return outcome
 
 
 def has_work(world: World) -> bool:

@@ -16,6 +16,7 @@ from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import DueKind
+from engine.base.log import LogSubject
 from engine.rules.commands import NOTHING, Extras
 from engine.specs.commands import FAULTS
 from engine.state.files import NO_TASK
@@ -23,9 +24,10 @@ from engine.state.files import NO_TASK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.run.conditions import ExpectationsCopy, RefusedCommand
+    from engine.run.conditions import RefusedCommand
     from engine.scenario.model import TimelineEntry
     from engine.specs.command import Command
+    from engine.state.tables import Values
     from engine.state.task_records import TaskBlock
     from engine.world import World, WorldCopy
 
@@ -146,7 +148,7 @@ class Checkpoint(NamedTuple):
     conditions: tuple[Input, ...]
     waiting: tuple[TimelineEntry, ...]
     refusals: tuple[RefusedCommand, ...]
-    expectations: ExpectationsCopy
+    expectations: Values
 
 
 class Checkpoints:
@@ -229,17 +231,26 @@ class RowNames:
         """Return the ids of tasks that were added together; JSON escapes no character of such an id (GEN-1)."""
         return block.source.task_ids(ordinals, f'{self.job_ids(block.job)},"taskId":"', '"')
 
-    def schedule_ids(self, schedule: int) -> str:
-        """Return the id of a job schedule."""
-        return f',"scheduleId":{_quoted(self._world.job_schedules[schedule].id)}'
+    def ids(self, subject: LogSubject, row_a: int, row_b: int) -> str:
+        """Return the ids of a subject that is neither a task nor a block of them, of an upload its URL and size too."""
+        match subject:
+            case LogSubject.INSTANCE if row_a >= 0:
+                return self.node_ids(row_b) + self.job_ids(row_a)
+            case LogSubject.NODE | LogSubject.INSTANCE:
+                return self.node_ids(row_b)
+            case LogSubject.JOB:
+                return self.job_ids(row_a)
+            case LogSubject.POOL:
+                return self.pool_ids(row_a)
+            case LogSubject.SCHEDULE:
+                return f',"scheduleId":{_quoted(self._world.job_schedules[row_a].id)}'
+            case LogSubject.UPLOAD:
+                blob = self._world.blobs[row_a]
+                task = "" if blob.task == NO_TASK else self.tasks_ids([blob.task])[0]
+                return f'{self.node_ids(row_b)}{task},"url":{_quoted(blob.url)},"bytes":{blob.content.size}'
+        return ""
 
-    def upload_ids(self, upload: int) -> str:
-        """Return the ids of the task that has uploaded a blob, the blob's URL and its bytes."""
-        blob = self._world.blobs[upload]
-        task = "" if blob.task == NO_TASK else self.tasks_ids([blob.task])[0]
-        return f'{task},"url":{_quoted(blob.url)},"bytes":{blob.content.size}'
-
-    # -- for people (see ``engine.events.log_text``) --------------------------------------------------------------
+    # -- for people -------------------------------------------------------------------------------------------------
 
     def pool(self, pool: int) -> str:
         """Return the scenario's name of a pool."""

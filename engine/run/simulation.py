@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base import runtime
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, raise_refusal
 from engine.base.log_formats import json_lines
 from engine.base.values import DAY_MS
 from engine.rules import commands, reactions
@@ -83,6 +83,11 @@ class Simulation:
     def log(self) -> EventLog:
         """The event log up to ``now_ms``."""
         return self.world.log
+
+    @property
+    def moment(self) -> tuple[int, int, int]:
+        """A value that differs when anything may have changed: the moves in time, the length of the log, and now."""
+        return self.jumps, len(self.log), self.now_ms
 
     @property
     def entry_ms(self) -> int:
@@ -202,9 +207,7 @@ class Simulation:
         Raises:
             BatchError: The service refuses the command, which is logged, or the past is shown: ``branch`` first.
         """
-        refused = self.submit_all((command,))[0]
-        if refused is not None:
-            raise refused
+        raise_refusal(self.submit_all((command,))[0])
 
     def submit_all(self, given: Sequence[Command]) -> list[BatchError | None]:
         """Submit several commands that take effect together; return for each the reason of its refusal, or None.

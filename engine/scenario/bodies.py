@@ -344,10 +344,8 @@ def mistake_text(error: ErrorDetails) -> str:
         words = _EXPECTED.findall(str(context["expected"]))
         return does_not_exist(given, words)
     if kind in ("greater_than_equal", "less_than_equal"):
-        limit = context["ge"] if kind == "greater_than_equal" else context["le"]
-        limit = int(limit) if limit == int(limit) else limit
-        bound = f"at least {limit}" if kind == "greater_than_equal" else f"at most {limit}"
-        return f"must be {bound}, not {shown(given)}"
+        bound, limit = ("at least", context["ge"]) if kind == "greater_than_equal" else ("at most", context["le"])
+        return f"must be {bound} {int(limit) if limit == int(limit) else limit}, not {shown(given)}"
     if kind == "greater_than":
         return f"must be above {context['gt']:g}, not {shown(given)}"
     if kind in ("too_short", "string_too_short"):

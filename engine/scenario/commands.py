@@ -11,21 +11,21 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.base.errors import Position, Problem, ScenarioError
 from engine.base.terms import Plain
 from engine.base.values import lazy_regex
 from engine.scenario.bodies import report_refusals
 from engine.scenario.conditions import Asked
-from engine.scenario.document import Document, DocumentPlace
+from engine.scenario.document import Document, DocumentPlace, read_text
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
 from engine.scenario.names import DeclaredIds, text_at
 from engine.scenario.pasted import as_created, command_as_created
 from engine.scenario.tasks import read_factory
 from engine.scenario.timeline import read_command, read_does, read_until
-from engine.scenario.tree import ReadingStopped, Tree, parse
+from engine.scenario.tree import ReadingStopped, Tree, parse, tree_of
 from engine.scenario.warnings import WarningCollector
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 from engine.specs.command import Command
@@ -47,68 +47,61 @@ class Owner(NamedTuple):
     declared: str = ""
 
 
-_UNKNOWN = Owner()
+UNKNOWN_OWNER = Owner()
 
 
 @dataclass(slots=True)
-class Processes:
-    """A reader of everything that processes do; what they may make is declared in ``names``."""
+class Given:
+    """A reader of what a document gives beside its bodies: the ids that they declare, warnings, and processes that act.
+
+    The walk through a body finds the processes in it, whose commands have bodies of their own. Without a ``collector``
+    there are no warnings.
+    """
 
     names: DeclaredIds
     asked: Asked
     collector: WarningCollector | None = None
+    has_acts: bool = True  # false if no process of the document acts
     acts: dict[str, tuple[TimelineEntry, ...]] = field(default_factory=dict)  # what was read, by its text
     waits: bool = False  # some process waits for a condition
 
-    def read(self, root: DocumentPlace) -> None:
-        """Read all processes of a scenario."""
-        for place in root.listed("pools"):
-            self._walk(place, None)
-        for place in root.listed("jobs"):
-            self._walk(place, _owner(text_at(place.plain, "id")))
-        for place in root.listed("jobSchedules"):
-            self._walk(place, _under(text_at(place.plain, "id")))
-        for place in root.listed("timeline"):
-            self.read_command(place)
-        tasks = root.at("simulate", "tasks")
-        if tasks is not None:
-            self._block(tasks, _UNKNOWN)
-
-    def read_command(self, entry: DocumentPlace, own: Owner | None = None) -> None:
-        """Read the processes that the command of an entry brings."""
-        for name, body in entry.items():
-            if name not in COMMANDS:
-                continue
-            owner = own
-            if name == "createJob":
-                owner = _owner(text_at(body.plain, "id"))
-            elif name in ("createJobSchedule", "updateJobSchedule"):
-                owner = _under(text_at(body.plain, "id") or text_at(body.plain, "jobScheduleId"))
-            elif (job_id := text_at(body.plain, "jobId")) is not None:
-                owner = _owner(job_id)
-            self._walk(body, owner)
+    def take(
+        self,
+        name: str,
+        place: DocumentPlace,
+        factory: TaskFactory | None = None,
+        at_ms: int | None = None,
+        *,
+        is_refused: bool = False,
+        own: Owner | None = None,
+    ) -> None:
+        """Read what a command brings that is given at a moment, unknown if it is None, or by a process of a job."""
+        plain = place.plain
+        if self.collector is not None:
+            own_job = own.declared if own is not None else None
+            self.collector.command(name, place, factory, at_ms, is_refused=is_refused, own_job=own_job)
+        if own is not None and isinstance(plain, dict) and "jobId" not in plain:
+            plain = plain | {"jobId": own.declared}
+            self.names.any_task |= name == "addTasks" and not own.declared
+        self.names.add_command(name, plain, factory)
+        if self.has_acts and name in COMMANDS:
+            self._walk(place, _owner_in(name, place.plain, own))
 
     def _walk(self, place: DocumentPlace, owner: Owner | None) -> None:
         """Read the processes in a value; those that belong to no job are start tasks."""
-        value = place.tree.value
-        if isinstance(value, list):
-            for index, item in enumerate(value):
-                if isinstance(item.value, list | dict):
-                    self._walk(DocumentPlace(place.document, item, (*place.path, index)), owner)
-        if not isinstance(value, dict):
-            return
-        for name, tree in value.items():
-            if not isinstance(tree.value, list | dict):
+        for item in place.entries():
+            self._walk(item, owner)
+        for name, inner in place.items():
+            if not isinstance(inner.tree.value, list | dict):
                 continue
-            inner = DocumentPlace(place.document, tree, (*place.path, name), place.tree.keys[name])
             if name == "simulate":
-                self._block(inner, owner)
-            elif name == "repeatTask" and "parameterSets" in value:
+                self.read_block(inner, owner)
+            elif name == "repeatTask" and place.get("parameterSets") is not None:
                 self._template(place, inner, owner)
             else:
                 self._walk(inner, None if name == "startTask" else owner)
 
-    def _block(self, place: DocumentPlace, owner: Owner | None) -> None:
+    def read_block(self, place: DocumentPlace, owner: Owner | None) -> None:
         """Read the ``simulate`` of a process, and those of its attempts and nodes."""
         asked: Asked = []
         does, until = place.get("does"), place.get("until")
@@ -117,34 +110,21 @@ class Processes:
             found = read_does(does, asked, own_job=owner is not None)
             if len(place.document.problems) == before:
                 self.acts[Unread.of(does.plain).text] = found
-            self._declare(does, found, owner)
-            for entry in does.entries():
-                self.read_command(entry, owner)
+            factories = {entry.index: entry.factory for entry in found}
+            for index, entry in enumerate(map(command_as_created, does.entries())):
+                for name, body in entry.items():
+                    self.take(name, body, factories.get(index), own=owner)
         if until is not None and (isinstance(until.plain, dict) or is_others_completed(until.plain)):
             read_until(until, asked, own_job=owner is not None)
         self.waits |= bool(asked)
         for inner, subject in asked:
-            if owner != _UNKNOWN or subject.job_id != OWN_JOB:
+            if owner != UNKNOWN_OWNER or subject.job_id != OWN_JOB:
                 self.asked.append((inner, subject if owner is None else subject.within(owner.job_id)))
         for name in ("attempts", "onNode"):
             overrides = place.get(name)
             if overrides is not None:
                 for override in (*overrides.entries(), *(value for _, value in overrides.items())):
-                    self._block(override, owner)
-
-    def _declare(self, does: DocumentPlace, found: tuple[TimelineEntry, ...], owner: Owner | None) -> None:
-        """Declare what the commands may make."""
-        factories = {entry.index: entry.factory for entry in found}
-        for index, entry in enumerate(map(command_as_created, does.entries())):
-            for name, body in entry.items():
-                plain = body.plain
-                if self.collector is not None:
-                    self.collector.command(name, body, factories.get(index), own_job=owner.declared if owner else None)
-                if isinstance(plain, dict) and "jobId" not in plain and owner is not None:
-                    plain = plain | {"jobId": owner.declared}
-                    if name == "addTasks" and not owner.declared:
-                        self.names.open_tasks()
-                self.names.add_command(name, plain, factories.get(index))
+                    self.read_block(override, owner)
 
     def _template(self, factory_place: DocumentPlace, place: DocumentPlace, owner: Owner | None) -> None:
         """Read the processes of a factory's tasks: mistakes of some of them, and what all of them may make."""
@@ -158,20 +138,25 @@ class Processes:
         for k in factory.samples():
             if len(place.document.problems) == before:
                 self._walk(DocumentPlace(place.document, _filled(place.tree, factory, k), place.path), owner)
-        quiet = Processes(self.names, [], acts=self.acts)
+        quiet = Given(self.names, [], acts=self.acts)
         for k in range(min(factory.count, _MOST_TASKS)):
             quiet._walk(DocumentPlace(scratch, _filled(place.tree, factory, k), place.path), owner)
         if factory.count > _MOST_TASKS:
-            self.names.open_all()
+            self.names.anything = True
 
 
-def _owner(job_id: str | None) -> Owner:
-    return _UNKNOWN if job_id is None else Owner(job_id, job_id)
+def _owner_in(name: str, body: Plain, own: Owner | None) -> Owner | None:
+    """Return the job of the processes in the body of a command.
 
-
-def _under(schedule_id: str | None) -> Owner:
-    """Return the job of a process in a job schedule's jobs, whose ids follow from the schedule's (JS-11)."""
-    return _UNKNOWN if schedule_id is None else Owner(f"{schedule_id}:job-1", schedule_id)
+    Those in a job schedule belong to its jobs, whose ids follow from the schedule's (JS-11).
+    """
+    own_id, job_id = text_at(body, "id"), text_at(body, "jobId")
+    if name == "createJob":
+        return UNKNOWN_OWNER if own_id is None else Owner(own_id, own_id)
+    if name in ("createJobSchedule", "updateJobSchedule"):
+        schedule_id = own_id or text_at(body, "jobScheduleId")
+        return UNKNOWN_OWNER if schedule_id is None else Owner(f"{schedule_id}:job-1", schedule_id)
+    return own if job_id is None else Owner(job_id, job_id)
 
 
 def _acts(value: Plain) -> bool:
@@ -199,15 +184,15 @@ def processes_wait(command: Command) -> bool:
     """
     if not _ACTS.search(command.model_dump_json(by_alias=True, exclude_unset=True)):
         return False
+
+    def read(place: DocumentPlace) -> Given:
+        given = Given(DeclaredIds(), [])
+        for name, body in place.items():
+            given.take(name, body)
+        return given
+
     text = json.dumps({command.NAME: command.wire()}, separators=(",", ":"))
-    document = Document(command.NAME)
-    tree = parse(text, document.report)
-    processes = Processes(DeclaredIds(), [])
-    if tree is not None:
-        processes.read_command(DocumentPlace(document, tree))
-    if document.problems:
-        raise ScenarioError(document.problems)
-    return processes.waits
+    return read_text(command.NAME, text, read).waits
 
 
 class TypedCommand(NamedTuple):
@@ -226,13 +211,17 @@ class TypedCommand(NamedTuple):
 
 
 def read_typed(
-    name: str, text: str, beside: Mapping[str, Plain] | None = None, account: AccountInForce | None = None
+    name: str,
+    body: str | Mapping[str, Any],
+    beside: Mapping[str, Any] | None = None,
+    account: AccountInForce | None = None,
 ) -> TypedCommand:
-    """Return the command of this name with the body in ``text``.
+    """Return the command of this name with a body.
 
     Args:
         name: The name of the command on the wire.
-        text: YAML or JSON. A whole entry of a timeline may be pasted, a list of one body, or a list of tasks to add.
+        body: The body, or its YAML or JSON. As text, a whole entry of a timeline may be pasted, a list of one body, or
+            a list of tasks to add.
         beside: The ids that stand beside the body, such as ``poolId``.
         account: Needed to find what the service would refuse in a pool.
     """
@@ -240,7 +229,7 @@ def read_typed(
     known = dict(beside or {})
     command, place = None, None
     with suppress(ReadingStopped):
-        tree = parse(text, document.report)
+        tree = parse(body, document.report) if isinstance(body, str) else tree_of(dict(body))
         if tree is not None and tree.value is not None:
             place = _body_place(DocumentPlace(document, tree), name)
             if known and isinstance(place.tree.value, dict):  # what was typed does not change them
@@ -258,12 +247,12 @@ def read_typed(
         except ScenarioError as error:
             document.problems += error.problems
             command = None
-    body = None
+    read = None
     if place is not None and isinstance(place.plain, dict):
-        body = {key: value for key, value in place.plain.items() if key not in known}
+        read = {key: value for key, value in place.plain.items() if key not in known}
     refusals = tuple(_refusals(place, command, account)) if command is not None and place is not None else ()
     mistakes = sorted(document.problems, key=lambda problem: (problem.line, problem.column))
-    return TypedCommand(command, body, tuple(mistakes), refusals, tuple(document.warnings))
+    return TypedCommand(command, read, tuple(mistakes), refusals, tuple(document.warnings))
 
 
 def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:
@@ -300,12 +289,8 @@ def _refusals(place: DocumentPlace, command: Command, account: AccountInForce | 
             case CreateJob():
                 spec = command.spec
                 report_refusals(place, JobSpec, job_refusals(spec))
-                _report_tasks(place, command.tasks, spec)
+                for task, body in zip(command.tasks, place.listed("tasks"), strict=False):
+                    report_refusals(body, TaskSpec, task_refusals(task, spec))
             case CreateJobSchedule():
                 report_refusals(place, JobScheduleSpec, schedule_refusals(command.spec))
     yield from found.problems
-
-
-def _report_tasks(place: DocumentPlace, tasks: tuple[TaskSpec, ...], job: JobSpec) -> None:
-    for task, body in zip(tasks, place.listed("tasks"), strict=False):
-        report_refusals(body, TaskSpec, task_refusals(task, job))

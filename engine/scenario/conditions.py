@@ -23,6 +23,7 @@ from engine.base.terms import (
 from engine.base.values import SECOND_MS, lazy_regex, parse_duration, parse_utc, quoted, shortened
 from engine.scenario.document import DocumentPlace
 from engine.scenario.text import nearest, one_of, shown
+from engine.specs.base import words
 from engine.specs.conditions import OWN_JOB, Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 
 LATEST_MS = 100 * 366 * 86_400_000
@@ -65,28 +66,12 @@ def _milliseconds(text: str, start: datetime) -> int:
 
 
 # The events that a condition can count.
-EVENTS = (
-    "PoolStateChanged",
-    "PoolAllocationStateChanged",
-    "JobStateChanged",
-    "JobScheduleStateChanged",
-    "NodeStateChanged",
-    "NodeSchedulingStateChanged",
-    "JobScheduleOccurrenceMissed",
-    "TaskStateChanged",
-    "StartTaskStateChanged",
-    "JobPreparationTaskStateChanged",
-    "JobReleaseTaskStateChanged",
-    "SubtaskStateChanged",
-    "PoolResizeStart",
-    "PoolResizeComplete",
-    "AutoScaleEvaluated",
-    "TaskScheduleFail",
-    "CertificateStateChanged",
-    "BlobUploaded",
-    "CommandAccepted",
-    "CommandRefused",
-    "FaultInjected",
+EVENTS = words(
+    "PoolStateChanged PoolAllocationStateChanged JobStateChanged JobScheduleStateChanged NodeStateChanged"
+    " NodeSchedulingStateChanged JobScheduleOccurrenceMissed TaskStateChanged StartTaskStateChanged"
+    " JobPreparationTaskStateChanged JobReleaseTaskStateChanged SubtaskStateChanged PoolResizeStart"
+    " PoolResizeComplete AutoScaleEvaluated TaskScheduleFail CertificateStateChanged BlobUploaded"
+    " CommandAccepted CommandRefused FaultInjected"
 )
 TASK_COUNTS = ("active", "preparing", "running", "completed", "succeeded", "failed", "total")
 INSTANCE_COUNTS = ("count", "running", "completed", "succeeded", "failed")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from engine.base.errors import Position, Problem, Severity
+from engine.base.errors import Position, Problem, ScenarioError, Severity
 from engine.base.terms import Plain
 from engine.base.values import lazy_regex, shortened, with_short_words
 from engine.scenario.text import does_not_exist, shown
-from engine.scenario.tree import ReadingStopped, Tree
+from engine.scenario.tree import ReadingStopped, Tree, parse
 
 if TYPE_CHECKING:
     from engine.scenario.factory import TaskFactory
@@ -125,6 +125,22 @@ class DocumentPlace(NamedTuple):
             for name, inner in self.tree.value.items():
                 yield name, self._below(name, inner)
 
+    def require(self, name: str) -> DocumentPlace | None:
+        """Return the value of a key; report it if it is absent or null."""
+        inner = self.get(name)
+        if inner is None:
+            self.report_missing(name)
+        return inner
+
+    def known_items(self, known: Iterable[str]) -> Iterator[tuple[str, DocumentPlace]]:
+        """Yield the keys in ``known`` with their values, nulls included; report the others."""
+        names = tuple(known)
+        for name, inner in self.items():
+            if name in names:
+                yield name, inner
+            else:
+                inner.report(does_not_exist(name, names), key=True)
+
     def entries(self) -> Iterator[DocumentPlace]:
         """Yield the items of a list; nothing for other values."""
         if isinstance(self.tree.value, list):
@@ -173,9 +189,20 @@ class DocumentPlace(NamedTuple):
 
 def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
     """Return whether the value is a mapping; report unknown keys."""
-    if not place.is_mapping(f"must be a mapping with {', '.join(known)}"):
-        return False
-    for name, inner in place.items() if not only_mapping else ():
-        if name not in known:
-            inner.report(does_not_exist(name, known), key=True)
-    return True
+    is_mapping = place.is_mapping(f"must be a mapping with {', '.join(known)}")
+    if not only_mapping:
+        list(place.known_items(known))
+    return is_mapping
+
+
+Read = TypeVar("Read")
+
+
+def read_text(what: str, text: str, read: Callable[[DocumentPlace], Read | None]) -> Read:
+    """Return what ``read`` finds in JSON text. Raises ScenarioError with all mistakes in it."""
+    document = Document(what)
+    tree = parse(text, document.report)
+    found = read(DocumentPlace(document, tree)) if tree is not None else None
+    if document.problems or found is None:
+        raise ScenarioError(document.problems)
+    return found

@@ -60,7 +60,10 @@ class CompiledPattern:
         )
         self._parameters = tuple(part.parameter for part in pattern if isinstance(part, Placeholder))
         self.is_plain = self._parameters == (0,)  # only the first parameter varies, and occurs once
-        self._ends = _around_digits(pattern) if self.is_plain else None
+        self._ends: tuple[str, str] | None = None  # what is around the digits, if they are not padded
+        if self.is_plain and Placeholder(0) in pattern:
+            at = pattern.index(Placeholder(0))
+            self._ends = "".join(map(str, pattern[:at])), "".join(map(str, pattern[at + 1 :]))
 
     def plain_texts(self, values: Iterable[int], before: str = "", after: str = "") -> list[str]:
         """Return the texts for many values of the first parameter of a plain pattern, each between two other texts."""
@@ -74,20 +77,6 @@ class CompiledPattern:
         if self.is_plain:
             return self._text % values[0]
         return self._text % tuple(k if one is None else values[one] for one in self._parameters)
-
-
-def _around_digits(pattern: Pattern) -> tuple[str, str] | None:
-    """Return the literals before and after the only placeholder of a pattern; None if its digits are padded."""
-    match pattern:
-        case (Placeholder(width=0),):
-            return "", ""
-        case (str(before), Placeholder(width=0)):
-            return before, ""
-        case (Placeholder(width=0), str(after)):
-            return "", after
-        case (str(before), Placeholder(width=0), str(after)):
-            return before, after
-    return None
 
 
 def parse_pattern(text: str, parameters: int) -> Pattern:
@@ -205,9 +194,7 @@ class TaskFactory:
 
     def task_ids(self, numbers: Sequence[int], before: str = "", after: str = "") -> list[str]:
         """Return the ids of many tasks, each between two texts."""
-        if len(self.parameters) == 1 and self._id_form.is_plain:
-            return self._id_form.plain_texts(map(self.parameters[0].__getitem__, numbers), before, after)
-        return [f"{before}{self.task_id(k)}{after}" for k in numbers]
+        return self._texts(self._id_form, numbers, before, after)
 
     def command_line(self, k: int) -> str:
         """Return the command line of task ``k`` without building its spec."""
@@ -215,10 +202,12 @@ class TaskFactory:
 
     def command_lines(self, numbers: Sequence[int]) -> list[str]:
         """Return the command lines of many tasks."""
-        form = self._forms[str(self._body["commandLine"])]
+        return self._texts(self._forms[str(self._body["commandLine"])], numbers)
+
+    def _texts(self, form: CompiledPattern, numbers: Sequence[int], before: str = "", after: str = "") -> list[str]:
         if len(self.parameters) == 1 and form.is_plain:
-            return form.plain_texts(map(self.parameters[0].__getitem__, numbers))
-        return [form.text(k, self.values(k)) for k in numbers]
+            return form.plain_texts(map(self.parameters[0].__getitem__, numbers), before, after)
+        return [f"{before}{form.text(k, self.values(k))}{after}" for k in numbers]
 
     def output_path(self, k: int, output: int) -> str:
         """Return the path in the container that an output file of task ``k`` names; empty without one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -12,12 +13,13 @@ from engine.base import runtime
 from engine.base.errors import Position, Problem, ScenarioError, Severity
 from engine.base.values import lazy_regex, parse_utc
 from engine.scenario.bodies import read_body, report_refusals
-from engine.scenario.commands import Processes
+from engine.scenario.commands import UNKNOWN_OWNER, Given
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, DocumentPlace, check_keys
 from engine.scenario.locations import VARIED
 from engine.scenario.model import (
     DEFAULT_START,
+    SIMULATE,
     Expectation,
     JobEntry,
     JobScheduleEntry,
@@ -58,9 +60,7 @@ _BODIES = {
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")
-SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale", "service")
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
-_JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _ACTS = lazy_regex(r"\b(?:does|until)\b")  # without these words no process acts
 _YEARS = range(1970, 9000)
 
@@ -141,37 +141,36 @@ class _ScenarioReader:
     def __init__(self, root: DocumentPlace, source: ScenarioSource, words: str) -> None:
         self._root = root
         self._source = source
-        self._words = words
         self._start = self._read_start()
-        self._names = DeclaredIds()
         self._pool_ids = Ids()
         self._job_ids = Ids()
         self._asked: Asked = []
-        self._collector = WarningCollector(self._start, Account())
+        self._counts: Counter[str] = Counter()  # of pools, and of jobs and schedules, that exist from the start
+        self._account = Account()
+        has_acts = len(_ACTS.findall(words)) > (root.get("until") is not None)
+        self._given = Given(DeclaredIds(), self._asked, has_acts=has_acts)
 
     def read(self) -> Scenario | None:
         """Return the scenario; it must not be used if problems were reported."""
         name = self._text("scenario", required=True)
         root = self._root
-        account = self._body(root, "account", Account)
+        account = self._account = self._body(root, "account", Account)
         if (place := root.get("account")) is not None:
             report_refusals(place, Account, account_refusals(account))
         options = self._body(root, "options", Options)
-        jobs_quota = QuotaCount(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
         simulate = self._simulate()
-        self._collector = WarningCollector(
+        collector = self._given.collector = WarningCollector(
             self._start,
             account,
             tasks_are_simulated=bool(simulate.tasks.model_fields_set),
             has_subnets=bool(simulate.network),
         )
         pools = tuple(self._pools(account, options, simulate))
-        jobs = tuple(self._jobs(jobs_quota))
-        schedules = tuple(self._schedules(jobs_quota))
+        jobs = tuple(self._jobs())
+        schedules = tuple(self._schedules())
         timeline = tuple(self._timeline())
-        processes = Processes(self._names, self._asked, self._collector)
-        if len(_ACTS.findall(self._words)) > (root.get("until") is not None):
-            processes.read(root)
+        if self._given.has_acts and (tasks := root.at("simulate", "tasks")) is not None:
+            self._given.read_block(tasks, UNKNOWN_OWNER)
         expect = tuple(self._expect())
         scenario = Scenario(
             name=name,
@@ -189,11 +188,11 @@ class _ScenarioReader:
             timeline=timeline,
             expect=expect,
             study=read_study(root),
-            acts=processes.acts,
-            acts_wait=processes.waits,
+            acts=self._given.acts,
+            acts_wait=self._given.waits,
         )
         self._check_asked()
-        self._collector.finish(self._names, self._asked, scenario.study.factors)
+        collector.finish(self._given.names, self._asked, scenario.study.factors)
         return scenario
 
     # --- the run as a whole
@@ -212,10 +211,8 @@ class _ScenarioReader:
         return start
 
     def _text(self, key: str, *, required: bool = False) -> str:
-        place = self._root.get(key)
+        place = self._root.require(key) if required else self._root.get(key)
         if place is None:
-            if required:
-                self._root.report_missing(key)
             return ""
         if not isinstance(place.plain, str) or (required and not place.plain.strip()):
             place.report(f"must be text, not {shown(place.plain)}")
@@ -237,7 +234,7 @@ class _ScenarioReader:
 
     def _simulate(self) -> WorldSimulation:
         place = self._root.get("simulate")
-        if place is None or not check_keys(place, SIMULATE_KEYS):
+        if place is None or not check_keys(place, tuple(SIMULATE)):
             return WorldSimulation(SimulateNodes(), Simulate(), SimulateAutoScale())
         return WorldSimulation(
             self._body(place, "nodes", SimulateNodes),
@@ -275,18 +272,16 @@ class _ScenarioReader:
             place = as_created(written, model, others)
             entry_id = text_at(place.plain, "id")
             if entry_id is not None:
-                _take(ids, place, entry_id, f"one of the {key}, line {place.line}")
+                ids.take(entry_id, f"one of the {key}, line {place.line}", place)
             yield place, read_body(place, model, without=others), self._time(place, "at") or 0
 
     def _pools(self, account: Account, options: Options, simulate: WorldSimulation) -> Iterator[PoolEntry]:
-        quota = QuotaCount(account.quotas.pools, "pools", "PoolQuotaReached")
         for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
-            self._names.add_pool(place.plain)
-            self._collector.pool(place, PoolSpec, at_ms)
+            self._given.take("createPool", place, at_ms=at_ms)
             if spec is not None:
                 refusals = pool_refusals(spec, account, pool_setting(options, simulate))
                 report_refusals(place, PoolSpec, (one for one in refusals if not self._may_pass(spec, one, at_ms)))
-                quota.take(place, at_ms)
+                self._count(place, at_ms, "pools", account.quotas.pools, "PoolQuotaReached")
                 yield PoolEntry(spec, at_ms, place.line)
 
     def _may_pass(self, spec: PoolSpec, refusal: Refusal, at_ms: int) -> bool:
@@ -297,23 +292,21 @@ class _ScenarioReader:
         reference = spec.application_package_references[int(refusal.path[1])]
         return reference.application_id.lower() in changed
 
-    def _jobs(self, quota: QuotaCount) -> Iterator[JobEntry]:
+    def _jobs(self) -> Iterator[JobEntry]:
         for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS, self._job_ids):
             tasks, factory = read_job_tasks(place, spec)
-            self._names.add_job(place.plain, factory)
-            self._collector.job(place, factory, at_ms)
+            self._given.take("createJob", place, factory, at_ms)
             if spec is not None:
                 report_refusals(place, JobSpec, job_refusals(spec))
-                quota.take(place, at_ms)
+                self._count_job(place, at_ms)
                 yield JobEntry(spec, at_ms, tasks, factory, place.line)
 
-    def _schedules(self, quota: QuotaCount) -> Iterator[JobScheduleEntry]:
+    def _schedules(self) -> Iterator[JobScheduleEntry]:
         for place, spec, at_ms in self._entries("jobSchedules", JobScheduleSpec, _ENTRY_KEYS, self._job_ids):
-            self._names.add_schedule(place.plain)
-            self._collector.schedule(place)
+            self._given.take("createJobSchedule", place)
             if spec is not None:
                 report_refusals(place, JobScheduleSpec, schedule_refusals(spec))
-                quota.take(place, at_ms)
+                self._count_job(place, at_ms)
                 yield JobScheduleEntry(spec, at_ms, place.line)
 
     # --- what is done, and what is expected
@@ -323,13 +316,12 @@ class _ScenarioReader:
         for place, entry in read_timeline(section, self._start, self._asked) if section is not None else ():
             added = added_body(place.tree)
             if added is not None and entry is not None:
-                self._names.add_command(entry.command.NAME, dict(added), None)
+                self._given.names.add_command(entry.command.NAME, dict(added), None)
                 yield entry
                 continue
             factory, at_ms = (entry.factory, entry.at_ms) if entry is not None else (None, None)
             for name, body in place.items():
-                self._names.add_command(name, body.plain, factory)
-                self._collector.command(name, body, factory, at_ms, is_refused=place.get("refused") is not None)
+                self._given.take(name, body, factory, at_ms, is_refused=place.get("refused") is not None)
             if entry is not None:
                 yield entry
 
@@ -343,32 +335,20 @@ class _ScenarioReader:
             if condition is not None and isinstance(place.plain, dict):
                 yield Expectation(index, condition, place.plain, at_ms, within_ms, place.line)
 
+    def _count(self, place: DocumentPlace, at_ms: int, what: str, limit: int, code: str) -> None:
+        """Check the quota of what exists from the start (ACC-4); later entries are checked during the run."""
+        self._counts[what] += at_ms == 0
+        if at_ms == 0 and self._counts[what] > limit:
+            place.report(f"the account's quota allows {limit} {what} ({code})", key=True)
+
+    def _count_job(self, place: DocumentPlace, at_ms: int) -> None:
+        limit = self._account.quotas.active_jobs_and_schedules
+        self._count(place, at_ms, "jobs and schedules", limit, "ActiveJobAndScheduleQuotaReached")
+
     def _check_asked(self) -> None:
         """Report conditions on subjects that nothing in the scenario creates."""
         for place, subject in self._asked:
-            missing = self._names.missing(subject)
+            missing = self._given.names.missing(subject)
             if missing is not None:
                 key, reason = missing
                 (place.get(key) or place).report(reason)
-
-
-class QuotaCount:
-    """A quota that a scenario may exceed at the start (ACC-4)."""
-
-    def __init__(self, limit: int, what: str, code: str) -> None:
-        self._limit = limit
-        self._what = what
-        self._code = code
-        self._used = 0
-
-    def take(self, place: DocumentPlace, at_ms: int) -> None:
-        """Count an entry that exists from the start; later ones are checked during the run."""
-        self._used += at_ms == 0
-        if at_ms == 0 and self._used > self._limit:
-            place.report(f"the account's quota allows {self._limit} {self._what} ({self._code})", key=True)
-
-
-def _take(ids: Ids, place: DocumentPlace, new_id: str, what: str) -> None:
-    problem = ids.take(new_id, what)
-    if problem is not None:
-        (place.get("id") or place).report(problem)

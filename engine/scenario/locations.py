@@ -17,20 +17,10 @@ from engine.base.values import lazy_regex, quoted
 from engine.scenario.document import Path, format_path
 from engine.scenario.text import Scalar, one_of, shown
 from engine.scenario.tree import Tree, parse
+from engine.specs.base import words
 from engine.specs.commands import COMMANDS
 
-VARIED = (
-    "startTime",
-    "until",
-    "account",
-    "options",
-    "simulate",
-    "pools",
-    "jobs",
-    "jobSchedules",
-    "timeline",
-    "expect",
-)
+VARIED = words("startTime until account options simulate pools jobs jobSchedules timeline expect")
 """The keys of a scenario with which the path of a factor may begin."""
 VALUE_LIMIT = 1_000_000
 """The most values of one factor, and the most seeds."""
@@ -219,7 +209,7 @@ def completions(root: Tree, text: str) -> list[str]:
     tree: Tree | None = root
     if begun:
         try:
-            tree = value_at(root, locate(root, parse_path(begun)).at) if begun not in _LISTS else _section(root, begun)
+            tree = value_at(root, (begun,) if begun in _LISTS else locate(root, parse_path(begun)).at)
         except FactorMistake:
             return []
     inside = None if tree is None else tree.value
@@ -235,10 +225,6 @@ def completions(root: Tree, text: str) -> list[str]:
     return [path for path in paths if path.casefold().startswith(text.casefold())]
 
 
-def _section(root: Tree, key: str) -> Tree | None:
-    return root.value.get(key) if isinstance(root.value, dict) else None
-
-
 def _cannot_be_varied(step: str) -> str:
     if step == "seed":
         return "the seed is not a factor: --seeds and 'seeds' say which seeds each variant has"
@@ -247,7 +233,7 @@ def _cannot_be_varied(step: str) -> str:
 
 def _example(root: Tree, key: str) -> str:
     """Return the first item of a section as a path names it."""
-    section = _section(root, key)
+    section = value_at(root, (key,))
     items = section.value if section is not None and isinstance(section.value, list) else []
     return next(filter(None, map(_id_of, items)), "0")
 

@@ -29,8 +29,10 @@ from engine.scenario.locations import (
 )
 from engine.scenario.text import does_not_exist, shown
 from engine.scenario.tree import Tree
-from engine.specs.base import Bool, Spec
-from engine.specs.common import SimulateService, SimulateSpot
+from engine.specs.account import SimulateStorage
+from engine.specs.base import Bool, Spec, words
+from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
+from engine.specs.machine import SimulateNetwork
 from engine.specs.pool_refusals import PoolSetting
 
 if TYPE_CHECKING:
@@ -40,26 +42,16 @@ if TYPE_CHECKING:
     from engine.base.terms import Plain
     from engine.scenario.factory import TaskFactory
     from engine.scenario.text import ScenarioSource
-    from engine.specs.account import Account, SimulateStorage
+    from engine.specs.account import Account
     from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
     from engine.specs.command import Command
-    from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes
     from engine.specs.conditions import Condition
-    from engine.specs.machine import SimulateNetwork
 
 
 STUDY_KEYS = ("seeds", "vary", "measure")
-MEASURES = (
-    "makespanSeconds",
-    "costUsd",
-    "nodeHours",
-    "slotUtilization",
-    "failedTasks",
-    "failedPreparations",
-    "failedReleases",
-    "waitSecondsMedian",
-    "waitSecondsP95",
-    "preparationSeconds",
+MEASURES = words(
+    "makespanSeconds costUsd nodeHours slotUtilization failedTasks failedPreparations failedReleases"
+    " waitSecondsMedian waitSecondsP95 preparationSeconds"
 )
 """The measures of each run of a study."""
 SHORT_NAMES = {"makespan": "makespanSeconds", "cost": "costUsd"}
@@ -228,6 +220,18 @@ class Options(Spec):
     reboot_retries_failed_preparation: Bool = False
 
 
+SIMULATE: dict[str, type[Spec]] = {
+    "nodes": SimulateNodes,
+    "spot": SimulateSpot,
+    "tasks": Simulate,
+    "storage": SimulateStorage,
+    "network": SimulateNetwork,
+    "autoScale": SimulateAutoScale,
+    "service": SimulateService,
+}
+"""The parts of the top-level ``simulate``; storage and network have one for each pattern of names."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorldSimulation:
     """The top-level ``simulate``: defaults for nodes, Spot and tasks, and what surrounds them.
@@ -289,7 +293,7 @@ class TimelineEntry:
 
     Exactly one of ``at_ms`` and ``when`` is set. ``refused`` is the code with which the service is expected to refuse
     it. ``tasks`` and ``factory`` hold the tasks of ``addTasks`` or ``createJob``. For a command given later,
-    ``sweep.factory_of`` reads its taskFactory.
+    ``tasks.factory_of`` reads its taskFactory.
     """
 
     index: int

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from engine.base.terms import OsFamily, Plain
 from engine.base.values import lazy_regex
+from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import TaskFactory
 from engine.scenario.text import did_you_mean, shown
 from engine.specs.catalogue import os_of
@@ -73,68 +74,39 @@ class DeclaredIds:
     _jobs: dict[str, str] = field(default_factory=dict)
     _schedules: dict[str, str] = field(default_factory=dict)
     _tasks: dict[str, _Tasks] = field(default_factory=dict)
-    _any_task: bool = False  # processes of unknown jobs may add tasks
-    _anything: bool = False  # more processes act than are looked at
-
-    def open_tasks(self) -> None:
-        """Let any job have any task: processes of which the job is not known may add tasks."""
-        self._any_task = True
-
-    def open_all(self) -> None:
-        """Let anything be there: not every process that may make something is looked at."""
-        self._anything = True
-
-    def add_pool(self, body: Plain) -> None:
-        """Declare the pool with this body."""
-        pool_id = text_at(body, "id")
-        if pool_id is not None:
-            self._pools[pool_id.casefold()] = pool_id
-
-    def add_job(self, body: Plain, factory: TaskFactory | None) -> None:
-        """Declare the job with this body and task factory."""
-        job_id = text_at(body, "id")
-        if job_id is not None:
-            self._jobs[job_id.casefold()] = job_id
-            self._add_parts(job_id, body)
-            self._add_tasks(job_id, body, factory)
-
-    def add_schedule(self, body: Plain) -> None:
-        """Declare the job schedule with this body, which creates jobs (JS-11)."""
-        schedule_id = text_at(body, "id")
-        if schedule_id is not None and isinstance(body, dict):
-            self._schedules[schedule_id.casefold()] = schedule_id
-            self._add_parts(schedule_id, body.get("jobSpecification"))
+    any_task: bool = False  # any job may have any task, since processes of unknown jobs may add tasks
+    anything: bool = False  # anything may be there, since more processes act than are looked at
 
     def add_command(self, name: str, body: Plain, factory: TaskFactory | None) -> None:
-        """Declare what a command of the timeline may create."""
-        job_id, schedule_id = text_at(body, "jobId"), text_at(body, "jobScheduleId")
-        if name == "createPool":
-            self.add_pool(body)
-        elif name == "createJob":
-            self.add_job(body, factory)
-        elif name == "createJobSchedule":
-            self.add_schedule(body)
+        """Declare what a command may create; a job schedule creates jobs (JS-11)."""
+        own_id, job_id, schedule_id = (text_at(body, key) for key in ("id", "jobId", "jobScheduleId"))
+        if not isinstance(body, dict):
+            return
+        if name == "createPool" and own_id is not None:
+            self._pools[own_id.casefold()] = own_id
+        elif name == "createJob" and own_id is not None:
+            self._jobs[own_id.casefold()] = own_id
+            self._add_parts(own_id, body)
+            self._add_tasks(own_id, body, factory)
+        elif name == "createJobSchedule" and own_id is not None:
+            self._schedules[own_id.casefold()] = own_id
+            self._add_parts(own_id, body.get("jobSpecification"))
         elif name == "addTasks" and job_id is not None:
             self._add_tasks(job_id, body, factory)
-        elif name == "updateJobSchedule" and schedule_id is not None and isinstance(body, dict):
+        elif name == "updateJobSchedule" and schedule_id is not None:
             self._add_parts(schedule_id, body.get("jobSpecification"))
 
-    def _add_tasks(self, job_id: str, body: Plain, factory: TaskFactory | None) -> None:
-        assert isinstance(body, dict)
+    def _add_tasks(self, job_id: str, body: dict[str, Plain], factory: TaskFactory | None) -> None:
         known = self._tasks.setdefault(job_id.casefold(), _Tasks())
         written = body.get("taskFactory")
         if factory is not None:
             known.factories.append(factory)
         elif isinstance(written, dict):
             known.is_open |= "tasks" not in written
-        for listed in (
-            body.get("tasks"),
-            body.get("value"),
-            written.get("tasks") if isinstance(written, dict) else None,
-        ):
+        collected = written.get("tasks") if isinstance(written, dict) else None
+        for listed in (body.get("tasks"), body.get("value"), collected):
             for task in listed if isinstance(listed, list) else ():
-                task_id = text_at(task, "id")
-                if task_id is not None:
+                if (task_id := text_at(task, "id")) is not None:
                     known.ids[task_id.casefold()] = task_id
 
     def _add_parts(self, owner_id: str, specification: Plain) -> None:
@@ -148,7 +120,7 @@ class DeclaredIds:
 
     def missing(self, subject: ConditionSubject) -> tuple[str, str] | None:
         """Return the key whose id nothing in the scenario creates and the reason, or None."""
-        if self._anything:
+        if self.anything:
             return None
         if subject.pool_id is not None and (reason := self.missing_pool(subject.pool_id)) is not None:
             return "poolId", reason
@@ -156,10 +128,10 @@ class DeclaredIds:
             return "jobScheduleId", _reason("job schedule", subject.job_schedule_id, self._schedules.values())
         if subject.job_id is None:
             return None
-        if not self._makes_job(subject.job_id):
+        if subject.job_id.casefold() not in self._jobs and _schedule_of(subject.job_id) not in self._schedules:
             near = [*self._jobs.values(), *(f"{schedule}:job-1" for schedule in self._schedules.values())]
             return "jobId", _reason("job", subject.job_id, near)
-        if subject.task_id is None or self._any_task:
+        if subject.task_id is None or self.any_task:
             return None
         sources = self._tasks_of(subject.job_id)
         if any(tasks.has(subject.task_id) for tasks in sources):
@@ -169,7 +141,7 @@ class DeclaredIds:
 
     def missing_pool(self, pool_id: str) -> str | None:
         """Return a sentence if nothing in the scenario creates this pool, else None."""
-        return None if self._anything or self._makes_pool(pool_id) else _reason("pool", pool_id, self._pools.values())
+        return None if self.anything or self._makes_pool(pool_id) else _reason("pool", pool_id, self._pools.values())
 
     def _makes_pool(self, pool_id: str) -> bool:
         folded = pool_id.casefold()
@@ -179,9 +151,6 @@ class DeclaredIds:
         return any(
             folded.startswith(prefix) and _GUID.fullmatch(folded.removeprefix(prefix)) for prefix in self._prefixes
         )
-
-    def _makes_job(self, job_id: str) -> bool:
-        return job_id.casefold() in self._jobs or _schedule_of(job_id) in self._schedules
 
     def _tasks_of(self, job_id: str) -> list[_Tasks]:
         owners = (job_id.casefold(), _schedule_of(job_id))
@@ -201,15 +170,15 @@ def _reason(kind: str, word: str, names: Iterable[str]) -> str:
 class Ids:
     """Ids taken so far, compared without regard to case (GEN-1); jobs and job schedules share one set (GEN-2)."""
 
-    _taken: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
 
-    def take(self, new_id: str, what: str) -> str | None:
-        """Take an id for ``what``; return the problem if it is taken already."""
-        folded = new_id.casefold()
-        if folded in self._taken:
-            return f"the id {shown(new_id)} is taken by {self._taken[folded]} (case does not count)"
-        self._taken[folded] = what
-        return None
+    def take(self, new_id: str, what: str, place: DocumentPlace) -> None:
+        """Take an id for ``what``, whose body is at a place; report it if it is taken already."""
+        owner = self.names.get(new_id.casefold())
+        if owner is not None:
+            (place.get("id") or place).report(f"the id {shown(new_id)} is taken by {owner} (case does not count)")
+        else:
+            self.names[new_id.casefold()] = what
 
 
 class PoolNodes(NamedTuple):

@@ -24,7 +24,7 @@ from engine.scenario.bodies import (
     spelled_value,
     wire_spelled,
 )
-from engine.scenario.document import DocumentPlace, Path
+from engine.scenario.document import DocumentPlace, Path, check_keys
 from engine.scenario.factory import template_strings
 from engine.scenario.text import does_not_exist, one_of, shown
 from engine.scenario.tree import Tree
@@ -82,19 +82,21 @@ def has_resource_names(place: DocumentPlace) -> bool:
     return machine is not None and machine.get(RESOURCE_NAMES["nodeAgentSKUId"]) is not None
 
 
-def pool_of(place: DocumentPlace, *, others: Iterable[str], has_id: bool) -> tuple[DocumentPlace, list[DocumentPlace]]:
-    """Return a resource as the body of a pool, and the places of what only the service writes.
+def pool_of(place: DocumentPlace, *, others: Iterable[str], has_id: bool) -> DocumentPlace:
+    """Return a resource as the body of a pool, and warn of what only the service writes.
 
     Mistakes are reported. Keys in ``others`` are kept; ``has_id`` is false for an auto pool.
     """
     properties = place.get("properties")
     reader = _PoolReader(place, properties, tuple(others), has_id=has_id)
     if not reader.is_readable():
-        return reader.stand_in(), []
+        return reader.stand_in()
     if properties is not None:
         reader.read_envelope()
     reader.read_properties(properties or place)
-    return reader.finish(), reader.left_out
+    pool = reader.finish()
+    _warn(place, reader.left_out)
+    return pool
 
 
 def _is_mapping(place: DocumentPlace) -> bool:
@@ -186,7 +188,7 @@ class _PoolReader:
             elif not loose and name in MOVED:
                 inner.report(f"{shown(name)} does not exist here: the resource has it in {MOVED[name]}", key=True)
             elif name in self._fields and (loose or name != "id"):
-                self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
+                self._put(name, inner)
             else:
                 words = (*_OWN, *(word for word in self._fields if loose or (word not in MOVED and word != "id")))
                 inner.report(does_not_exist(name, words), key=True)
@@ -200,15 +202,16 @@ class _PoolReader:
             self._parts.default("id", Tree(self._outer.tree.position, self._id()))
         return self._parts.place()
 
+    def _put(self, name: str, place: DocumentPlace) -> None:
+        """Add a property of the data plane with the value at a place of the resource."""
+        self._parts.put(name, place, spelled_value(place, self._fields[name], self._style))
+
     def _beside(self, name: str, place: DocumentPlace) -> None:
         """Read a key that stands beside the properties, or would if there were ``properties``."""
         if name in self._others:
             self._parts.put(name, place)
         elif self._has_id and (name == "id" or (name == "name" and self._outer.get("id") is None)):
-            self._parts.put("id", place, self._id_tree(place))
-
-    def _id_tree(self, source: DocumentPlace) -> Tree:
-        return Tree(source.tree.position, self._id()) if source.plain else source.tree
+            self._parts.put("id", place, Tree(place.tree.position, self._id()) if place.plain else place.tree)
 
     def _id(self, *, quietly: bool = False) -> str:
         """Return the pool's id: ``id``, or the last segment of a resource id or a name."""
@@ -228,31 +231,25 @@ class _PoolReader:
 
     def _sections(self, place: DocumentPlace, names: tuple[str, ...]) -> None:
         """Read the parts of a section, each of which the data plane has at the top of a pool."""
-        for name, inner in place.items() if _is_mapping(place) else ():
-            if name not in names:
-                inner.report(does_not_exist(name, names), key=True)
-            elif inner.tree.value is not None and name in self._fields:
-                self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
+        for name, inner in place.known_items(names) if _is_mapping(place) else ():
+            if inner.tree.value is not None and name in self._fields:
+                self._put(name, inner)
             elif inner.tree.value is not None and str(inner.plain).lower() not in _DEALLOCATIONS:
                 inner.report(f"{shown(inner.plain)} does not exist here" + one_of(str(inner.plain), _DEALLOCATIONS))
 
     def _scale(self, place: DocumentPlace) -> None:
         fixed, auto = place.get("fixedScale"), place.get("autoScale")
-        for name, inner in place.items() if _is_mapping(place) else ():
-            if name not in ("fixedScale", "autoScale"):
-                inner.report(does_not_exist(name, ("fixedScale", "autoScale")), key=True)
+        if _is_mapping(place):
+            check_keys(place, ("fixedScale", "autoScale"))
         if fixed is not None and auto is not None:
             auto.report("a pool has 'fixedScale' or 'autoScale', not both", key=True)
         elif fixed is not None:
             self._sections(fixed, FIXED_SCALE)
         elif auto is not None and _is_mapping(auto):
             self._parts.put("enableAutoScale", auto, Tree(auto.tree.position, True))
-            for name, inner in auto.items():
-                if name not in AUTO_SCALE:
-                    inner.report(does_not_exist(name, AUTO_SCALE), key=True)
-                elif inner.tree.value is not None:
-                    field = self._fields[AUTO_SCALE[name]]
-                    self._parts.put(AUTO_SCALE[name], inner, spelled_value(inner, field, self._style))
+            for name, inner in auto.known_items(AUTO_SCALE):
+                if inner.tree.value is not None:
+                    self._put(AUTO_SCALE[name], inner)
             if auto.get("formula") is None:
                 auto.report_missing("formula")
                 self._parts.default("autoScaleFormula", Tree(auto.tree.position, "$TargetDedicatedNodes = 0"))
@@ -277,10 +274,8 @@ class _PoolReader:
         parts = Parts(place)
         own, words = _REFERENCES[name]
         parts.expect(own, (*place.path, "id"))
-        for key, inner in place.items():
-            if key not in words:
-                inner.report(does_not_exist(key, words), key=True)
-            elif inner.tree.value is not None and key != "id":
+        for key, inner in place.known_items(words):
+            if inner.tree.value is not None and key != "id":
                 parts.put(key, inner)
             elif inner.tree.value is not None:
                 text = str(inner.plain).rstrip("/")
@@ -371,17 +366,13 @@ def _pool(place: DocumentPlace, model: type[PoolSpec], others: tuple[str, ...]) 
         sent = _as_sent(place, model, others)
         if sent is not place or not has_resource_names(place):
             return sent
-    pool, left_out = pool_of(place, others=others, has_id=True)
-    _warn(place, left_out)
-    return pool
+    return pool_of(place, others=others, has_id=True)
 
 
 def _auto_pool(place: DocumentPlace) -> DocumentPlace:
     if _is_printed_by_az(place) or not (is_resource(place) or has_resource_names(place)):
         return place
-    pool, left_out = pool_of(place, others=(), has_id=False)
-    _warn(place, left_out)
-    return pool
+    return pool_of(place, others=(), has_id=False)
 
 
 def _with_tasks(place: DocumentPlace) -> DocumentPlace:

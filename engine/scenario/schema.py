@@ -28,15 +28,13 @@ from engine.scenario.conditions import (
     TASK_COUNTS,
     TASK_STATES,
 )
-from engine.scenario.model import MEASURES, SHORT_NAMES, Options
-from engine.specs.account import Account, SimulateStorage
+from engine.scenario.model import MEASURES, SHORT_NAMES, SIMULATE, Options
+from engine.specs.account import Account
 from engine.specs.base import Spec, accepted_names, wire_names
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 from engine.specs.command import OnJob
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
-from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
 from engine.specs.conditions import OTHERS_COMPLETED
-from engine.specs.machine import SimulateNetwork
 
 Schema = dict[str, Any]
 
@@ -47,13 +45,7 @@ _MODELS: tuple[type[Spec], ...] = (
     JobSpec,
     JobScheduleSpec,
     TaskSpec,
-    Simulate,
-    SimulateNodes,
-    SimulateSpot,
-    SimulateStorage,
-    SimulateNetwork,
-    SimulateAutoScale,
-    SimulateService,
+    *SIMULATE.values(),
     *COMMANDS.values(),
 )
 
@@ -82,13 +74,8 @@ def _properties() -> dict[str, Schema]:
             "description": "Defaults for the simulated behaviour.",
             **_mapping(
                 {
-                    "nodes": _ref(SimulateNodes),
-                    "spot": _ref(SimulateSpot),
-                    "tasks": _ref(Simulate),
-                    "storage": {"type": "object", "additionalProperties": _ref(SimulateStorage)},
-                    "network": {"type": "object", "additionalProperties": _ref(SimulateNetwork)},
-                    "autoScale": _ref(SimulateAutoScale),
-                    "service": _ref(SimulateService),
+                    name: _by_pattern(model) if name in ("storage", "network") else _ref(model)
+                    for name, model in SIMULATE.items()
                 }
             ),
         },
@@ -171,10 +158,10 @@ def _definitions() -> dict[str, Schema]:
 
 def _pasted(models: Mapping[str, Schema], model: type[Spec], others: Mapping[str, Schema]) -> Schema:
     """Return the schema of a body that the service may have returned."""
-    left_out: Schema = {"deprecated": True, "description": "Written by the service only; left out."}
     names = (*_ODATA, *model.SERVICE_NAMES)
-    definition = _with(models[model.__name__], dict.fromkeys(names, left_out) | dict(others))
-    return definition | {"patternProperties": {r"^@?odata\.": left_out}}
+    definition = models[model.__name__]
+    properties = definition["properties"] | dict.fromkeys(names, _LEFT_OUT) | dict(others)
+    return definition | {"properties": properties, "patternProperties": {r"^@?odata\.": _LEFT_OUT}}
 
 
 def _either(resource: Schema, body: Schema) -> Schema:
@@ -185,7 +172,6 @@ def _pool_resource(models: Mapping[str, Schema], others: Mapping[str, Schema]) -
     """Return the schema of a pool as the resource manager has it."""
     body = models["PoolSpecification"]["properties"]
     text = {"type": "string"}
-    left_out: Schema = {"deprecated": True, "description": "Written by the service only; left out."}
     reference = _mapping({"id": text, "version": text}, required=["id"])
     certificate = _mapping({"id": text, "storeLocation": text, "storeName": text, "visibility": {"type": "array"}})
     fixed = {name: body[name] for name in pasted.FIXED_SCALE if name in body} | {"nodeDeallocationOption": text}
@@ -197,14 +183,14 @@ def _pool_resource(models: Mapping[str, Schema], others: Mapping[str, Schema]) -
         "interNodeCommunication": {"enum": ["Enabled", "Disabled"]},
         "applicationPackages": _list(reference, "Application packages by the ids of their resources."),
         "certificates": _list(certificate, "Certificates by the ids of their resources."),
-        **dict.fromkeys(pasted.SERVICE_NAMES, left_out),
+        **dict.fromkeys(pasted.SERVICE_NAMES, _LEFT_OUT),
     }
     envelope = {
         "id": {**text, "description": "The pool's id, or the id of the resource."},
         "name": {**text, "description": "The pool's name, or account/pool."},
         "identity": {"type": "object"},
         **{name: {} for name in pasted.ENVELOPE},
-        **dict.fromkeys(pasted.SERVICE_ENVELOPE, left_out),
+        **dict.fromkeys(pasted.SERVICE_ENVELOPE, _LEFT_OUT),
         "properties": _mapping(properties, required=["vmSize"]),
     }
     return _mapping(envelope | dict(others), required=["properties"])
@@ -214,6 +200,7 @@ _FACTORY: Schema = {"$ref": "#/$defs/taskFactory"}
 _TASK: Schema = {"$ref": "#/$defs/task"}
 # Commands whose bodies may be those that the service has returned, and the names of their definitions.
 _CREATED = {"createPool": "returnedPool", "createJob": "returnedJob", "createJobSchedule": "returnedJobSchedule"}
+_LEFT_OUT: Schema = {"deprecated": True, "description": "Written by the service only; left out."}
 _ODATA = ("odata.metadata", "odata.etag", "@odata.context", "@odata.etag")
 
 
@@ -237,12 +224,12 @@ def _act(models: Mapping[str, Schema]) -> Schema:
         "after": {"$ref": "#/$defs/time", "description": "How long after the start of the process, or after 'when'."},
         "when": {"$ref": "#/$defs/condition", "description": "Done when this has become true."},
     }
-    own = {name: _with_own_job(models[model.__name__]) for name, model in COMMANDS.items() if issubclass(model, OnJob)}
+    own: dict[str, Schema] = {}
+    for name, model in COMMANDS.items():
+        if issubclass(model, OnJob):
+            definition = models[model.__name__]
+            own[name] = definition | {"required": [each for each in definition["required"] if each != "jobId"]}
     return {**_mapping(timing | _commands() | own), **_ONE_COMMAND}
-
-
-def _with_own_job(definition: Schema) -> Schema:
-    return definition | {"required": [name for name in definition["required"] if name != "jobId"]}
 
 
 _ONE_COMMAND: Schema = {"oneOf": [{"required": [name]} for name in COMMANDS]}
@@ -327,8 +314,8 @@ def _ref(model: type[Spec]) -> Schema:
     return {"$ref": f"#/$defs/{model.__name__}"}
 
 
-def _with(definition: Schema, properties: Mapping[str, Schema]) -> Schema:
-    return definition | {"properties": definition["properties"] | dict(properties)}
+def _by_pattern(model: type[Spec]) -> Schema:
+    return {"type": "object", "additionalProperties": _ref(model)}
 
 
 def _simplified(definition: Any) -> Any:  # noqa: ANN401 - any JSON

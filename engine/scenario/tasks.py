@@ -9,20 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from engine.base.errors import ScenarioError
 from engine.base.terms import Plain
 from engine.base.values import quoted
 from engine.scenario.bodies import read_body, read_value, report_refusals
 from engine.scenario.conditions import parse_time
-from engine.scenario.document import Document, DocumentPlace, check_keys
+from engine.scenario.document import DocumentPlace, check_keys, read_text
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
 from engine.scenario.names import Ids
 from engine.scenario.text import one_of, shown
-from engine.scenario.tree import JsonTree, Tree, parse
+from engine.scenario.tree import JsonTree, Tree
 from engine.specs.bodies import JobSpec, TaskSpec
 from engine.specs.commands import AddTasks
 from engine.specs.job_refusals import task_refusals
@@ -43,9 +41,8 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
     """Return the sweep of a task factory, or the tasks of its collection."""
     if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
         return None, ()
-    kind = place.get("type")
+    kind = place.require("type")
     if kind is None:
-        place.report_missing("type")
         return None, ()
     keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
     if keys is None:
@@ -53,11 +50,8 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
         return None, ()
     check_keys(place, keys)
     if "tasks" in keys:
-        tasks = place.get("tasks")
-        if tasks is None:
-            place.report_missing("tasks")
-            return None, ()
-        return None, read_tasks(tasks)
+        tasks = place.require("tasks")
+        return None, read_tasks(tasks) if tasks is not None else ()
     text = json.dumps(place.plain)
     factory = place.document.sweeps.get(text) or _read_sweep(place)
     if factory is not None:
@@ -71,20 +65,12 @@ def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[Tas
     Raises:
         ScenarioError: It has mistakes; all of them are listed.
     """
-    document = Document("taskFactory")
-    tree = parse(json.dumps(body), document.report)
-    factory, listed = read_factory(DocumentPlace(document, tree)) if tree is not None else (None, ())
-    if document.problems:
-        raise ScenarioError(document.problems)
+    factory, listed = read_text("taskFactory", json.dumps(body), read_factory)
     return factory, tuple(task for _, task in listed)
 
 
 def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
-    sets, template = place.get("parameterSets"), place.get("repeatTask")
-    if sets is None:
-        place.report_missing("parameterSets")
-    if template is None:
-        place.report_missing("repeatTask")
+    sets, template = place.require("parameterSets"), place.require("repeatTask")
     ranges = _read_ranges(sets) if sets is not None else None
     if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True) or ranges is None:
         return None
@@ -185,12 +171,10 @@ def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, str]]
     own = _special_ids(spec) if spec is not None else []
     taken = Ids()
     if spec is not None and spec.job_manager_task is not None:
-        taken.take(spec.job_manager_task.id, "the job manager task")
+        taken.names[spec.job_manager_task.id.casefold()] = "the job manager task"
     owned = [(task.id, f"the task in line {place.line}") for place, task in listed]
     for (place, task), owner in zip(listed, owned, strict=True):
-        problem = taken.take(*owner)
-        if problem is not None:
-            (place.get("id") or place).report(problem)
+        taken.take(*owner, place)
         if spec is not None:
             report_refusals(place, TaskSpec, task_refusals(task, spec))
     return own + owned
@@ -216,12 +200,12 @@ def _check_factory(
 
 def _special_ids(spec: JobSpec) -> list[tuple[str, str]]:
     """Return the ids of the job's special tasks, which its tasks may not have, with their owners."""
-    special = (
-        (spec.job_preparation_task, "the job preparation task"),
-        (spec.job_release_task, "the job release task"),
-        (spec.job_manager_task, "the job manager task"),
-    )
-    return [(task.id, what) for task, what in special if task is not None]
+    special = {
+        "preparation": spec.job_preparation_task,
+        "release": spec.job_release_task,
+        "manager": spec.job_manager_task,
+    }
+    return [(task.id, f"the job {what} task") for what, task in special.items() if task is not None]
 
 
 _ENTRY = {"at", "addTasks"}
@@ -229,13 +213,6 @@ _BODY = {"jobId", "tasks"}
 _TASK = {"id", "commandLine", "simulate", "requiredSlots", "multiInstanceSettings", "dependsOn"}
 _SETTINGS = {"numberOfInstances", "coordinationCommandLine", "simulate"}
 _SIMULATE = {"duration", "exitCode"}
-
-
-class Addition(NamedTuple):
-    """The command of a line, and its time in ms."""
-
-    command: AddTasks
-    at_ms: int
 
 
 def added_body(tree: Tree) -> Mapping[str, Plain] | None:
@@ -250,14 +227,17 @@ def added_body(tree: Tree) -> Mapping[str, Plain] | None:
     return body if isinstance(tasks, list) and all(map(is_ordinary, tasks)) else None
 
 
-def addition(tree: Tree, start: datetime) -> Addition | None:
-    """Return what a line adds; None if it is of another kind, or if anything in it is wrong."""
+def addition(tree: Tree, start: datetime) -> tuple[AddTasks, int] | None:
+    """Return the command of a line that adds tasks, and its time in ms.
+
+    None if the line is of another kind, or if anything in it is wrong.
+    """
     body = added_body(tree)
     at = tree.plain["at"] if body is not None and isinstance(tree.plain, dict) else None
     if isinstance(at, bool) or not isinstance(at, str | int | float):
         return None
     try:
-        return Addition(AddTasks.from_wire(body), parse_time(at, start))
+        return AddTasks.from_wire(body), parse_time(at, start)
     except (ValidationError, ValueError):
         return None
 

@@ -71,7 +71,6 @@ def does_not_exist(word: object, names: Iterable[str]) -> str:
 
 BYTE_LIMIT = 64 * 1024 * 1024
 _MOST_NAMED = 6
-_LONGEST_NAME = 100  # the cost of comparing is the product of the lengths
 SUFFIXES = (".yaml", ".yml", ".json")
 _OTHER_ENCODINGS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -166,13 +165,11 @@ def _read_path(path: str) -> bytes | None:
             return stream.read(BYTE_LIMIT + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except IsADirectoryError:
-        raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
-    except PermissionError:
-        if Path(path).is_dir():  # Windows reports a directory this way
-            raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
-        raise _failure(path, "may not be read: permission denied") from None
     except (OSError, ValueError) as error:
+        if isinstance(error, IsADirectoryError | PermissionError) and Path(path).is_dir():  # either, by the platform
+            raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
+        if isinstance(error, PermissionError):
+            raise _failure(path, "may not be read: permission denied") from None
         raise _failure(with_short_words(path), f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
@@ -195,7 +192,7 @@ def _near(path_or_name: str, shipped: dict[str, Traversable]) -> str:
     file = nearest(path.name, listed(path.parent))
     names = [name for name in shipped if path_or_name and name.startswith(path_or_name.casefold())]
     if not names:
-        names = get_close_matches(path_or_name.casefold()[:_LONGEST_NAME], shipped)
+        names = get_close_matches(path_or_name.casefold()[:_LONGEST], shipped)
     candidates = ([str(path.parent / file)] if file else []) + names
     every = "`batchdeck scenarios` lists the bundled ones"
     if not candidates:

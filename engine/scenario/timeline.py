@@ -8,19 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from engine.base.errors import ScenarioError
 from engine.base.values import lazy_regex, quoted
 from engine.scenario.bodies import read_body
 from engine.scenario.conditions import Asked, read_condition, read_time
-from engine.scenario.document import Document, DocumentPlace
+from engine.scenario.document import DocumentPlace, read_text
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
 from engine.scenario.pasted import command_as_created
 from engine.scenario.tasks import addition, read_factory
 from engine.scenario.text import one_of, shown
-from engine.scenario.tree import Tree, parse
+from engine.scenario.tree import Tree
 from engine.specs.bodies import TaskSpec
 from engine.specs.command import Command, OnJob
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
@@ -41,8 +40,8 @@ def read_timeline(
     for index, written in enumerate(place.entries()):
         added = addition(written.tree, start)
         if added is not None:
-            command = added.command
-            yield written, TimelineEntry(index, command, added.at_ms, tasks=command.tasks, line=written.line)
+            command, at_ms = added
+            yield written, TimelineEntry(index, command, at_ms, tasks=command.tasks, line=written.line)
             continue
         entry = command_as_created(written)
         yield entry, _read_entry(entry, index, start, asked)
@@ -102,13 +101,10 @@ def _read_timing(place: DocumentPlace, start: datetime, asked: Asked) -> tuple[i
 
 def _read_refused(place: DocumentPlace) -> str | None:
     refused = place.get("refused")
-    if refused is None:
-        return None
-    code = refused.plain
-    if not isinstance(code, str) or not _CODE.fullmatch(code):
+    code = refused.plain if refused is not None else None
+    if refused is not None and (not isinstance(code, str) or not _CODE.fullmatch(code)):
         refused.report("must be the code of the refusal that is expected, such as PoolBeingResized")
-        return None
-    return code
+    return code if isinstance(code, str) else None
 
 
 def read_command(name: str, place: DocumentPlace) -> Given | None:
@@ -125,8 +121,6 @@ def read_command(name: str, place: DocumentPlace) -> Given | None:
         return None
     return command, (*getattr(command, "tasks", ()), *listed), factory
 
-
-Read = TypeVar("Read")
 
 _ACT_TIMING = ("after", "when")
 _AFTER = lazy_regex(r"\+?\d{1,12}(\.\d{1,12})?|P.*", re.ASCII | re.IGNORECASE)
@@ -217,20 +211,9 @@ def _read_without_job(name: str, place: DocumentPlace) -> Given | None:
 
 def does_of(text: Unread) -> tuple[TimelineEntry, ...]:
     """Return the commands of a ``does`` given as data. Raises ScenarioError if it has mistakes."""
-    return _read_text("does", text, lambda place: read_does(place, [], own_job=True))
+    return read_text("does", text.text, lambda place: read_does(place, [], own_job=True))
 
 
 def until_of(text: Unread) -> ProcessEnd:
     """Return the end of an ``until`` given as data. Raises ScenarioError if it has mistakes."""
-    end = _read_text("until", text, lambda place: read_until(place, [], own_job=True))
-    assert end is not None
-    return end
-
-
-def _read_text(what: str, text: Unread, read: Callable[[DocumentPlace], Read]) -> Read:
-    document = Document(what)
-    tree = parse(text.text, document.report)
-    found = read(DocumentPlace(document, tree)) if tree is not None else None
-    if document.problems or found is None:
-        raise ScenarioError(document.problems)
-    return found
+    return read_text("until", text.text, lambda place: read_until(place, [], own_job=True))

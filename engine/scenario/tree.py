@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import NoReturn, Protocol
 
 import yaml
@@ -319,6 +320,23 @@ def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
         if tree is not None and not problems and not runs:
             return tree
     return _built(text, report)
+
+
+def tree_of(value: Plain, lines: Iterator[int] | None = None) -> Tree:
+    """Return the tree of a value that is not written yet. Each part and key stands on a line of its own."""
+    lines = count(1) if lines is None else lines
+    position = Position(next(lines), 1)
+    if isinstance(value, dict):
+        tree = Tree(position, inner := {}, keys := {})
+        for name, each in value.items():
+            keys[name] = Position(next(lines), 1)
+            inner[name] = tree_of(each, lines)
+            tree.size += inner[name].size
+        return tree
+    if isinstance(value, list | tuple):
+        items = [tree_of(each, lines) for each in value]
+        return Tree(position, items, size=1 + sum(each.size for each in items))
+    return Tree(position, value)
 
 
 def _json_tree(text: str) -> Tree | None:

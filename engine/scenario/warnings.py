@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +22,7 @@ from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.names import DeclaredIds, KnownNodes, NodeOwner, nodes_in, owner_in, text_at
 from engine.scenario.quota_warnings import CoreQuotas, pools_at_quota
 from engine.scenario.tasks import is_ordinary
-from engine.shell.small_shell import syntax_error, unreadable
+from engine.shell.small_shell import facts_of
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.bodies import (
@@ -32,6 +31,7 @@ from engine.specs.bodies import (
     JobSpec,
     MultiInstanceSettings,
     PoolInfo,
+    PoolSpec,
     PoolSpecification,
     TaskSpec,
 )
@@ -60,48 +60,11 @@ _SHELL = lazy_regex(r"sh\b|cmd", re.IGNORECASE)
 _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
 
 
-class CommandLines:
-    """The command lines of one document; those on nodes that are not known yet are checked at the end."""
-
-    def __init__(self, nodes: KnownNodes, *, tasks_are_simulated: bool) -> None:
-        """Create it; with ``tasks_are_simulated`` a default ``simulate`` speaks for all tasks of jobs."""
-        self._nodes = nodes
-        self._tasks_are_simulated = tasks_are_simulated
-        self._waiting: list[tuple[DocumentPlace, str, NodeOwner]] = []
-
-    def visit(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, text: str | None) -> None:
-        """Check the command line of a body of ``model``; ``text`` is what a template in it becomes."""
-        for kind, name in _WITH_LINES.items():
-            if issubclass(model, kind):
-                self._check(place, model, name, owner, text)
-
-    def finish(self) -> None:
-        """Check the lines whose nodes could not be known before."""
-        for place, text, owner in self._waiting:
-            nodes = self._nodes.of(owner)
-            _check_line(place, text, nodes.os if nodes is not None else OsFamily.LINUX)
-
-    def _check(self, place: DocumentPlace, model: type[Spec], name: str, owner: NodeOwner, text: str | None) -> None:
-        given = text_at(place.plain, name)
-        is_simulated = isinstance(place.plain, dict) and place.plain.get("simulate")
-        is_job_task = issubclass(model, TaskSpec | JobManagerTask)
-        if given is None or is_simulated or (is_job_task and self._tasks_are_simulated):
-            return
-        text = text or given
-        if not _SHELL.search(text):  # a program with arguments can always be read
-            return
-        written, nodes = place.get(name), self._nodes.of(owner)
-        assert written is not None
-        if nodes is None:
-            self._waiting.append((written, text, owner))
-        else:
-            _check_line(written, text, nodes.os)
-
-
 def _check_line(place: DocumentPlace, text: str, os: OsFamily) -> None:
     """Warn of a command line that the small shell cannot read, or that every shell refuses."""
-    mistake = syntax_error(text, os)
-    reason = unreadable(text, os) if mistake is None else None
+    line = facts_of(text, os)
+    mistake = line.syntax_error
+    reason = line.unreadable if mistake is None else None
     if mistake is not None:
         place.warn(f"the shell refuses this command line, {mistake}: its process ends with exit code 2")
     elif reason is not None:
@@ -111,120 +74,12 @@ def _check_line(place: DocumentPlace, text: str, os: OsFamily) -> None:
         )
 
 
-class RequiredSlots:
-    """The tasks of one document that require several slots."""
-
-    def __init__(self, nodes: KnownNodes) -> None:
-        self._nodes = nodes
-        # How many tasks in a list require as many slots, and where the first one says so.
-        self._counts: Counter[tuple[Path, int, NodeOwner]] = Counter()
-        self._first: dict[tuple[Path, int, NodeOwner], DocumentPlace] = {}
-
-    def visit(self, place: DocumentPlace, owner: NodeOwner) -> None:
-        """Note what a task requires."""
-        required = place.plain.get("requiredSlots") if isinstance(place.plain, dict) else None
-        if not isinstance(required, int) or required <= 1:
-            return
-        alike = place.path[:-1], required, owner
-        self._counts[alike] += 1
-        if self._counts[alike] == 1 and (written := place.get("requiredSlots")) is not None:
-            self._first[alike] = written
-
-    def finish(self) -> None:
-        """Report the tasks that never run, now that all pools and jobs are known."""
-        for alike, place in self._first.items():
-            _, required, owner = alike
-            slots = self._nodes.most_slots(owner)
-            if slots is not None and required > slots:
-                more = f" ({self._counts[alike] - 1:,} more like it)" if self._counts[alike] > 1 else ""
-                place.warn(
-                    f"the task requires {required:,} slots and never runs, since a node of its pool has {slots:,}"
-                    f" (SCHED-10): give the pool taskSlotsPerNode: {required}{more}"
-                )
-
-
 class _Body(NamedTuple):
     """One body while it is searched, with the properties found in it that change nothing."""
 
     place: DocumentPlace
     owner: NodeOwner
     without_effect: list[DocumentPlace]
-
-
-@dataclass(slots=True)
-class BodySearch:
-    """A search of bodies by their models, which hands command lines and required slots on to their modules.
-
-    Attributes:
-        start: The start of the scenario, at which the support of an image counts.
-        has_storage_account: The account has a storage account for containers that are given by name.
-        pool_ids: The pools that jobs name.
-    """
-
-    start: datetime
-    has_storage_account: bool
-    lines: CommandLines
-    slots: RequiredSlots
-    pool_ids: list[DocumentPlace] = field(default_factory=list)
-
-    def search(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, line: str | None = None) -> None:
-        """Search one body; ``line`` is the text of a command line template in it."""
-        body = _Body(place, owner, [])
-        self._visit(place, model, body, line)
-        _report_without_effect(body)
-
-    def search_alike(self, listed: DocumentPlace, model: type[Spec], owner: NodeOwner) -> None:
-        """Search a list of bodies that count as one."""
-        body = _Body(listed, owner, [])
-        for place in listed.entries():
-            self._visit(place, model, body)
-        _report_without_effect(body)
-
-    def _visit(self, place: DocumentPlace, model: type[Spec], body: _Body, line: str | None = None) -> None:
-        """Look at the watched properties of a mapping of ``model``."""
-        if not isinstance(place.plain, dict):
-            return
-        if issubclass(model, PoolSpecification):
-            body = body._replace(owner=NodeOwner(nodes=nodes_in(place.plain)))
-        self._visit_values(place, model)
-        if issubclass(model, TaskSpec | JobManagerTask):
-            self.slots.visit(place, body.owner)
-        self.lines.visit(place, model, body.owner, line)
-        watched = _watched(model)
-        for name in place.plain:
-            known = watched.get(name)
-            inner = place.get(name) if known is not None else None
-            if known is None or inner is None:
-                continue
-            if not has_effect(known):
-                if not _says_nothing(inner.plain, known):
-                    body.without_effect.append(inner)
-                continue
-            for value in _values(inner):
-                self._visit(value, model_of(known) or Spec, body)
-
-    def _visit_values(self, place: DocumentPlace, model: type[Spec]) -> None:
-        """Look at the models of which some values are worth a warning."""
-        if issubclass(model, ImageReference):
-            self._visit_image(place)
-        if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
-            self.pool_ids.append(pool)
-        if issubclass(model, PoolSpecification) and (size := place.get("vmSize")) is not None:
-            _visit_size(size)
-        if issubclass(model, ResourceFile) and not self.has_storage_account:
-            container = place.get("autoStorageContainerName")
-            if container is not None:
-                container.warn(
-                    "the account has no storage account for this container: name it as account.storageAccount"
-                )
-
-    def _visit_image(self, place: DocumentPlace) -> None:
-        """Warn of a marketplace image that the catalogue does not know, or whose support has ended (POOL-26)."""
-        publisher, offer, sku = (text_at(place.plain, name) for name in ("publisher", "offer", "sku"))
-        if publisher and offer and sku:
-            reason = images.warning(publisher, offer, sku, self.start, exists=_is_returned(place))
-            if reason is not None:
-                place.warn(reason)
 
 
 def _visit_size(place: DocumentPlace) -> None:
@@ -316,26 +171,27 @@ class WarningCollector:
             tasks_are_simulated: A default ``simulate`` speaks for all tasks of jobs.
             has_subnets: The scenario describes subnets, which may have too few addresses for a pool.
         """
+        self._start = start
+        self._has_storage_account = account.storage_account is not None
+        self._tasks_are_simulated = tasks_are_simulated
         self._nodes = KnownNodes()
-        self._lines = CommandLines(self._nodes, tasks_are_simulated=tasks_are_simulated)
-        self._slots = RequiredSlots(self._nodes)
         self._quotas = CoreQuotas(account.quotas, has_subnets=has_subnets)
-        has_storage_account = account.storage_account is not None
-        self._bodies = BodySearch(start, has_storage_account, self._lines, self._slots)
         self._pool_ids: list[DocumentPlace] = []
+        self._waiting: list[tuple[DocumentPlace, str, NodeOwner]] = []  # command lines on nodes that are not known yet
+        # How many tasks in a list require as many slots, and where the first one says so.
+        self._alike: Counter[tuple[Path, int, NodeOwner]] = Counter()
+        self._first: dict[tuple[Path, int, NodeOwner], DocumentPlace] = {}
 
-    def pool(self, place: DocumentPlace, model: type[Spec], at_ms: int | None, *, is_refused: bool = False) -> None:
-        """Search the body that creates a pool; like all of them at a moment, or at an unknown one if it is None."""
+    def _pool(self, place: DocumentPlace, at_ms: int | None, *, is_refused: bool) -> None:
+        """Search the body that creates a pool."""
         if not is_refused:
             self._quotas.create(place, at_ms)
         pool_id = text_at(place.plain, "id")
         if pool_id is not None:
             self._nodes.add_pool(pool_id, nodes_in(place.plain))
-        self._bodies.search(place, model, NodeOwner())
+        self._search(place, PoolSpec, NodeOwner())
 
-    def job(
-        self, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool = False
-    ) -> None:
+    def _job(self, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool) -> None:
         """Search the body that creates a job, and its tasks."""
         job_id = text_at(place.plain, "id")
         owner = owner_in(place.plain)._replace(job_id=job_id)
@@ -343,10 +199,10 @@ class WarningCollector:
             self._auto_pool(place, at_ms, f"job {job_id}")
         if job_id is not None:
             self._nodes.add_job(job_id, owner)
-        self._bodies.search(place, JobSpec, owner)
+        self._search(place, JobSpec, owner)
         self._search_tasks(place, owner, factory)
 
-    def schedule(self, place: DocumentPlace, *, is_refused: bool = False) -> None:
+    def _schedule(self, place: DocumentPlace, *, is_refused: bool) -> None:
         """Search the body that creates a job schedule."""
         specification = place.get("jobSpecification")
         owner = owner_in(specification.plain if specification is not None else None)
@@ -355,7 +211,7 @@ class WarningCollector:
             self._nodes.add_job(schedule_id, owner)
         if specification is not None and not is_refused:
             self._auto_pool(specification, None, f"job schedule {schedule_id}")
-        self._bodies.search(place, JobScheduleSpec, owner)
+        self._search(place, JobScheduleSpec, owner)
 
     def command(
         self,
@@ -367,7 +223,7 @@ class WarningCollector:
         is_refused: bool = False,
         own_job: str | None = None,
     ) -> None:
-        """Search the body of a command.
+        """Search the body of a command that is given at a moment, or at an unknown one if ``at_ms`` is None.
 
         One that is expected to be refused changes nothing, and may name a pool that does not exist. A process's
         command without ``jobId`` is about ``own_job``.
@@ -376,11 +232,11 @@ class WarningCollector:
         if model is None:
             return
         if name == "createPool":
-            self.pool(place, model, at_ms, is_refused=is_refused)
+            self._pool(place, at_ms, is_refused=is_refused)
         elif issubclass(model, CreateJob):
-            self.job(place, factory, at_ms, is_refused=is_refused)
+            self._job(place, factory, at_ms, is_refused=is_refused)
         elif name == "createJobSchedule":
-            self.schedule(place, is_refused=is_refused)
+            self._schedule(place, is_refused=is_refused)
         else:
             if not is_refused:
                 self._quotas.command(name, place, at_ms)
@@ -396,7 +252,7 @@ class WarningCollector:
             if issubclass(model, AddTasks):
                 self._search_tasks(place, owner, factory)
             elif issubclass(model, OnPool | OnJob) or name == "updateJobSchedule":
-                self._bodies.search(place, model, owner)
+                self._search(place, model, owner)
 
     def finish(self, names: DeclaredIds, asked: Asked, factors: Iterable[Factor]) -> None:
         """Report what could be decided only now that the whole document has been read.
@@ -406,12 +262,22 @@ class WarningCollector:
             asked: All conditions; what they ask for is meant.
             factors: What the study of the scenario varies.
         """
-        for place in (*self._pool_ids, *self._bodies.pool_ids):
+        for place in self._pool_ids:
             reason = names.missing_pool(str(place.plain)) if isinstance(place.plain, str) else None
             if reason is not None:
                 place.warn(reason)
-        self._lines.finish()
-        self._slots.finish()
+        for place, text, owner in self._waiting:
+            nodes = self._nodes.of(owner)
+            _check_line(place, text, nodes.os if nodes is not None else OsFamily.LINUX)
+        for alike, place in self._first.items():
+            _, required, owner = alike
+            slots = self._nodes.most_slots(owner)
+            if slots is not None and required > slots:
+                more = f" ({self._alike[alike] - 1:,} more like it)" if self._alike[alike] > 1 else ""
+                place.warn(
+                    f"the task requires {required:,} slots and never runs, since a node of its pool has {slots:,}"
+                    f" (SCHED-10): give the pool taskSlotsPerNode: {required}{more}"
+                )
         varied = {factor.steps[2] for factor in factors if factor.steps[:2] == ("account", "quotas")}
         self._quotas.finish(pools_at_quota(asked), varied)
 
@@ -424,12 +290,100 @@ class WarningCollector:
         for name in ("tasks", "value"):
             for task in place.listed(name):
                 if is_ordinary(task.plain):
-                    self._slots.visit(task, owner)
+                    self._visit_slots(task, owner)
                 else:
-                    self._bodies.search(task, TaskSpec, owner)
+                    self._search(task, TaskSpec, owner)
         template = place.at("taskFactory", "repeatTask")
         if template is not None and factory is not None:
-            self._bodies.search(template, TaskSpec, owner, line=factory.command_line(0))
+            self._search(template, TaskSpec, owner, line=factory.command_line(0))
         listed = place.at("taskFactory", "tasks")
         if listed is not None:
-            self._bodies.search_alike(listed, TaskSpec, owner)
+            self._search_alike(listed, TaskSpec, owner)
+
+    # --- the walk through one body
+
+    def _search(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, line: str | None = None) -> None:
+        """Search one body; ``line`` is the text of a command line template in it."""
+        body = _Body(place, owner, [])
+        self._visit(place, model, body, line)
+        _report_without_effect(body)
+
+    def _search_alike(self, listed: DocumentPlace, model: type[Spec], owner: NodeOwner) -> None:
+        """Search a list of bodies that count as one."""
+        body = _Body(listed, owner, [])
+        for place in listed.entries():
+            self._visit(place, model, body)
+        _report_without_effect(body)
+
+    def _visit(self, place: DocumentPlace, model: type[Spec], body: _Body, line: str | None = None) -> None:
+        """Look at the watched properties of a mapping of ``model``."""
+        if not isinstance(place.plain, dict):
+            return
+        if issubclass(model, PoolSpecification):
+            body = body._replace(owner=NodeOwner(nodes=nodes_in(place.plain)))
+        self._visit_values(place, model)
+        if issubclass(model, TaskSpec | JobManagerTask):
+            self._visit_slots(place, body.owner)
+        self._visit_line(place, model, body.owner, line)
+        watched = _watched(model)
+        for name in place.plain:
+            known = watched.get(name)
+            inner = place.get(name) if known is not None else None
+            if known is None or inner is None:
+                continue
+            if not has_effect(known):
+                if not _says_nothing(inner.plain, known):
+                    body.without_effect.append(inner)
+                continue
+            for value in _values(inner):
+                self._visit(value, model_of(known) or Spec, body)
+
+    def _visit_values(self, place: DocumentPlace, model: type[Spec]) -> None:
+        """Look at the models of which some values are worth a warning."""
+        if issubclass(model, ImageReference):
+            self._visit_image(place)
+        if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
+            self._pool_ids.append(pool)
+        if issubclass(model, PoolSpecification) and (size := place.get("vmSize")) is not None:
+            _visit_size(size)
+        if issubclass(model, ResourceFile) and not self._has_storage_account:
+            container = place.get("autoStorageContainerName")
+            if container is not None:
+                container.warn(
+                    "the account has no storage account for this container: name it as account.storageAccount"
+                )
+
+    def _visit_image(self, place: DocumentPlace) -> None:
+        """Warn of a marketplace image that the catalogue does not know, or whose support has ended (POOL-26)."""
+        publisher, offer, sku = (text_at(place.plain, name) for name in ("publisher", "offer", "sku"))
+        if publisher and offer and sku:
+            reason = images.warning(publisher, offer, sku, self._start, exists=_is_returned(place))
+            if reason is not None:
+                place.warn(reason)
+
+    def _visit_line(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, text: str | None) -> None:
+        """Check the command line of a body; ``text`` is what a template in it becomes."""
+        name = next((name for kind, name in _WITH_LINES.items() if issubclass(model, kind)), None)
+        written = place.get(name) if name is not None else None
+        is_simulated = self._tasks_are_simulated and issubclass(model, TaskSpec | JobManagerTask)
+        if written is None or not isinstance(written.plain, str) or not isinstance(place.plain, dict):
+            return
+        text = text or written.plain
+        # A program with arguments can always be read.
+        if is_simulated or place.plain.get("simulate") or not _SHELL.search(text):
+            return
+        nodes = self._nodes.of(owner)
+        if nodes is None:
+            self._waiting.append((written, text, owner))
+        else:
+            _check_line(written, text, nodes.os)
+
+    def _visit_slots(self, place: DocumentPlace, owner: NodeOwner) -> None:
+        """Note how many slots a task requires."""
+        required = place.plain.get("requiredSlots") if isinstance(place.plain, dict) else None
+        if not isinstance(required, int) or required <= 1:
+            return
+        alike = place.path[:-1], required, owner
+        self._alike[alike] += 1
+        if self._alike[alike] == 1 and (written := place.get("requiredSlots")) is not None:
+            self._first[alike] = written

@@ -146,9 +146,7 @@ _NUMBER = lazy_regex(r"[-+]?[0-9]{1,18}", re.ASCII)
 
 
 def _exit(call: Call) -> int:
-    if not call.args:
-        raise ScriptExit(call.process.status)
-    raise ScriptExit(_status(call) & 0xFF)
+    raise ScriptExit(_status(call) & 0xFF if call.args else call.process.status)
 
 
 def _status(call: Call) -> int:
@@ -266,7 +264,6 @@ def _shift(call: Call) -> int:
 
 
 def _eval(call: Call) -> int:
-    assert call.process.runner is not None
     return call.process.runner.run_text(" ".join(call.args), "eval: ")
 
 
@@ -282,7 +279,6 @@ def _dot(call: Call) -> int:
     if text is None:
         found = "/" in call.args[0]
         raise shell_error(call, f"cannot open {call.args[0]}: No such file" if found else f"{call.args[0]}: not found")
-    assert process.runner is not None
     try:
         return process.runner.run_text(text)
     except FunctionReturn as returned:
@@ -292,7 +288,6 @@ def _dot(call: Call) -> int:
 def _exec(call: Call) -> int:
     if not call.args:
         return 0
-    assert call.process.runner is not None
     call.process.traps.clear()
     raise ScriptExit(call.process.runner.run_words(call.args, functions=False))
 
@@ -316,7 +311,6 @@ def _trap(call: Call) -> int:
 def _command(call: Call) -> int:
     args = list(call.args)
     runner = call.process.runner
-    assert runner is not None
     if args[:1] in (["-v"], ["-V"]):
         for name in args[1:]:
             inner = any(name in known for known in (SHELL_BUILTINS, _BOTH, LINUX_KEYWORDS, call.process.functions))
@@ -367,23 +361,20 @@ _BOTH = frozenset({"[", "cd", "echo", "false", "printf", "pwd", "test", "true"})
 
 SHELL_BUILTINS: dict[str, Builtin] = {
     ".": _dot,
-    ":": succeed,
-    "break": _leave_loop,
+    **dict.fromkeys((":", "hash", "times"), succeed),
+    **dict.fromkeys(("break", "continue"), _leave_loop),
     "command": _command,
-    "continue": _leave_loop,
     "eval": _eval,
     "exec": _exec,
     "exit": _exit,
     "export": _export,
     "getopts": getopts,
-    "hash": succeed,
     "local": _local,
     "read": read,
     "readonly": _readonly,
     "return": _return,
     "set": _set,
     "shift": _shift,
-    "times": succeed,
     "trap": _trap,
     "type": _type,
     "ulimit": _ulimit,

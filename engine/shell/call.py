@@ -8,8 +8,9 @@ programs read are their operands and standard input, by lines.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -98,34 +99,20 @@ class ShellProcess:
     option_index: int = 1  # of the word that getopts looks at, and the place in it
     option_at: int = 0
     option_shown: str = "1"  # the value of OPTIND that getopts has set
-    runner: Runner | None = None
+    runner: Runner = field(init=False)
 
     def subshell(self) -> ShellProcess:
         """Return a copy whose changes of variables, options and directory are not seen here."""
-        return ShellProcess(
-            self.files,
-            self.root,
-            self.env.copy(),
-            self.cwd,
-            self.run,
-            self.streams,
-            self.exported.copy(),
-            self.read_only.copy(),
-            self.functions.copy(),
-            self.active,
-            self.name,
-            self.arguments,
-            self.options.copy(),
-            {},
-            [],
-            self.bash,
-            self.plain_echo,
-            self.status,
-            0,
-            self.line,
-            self.option_index,
-            self.option_at,
-            self.option_shown,
+        return replace(
+            self,
+            env=self.env.copy(),
+            exported=self.exported.copy(),
+            read_only=self.read_only.copy(),
+            functions=self.functions.copy(),
+            options=self.options.copy(),
+            traps={},
+            locals=[],
+            loops=0,
         )
 
     @property
@@ -224,14 +211,16 @@ class Call:
     stdin: InputStream
     out: Stream
     err: Stream
+    status: int = 0  # of the last failure
 
     def say(self, text: str) -> None:
         """Write a line to standard output."""
         self.out.append(text + "\n")
 
     def fail(self, text: str, code: int = 1) -> int:
-        """Write a line to standard error and return the exit code."""
+        """Write a line to standard error; return the exit code, and keep it as the status."""
         self.err.append(text + "\n")
+        self.status = code
         return code
 
     def complain(self, text: str, code: int = 1) -> int:
@@ -310,7 +299,7 @@ class OptionTable(NamedTuple):
     ``optional`` are letters whose value can only be attached. ``others`` are options that the real program has and the
     small shell does not know: with one of them it counts as an unknown program (TASK-22). ``usage`` is the exit code
     after a wrong option, whose message has ``synopsis`` too. The first operand ends the options of a program that
-    ``stops`` there.
+    ``stops`` there. There are at ``least`` and at ``most`` so many operands.
     """
 
     flags: str = ""
@@ -321,6 +310,8 @@ class OptionTable(NamedTuple):
     usage: int = 1
     stops: bool = False
     synopsis: str = ""
+    least: int = 0
+    most: int = sys.maxsize
 
     def wrong(self, text: str) -> WrongUsage:
         """Return the mistake of a call with wrong options."""
@@ -334,7 +325,7 @@ class ProgramOptions:
         """Read the arguments.
 
         Raises:
-            WrongUsage: The program has no such option, or the option lacks its value.
+            WrongUsage: The program has no such option, the option lacks its value, or operands are missing or too many.
             NotSimulated: There is an option that the program has and the small shell does not know.
         """
         self.values: dict[str, str] = {}
@@ -353,6 +344,10 @@ class ProgramOptions:
                 self.operands.append(argument)
                 if table.stops:
                     self.operands += self._rest
+        if len(self.operands) < table.least:
+            raise WrongUsage("missing operand")
+        if len(self.operands) > table.most:
+            raise WrongUsage(f"extra operand '{self.operands[table.most][:80]}'")
 
     def _read_letters(self, argument: str) -> None:
         table = self._table
@@ -409,6 +404,10 @@ class ProgramOptions:
     def __contains__(self, letter: str) -> bool:
         return letter in self.values
 
+    def end(self, letter: str = "z") -> str:
+        """Return what ends a line: a null character if this option is given."""
+        return "\0" if letter in self.values else "\n"
+
     def last_of(self, letters: str) -> str:
         """Return the letter that was given last of several that exclude each other, or ""."""
         return next((letter for letter, _ in reversed(self.all) if letter in letters), "")
@@ -441,20 +440,26 @@ def with_ends(text: str) -> list[str]:
     return [f"{line}\n" for line in lines] + ([last] if last else [])
 
 
-def inputs(call: Call, paths: list[str], *, quiet: bool = False) -> Iterator[tuple[str, str | None]]:
-    """Yield each operand with its text, standard input for ``-`` and without operands.
+def inputs(call: Call, paths: list[str], *, quiet: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield each operand that can be read with its text, standard input for ``-`` and without operands.
 
-    The text is None if it cannot be read, which is reported unless ``quiet``.
+    After any other one the status of the call is 1, which is reported unless ``quiet``.
     """
     for path in paths or ["-"]:
-        if path in ("-", "/dev/stdin"):
-            text: str | None = call.stdin.read()
+        text = read_input(call, path, quiet=quiet)
+        if text is None:
+            call.status = 1
         else:
-            text = call.process.read(path)
-            if text is None and not quiet:
-                _complain(call, path)
-        call.process.run.step(len(text or "") >> 6)
-        yield path, text
+            yield path, text
+
+
+def read_input(call: Call, path: str, *, quiet: bool = False) -> str | None:
+    """Return the text of an operand; None if it cannot be read, which is reported unless ``quiet``."""
+    text = call.stdin.read() if path in ("-", "/dev/stdin") else call.process.read(path)
+    if text is None and not quiet:
+        _complain(call, path)
+    call.process.run.step(len(text or "") >> 6)
+    return text
 
 
 def _complain(call: Call, path: str) -> None:
@@ -463,11 +468,6 @@ def _complain(call: Call, path: str) -> None:
     call.fail(f"{call.name}: {form.format(path=path, reason=_DIRECTORY if is_directory else _MISSING)}")
 
 
-def all_text(call: Call, paths: list[str]) -> tuple[str, int]:
-    """Return the text of all operands together, and 1 if one of them cannot be read."""
-    texts: list[str] = []
-    status = 0
-    for _, text in inputs(call, paths):
-        status = status if text is not None else 1
-        texts.append(text or "")
-    return "".join(texts), status
+def all_text(call: Call, paths: list[str]) -> str:
+    """Return the text of all operands that can be read together."""
+    return "".join(text for _, text in inputs(call, paths))

@@ -57,6 +57,7 @@ def _names(process: ShellProcess, directory: str, pattern: str) -> list[str]:
 _BLANKS = lazy_regex(r"[ \t\n]+")
 _TO_SPLIT = lazy_regex(r"[ \t\n*?\[\\]")
 _ALL = ("@", "*")
+_NEED_VALUE = ("", "length", "%", "%%", "#", "##")
 
 
 class _Fields:
@@ -280,22 +281,17 @@ class Expander(ABC):
         return str(FIRST_JOB + len(process.run.jobs) - 1) if process.run.jobs else ""
 
     def _parameter(self, part: Parameter) -> str:
-        value = self.value(part.name)
-        operator = part.operator
+        value, operator = self.value(part.name), part.operator
+        if value is None and operator in _NEED_VALUE:
+            self._refuse_unset(part.name)
         if not operator:
-            if value is None:
-                self._refuse_unset(part.name)
             return value or ""
         if operator == "length":
-            if value is None:
-                self._refuse_unset(part.name)
             if part.name in _ALL and self.process.bash:
                 return str(len(self.process.arguments))
             return str(len(value or ""))
         assert part.word is not None
         if operator[0] in "%#":
-            if value is None:
-                self._refuse_unset(part.name)
             return self._trimmed(value or "", operator, self.pattern(part.word))
         word = self._chosen_word(part)
         return (self.value(part.name) or "") if word is None else self.text(word)

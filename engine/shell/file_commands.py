@@ -13,7 +13,7 @@ from engine.shell.test_and_expr import expr
 
 
 def _for_each(
-    table: OptionTable, one: Callable[[Call, ProgramOptions, str], int], lacks: str = "missing operand"
+    table: OptionTable, one: Callable[[Call, ProgramOptions, str], None], lacks: str = "missing operand"
 ) -> Builtin:
     """Return a command that runs ``one`` for each operand; the exit code is that of the last operand that failed."""
 
@@ -21,10 +21,9 @@ def _for_each(
         options = ProgramOptions(call, table)
         if not options.operands and "f" not in options:
             return call.misuse(lacks)
-        code = 0
         for path in options.operands:
-            code = one(call, options, path) or code
-        return code
+            one(call, options, path)
+        return call.status
 
     return run
 
@@ -84,57 +83,51 @@ _RM = OptionTable(
 )
 
 
-def _rm(call: Call, options: ProgramOptions, path: str) -> int:
+def _rm(call: Call, options: ProgramOptions, path: str) -> None:
     files, key = call.process.files, call.process.key(path)
     if files.is_dir(key) and "d" in options and not files.listdir(key):
         files.delete(key)
-        return 0
-    if files.is_dir(key) and not {"r", "R"} & options.values.keys():
-        return call.fail(f"rm: cannot remove '{path}': Is a directory")
-    if not files.delete(key) and "f" not in options and not call.process.after_unknown:
-        return call.fail(f"rm: cannot remove '{path}': No such file or directory")
-    return 0
+    elif files.is_dir(key) and not {"r", "R"} & options.values.keys():
+        call.fail(f"rm: cannot remove '{path}': Is a directory")
+    elif not files.delete(key) and "f" not in options and not call.process.after_unknown:
+        call.fail(f"rm: cannot remove '{path}': No such file or directory")
 
 
 _MKDIR = OptionTable("pv", "m", {"parents": "p", "verbose": "v", "mode": "m"}, others="Z")
 
 
-def _mkdir(call: Call, options: ProgramOptions, path: str) -> int:
+def _mkdir(call: Call, options: ProgramOptions, path: str) -> None:
     process, key = call.process, call.process.key(path)
     if "p" not in options and process.files.exists(key):
-        return call.fail(f"mkdir: cannot create directory '{path}': File exists")
-    if "p" not in options and not process.holds(key):
-        return call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
-    if not process.make_directory(key):
-        return call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
-    return 0
+        call.fail(f"mkdir: cannot create directory '{path}': File exists")
+    elif "p" not in options and not process.holds(key):
+        call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
+    elif not process.make_directory(key):
+        call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
 
 
 _RMDIR = OptionTable("v", words={"parents": "p", "verbose": "v"}, others="p")
 
 
-def _rmdir(call: Call, _: ProgramOptions, path: str) -> int:
+def _rmdir(call: Call, _: ProgramOptions, path: str) -> None:
     files, key = call.process.files, call.process.key(path)
     if not files.is_dir(key):
-        return call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
-    if files.listdir(key):
-        return call.fail(f"rmdir: failed to remove '{path}': Directory not empty")
-    files.delete(key)
-    return 0
+        call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
+    elif files.listdir(key):
+        call.fail(f"rmdir: failed to remove '{path}': Directory not empty")
+    else:
+        files.delete(key)
 
 
 _TOUCH = OptionTable("acmf", "drt", {"no-create": "c", "date": "d", "reference": "r"}, others="h")
 
 
-def _touch(call: Call, options: ProgramOptions, path: str) -> int:
+def _touch(call: Call, options: ProgramOptions, path: str) -> None:
     files, key = call.process.files, call.process.key(path)
-    if "c" in options:
-        return 0
-    if not call.process.holds(key):
-        return call.fail(f"touch: cannot touch '{path}': No such file or directory")
-    if not files.is_dir(key):
+    if "c" not in options and not call.process.holds(key):
+        call.fail(f"touch: cannot touch '{path}': No such file or directory")
+    elif "c" not in options and not files.is_dir(key):
         files.append(key, "")
-    return 0
 
 
 _MODE = lazy_regex(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
@@ -213,10 +206,9 @@ def _pwd(call: Call) -> int:
 FILE_COMMANDS: dict[str, Builtin] = {
     "cd": _cd,
     "chmod": _chmod,
-    "cp": _cp,
+    **dict.fromkeys(("cp", "mv"), _cp),
     "ls": _ls,
     "mkdir": _for_each(_MKDIR, _mkdir),
-    "mv": _cp,
     "pwd": _pwd,
     "rm": _for_each(_RM, _rm),
     "rmdir": _for_each(_RMDIR, _rmdir),
@@ -224,39 +216,31 @@ FILE_COMMANDS: dict[str, Builtin] = {
 }
 
 
-_BASENAME = OptionTable("az", "s", {"multiple": "a", "suffix": "s", "zero": "z"}, stops=True)
-_DIRNAME = OptionTable("z", "", {"zero": "z"})
+_BASENAME = OptionTable("az", "s", {"multiple": "a", "suffix": "s", "zero": "z"}, stops=True, least=1)
+_DIRNAME = OptionTable("z", "", {"zero": "z"}, least=1)
 
 
 def basename(call: Call) -> int:
     """Print the last part of paths, without a suffix."""
     options = ProgramOptions(call, _BASENAME)
     names, suffix = options.operands, options.values.get("s", "")
-    if not names:
-        return call.misuse("missing operand")
     if "a" not in options and "s" not in options:
         if len(names) > 2:
             return call.misuse(f"extra operand '{names[2][:80]}'")
         names, suffix = names[:1], names[1] if len(names) > 1 else ""
     for path in names:
         name = path.rstrip("/").rpartition("/")[2] or ("/" if path else "")
-        call.out.append((name if name == suffix else name.removesuffix(suffix)) + _name_end(options))
+        call.out.append((name if name == suffix else name.removesuffix(suffix)) + options.end())
     return 0
 
 
 def dirname(call: Call) -> int:
     """Print paths without their last part."""
     options = ProgramOptions(call, _DIRNAME)
-    if not options.operands:
-        return call.misuse("missing operand")
     for path in options.operands:
         head = path.rstrip("/").rpartition("/")[0].rstrip("/")
-        call.out.append((head or ("/" if path.startswith("/") else ".")) + _name_end(options))
+        call.out.append((head or ("/" if path.startswith("/") else ".")) + options.end())
     return 0
-
-
-def _name_end(options: ProgramOptions) -> str:
-    return "\0" if "z" in options else "\n"
 
 
 _ENV = OptionTable(
@@ -291,7 +275,6 @@ def env(call: Call) -> int:
         return 0
     if "0" in options:
         return call.misuse("cannot specify --null (-0) with command", 125)
-    assert process.runner is not None
     before = process.env, process.exported, process.cwd
     process.env, process.exported = shown, set(shown)
     try:
@@ -312,21 +295,17 @@ def printenv(call: Call) -> int:
         return 0
     for name in options.operands:
         if name in exported:
-            call.out.append(exported[name] + _variable_end(options))
+            call.out.append(exported[name] + options.end("0"))
     return int(any(name not in exported for name in options.operands))
 
 
 def _show_variables(call: Call, variables: dict[str, str], options: ProgramOptions) -> None:
     for name, text in variables.items():
-        call.out.append(f"{name}={text}{_variable_end(options)}")
-
-
-def _variable_end(options: ProgramOptions) -> str:
-    return "\0" if "0" in options else "\n"
+        call.out.append(f"{name}={text}{options.end('0')}")
 
 
 _SLEEP = lazy_regex(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
-_SLEEP_OPTIONS = OptionTable()
+_SLEEP_OPTIONS = OptionTable(least=1)
 _UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST_MS = 3_650 * 86_400_000
 
@@ -347,8 +326,6 @@ def slept_ms(arguments: list[str]) -> int | None:
 def sleep(call: Call) -> int:
     """Let the simulated time of the process pass."""
     times = ProgramOptions(call, _SLEEP_OPTIONS).operands
-    if not times:
-        return call.misuse("missing operand")
     total = slept_ms(times)
     if total is None:
         wrong = next(argument for argument in times if slept_ms([argument]) is None)
@@ -384,7 +361,6 @@ def _shell(call: Call) -> int:
         reads |= "s" in letters
         options |= {SHELL_OPTIONS[letter] for letter in letters if letter in SHELL_OPTIONS}
         script |= "c" in letters
-    assert process.runner is not None
     if script:
         if not args:
             return call.fail(f"{call.name}: 0: -c requires an argument", 2)
@@ -415,22 +391,16 @@ def _uname(call: Call) -> int:
     return 0
 
 
-def _exit_of_false(_: Call) -> int:
-    return 1
-
-
 PROGRAM_COMMANDS: dict[str, Builtin] = {
     "basename": basename,
-    "bash": _shell,
-    "dash": _shell,
+    **dict.fromkeys(("bash", "dash", "sh"), _shell),
     "date": date,
     "dirname": dirname,
     "env": env,
     "expr": expr,
-    "false": _exit_of_false,
+    "false": lambda _: 1,
     "hostname": _hostname,
     "printenv": printenv,
-    "sh": _shell,
     "sleep": sleep,
     "uname": _uname,
     "which": _which,

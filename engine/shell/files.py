@@ -243,15 +243,7 @@ class Job(NamedTuple):
 class Run:
     """The state that all shells of one command line share: the bounds and the simulated clock."""
 
-    __slots__ = (
-        "after_unknown",
-        "clock_ms",
-        "jobs",
-        "level",
-        "start_ms",
-        "steps_left",
-        "written_left",
-    )
+    __slots__ = ("after_unknown", "clock_ms", "jobs", "level", "start_ms", "steps_left", "written_left")
 
     def __init__(self, start_ms: int = 0) -> None:
         self.start_ms = start_ms
@@ -323,10 +315,7 @@ class Stream:
 
     def append(self, text: str) -> None:
         """Write a text."""
-        run = self.run
-        run.written_left -= len(text)
-        if run.written_left < 0:
-            run.write(0)
+        self.run.write(len(text))
         self.parts.append(text)
 
     def flush(self) -> None:

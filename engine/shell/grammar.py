@@ -55,16 +55,6 @@ class _Tokens(LarkLexer):
             yield made
 
 
-def _list(children: list[Any]) -> Script:
-    chains: list[AndOr] = []
-    for child in children:
-        if isinstance(child, AndOr):
-            chains.append(child)
-        elif child.value == "&":
-            chains[-1] = chains[-1]._replace(background=True)
-    return tuple(chains)
-
-
 class _Builder(Transformer[LarkToken, Any]):
     """The syntax tree of a script, from the inside out."""
 
@@ -72,7 +62,13 @@ class _Builder(Transformer[LarkToken, Any]):
         return children[0] if children else ()
 
     def lists(self, children: list[Any]) -> Script:
-        return _list(children)
+        chains: list[AndOr] = []
+        for child in children:
+            if isinstance(child, AndOr):
+                chains.append(child)
+            elif child.value == "&":
+                chains[-1] = chains[-1]._replace(background=True)
+        return tuple(chains)
 
     def and_or(self, children: list[Any]) -> AndOr:
         operators = ["&&", *(token.value for token in children[1::2])]

@@ -6,12 +6,11 @@ They are ``echo``, ``printf``, ``seq``, ``head`` and ``tail``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import NamedTuple
 
 from engine.base.values import lazy_regex
-from engine.shell.call import Call, OptionTable, ProgramOptions, WrongUsage, inputs, with_ends
+from engine.shell.call import Call, OptionTable, ProgramOptions, inputs, with_ends
 from engine.shell.words import number
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}
@@ -49,23 +48,17 @@ def unescaped(text: str, *, plain_octal: bool = False, escape_sign: bool = True)
 
 def echo(call: Call) -> int:
     """Print the arguments. ``echo`` of sh replaces escapes always, the other ones only after ``-e``."""
-    words = call.args
-    newline = "\n"
-    if call.process.plain_echo:
-        if words[:1] == ["-n"]:
-            words, newline = words[1:], ""
-        text, stops = unescaped(" ".join(words), escape_sign=False)
-        call.out.append(text if stops else text + newline)
-        return 0
-    escapes = False
-    while words and re.fullmatch(r"-[neE]+", words[0]):
+    words, newline = call.args, "\n"
+    escapes = plain = call.process.plain_echo
+    if plain and words[:1] == ["-n"]:
+        words, newline = words[1:], ""
+    while not plain and words and re.fullmatch(r"-[neE]+", words[0]):
         newline = "" if "n" in words[0] else newline
         escapes = words[0].rfind("e") > words[0].rfind("E") or (escapes and "E" not in words[0])
         words = words[1:]
-    text = " ".join(words)
-    stops = False
+    text, stops = " ".join(words), False
     if escapes:
-        text, stops = unescaped(text)
+        text, stops = unescaped(text, escape_sign=not plain)
     call.out.append(text if stops else text + newline)
     return 0
 
@@ -198,7 +191,9 @@ def _padded(text: str, flags: str, width: int) -> str:
     return text.rjust(width)
 
 
-_SEQ_OPTIONS = OptionTable("w", "sf", {"separator": "s", "equal-width": "w", "format": "f"}, stops=True)
+_SEQ_OPTIONS = OptionTable(
+    "w", "sf", {"separator": "s", "equal-width": "w", "format": "f"}, stops=True, least=1, most=3
+)
 _SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
 _SEQ_FIELD = lazy_regex(r"%(?:%|(?P<flags>[-+ #0']*)(?P<width>\d{0,4})(?:\.(?P<places>\d{0,3}))?(?P<kind>[eEfFgGaA]))")
 
@@ -207,10 +202,6 @@ def seq(call: Call) -> int:
     """Print the numbers from the first to the last."""
     options = ProgramOptions(_with_operands(call), _SEQ_OPTIONS)
     given = options.operands
-    if not given:
-        return call.misuse("missing operand")
-    if len(given) > 3:
-        return call.misuse(f"extra operand '{given[3][:80]}'")
     for argument in given:
         if not _SEQ_NUMBER.fullmatch(argument):
             return call.misuse(f"invalid floating point argument: '{argument[:80]}'")
@@ -282,30 +273,6 @@ _OLD_FORM = lazy_regex(r"([-+])(\d{1,9})")
 _FACTORS = {"b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
-class _Part(NamedTuple):
-    """The part of a text to print: its sign says from which end the number counts."""
-
-    in_bytes: bool
-    sign: str
-    number: int
-    end: str  # of a line
-
-
-def _part(options: ProgramOptions, usual_sign: str) -> _Part:
-    """Return the part that the options name.
-
-    Raises:
-        WrongUsage: The number is none.
-    """
-    unit = options.last_of("nc") or "n"
-    given = options.values.get(unit, "10")
-    found = _COUNT.fullmatch(given)
-    if found is None:
-        raise WrongUsage(f"invalid number of {'bytes' if unit == 'c' else 'lines'}: '{given.lstrip('+-')[:80]}'")
-    factor = _FACTORS.get(found[3], 1) if found[4] != "B" else 1000 ** ("KMG".find(found[3].upper()) + 1)
-    return _Part(unit == "c", found[1] or usual_sign, int(found[2]) * factor, "\0" if "z" in options else "\n")
-
-
 def _modern(call: Call) -> Call:
     """Return the call with ``-3`` as ``-n 3``."""
     args = call.args
@@ -316,68 +283,42 @@ def _modern(call: Call) -> Call:
     return Call(call.process, call.name, ["-n", number, *args[1:]], "", call.stdin, call.out, call.err)
 
 
-def head(call: Call) -> int:
-    """Print the first part of each text."""
-    options = ProgramOptions(_modern(call), _HEAD)
-    try:
-        part = _part(options, "+")
-    except WrongUsage as mistake:
-        return call.fail(f"head: {mistake}")
-    if not options.operands and not part.in_bytes and part.sign == "+" and "z" not in options and "v" not in options:
-        return _first_lines(call, part.number)
-    return _of_each(call, options, part, _from_begin)
-
-
-def tail(call: Call) -> int:
-    """Print the last part of each text."""
-    options = ProgramOptions(_modern(call), _TAIL)
-    try:
-        part = _part(options, "-")
-    except WrongUsage as mistake:
-        return call.fail(f"tail: {mistake}")
-    return _of_each(call, options, part, _from_end)
-
-
-def _from_begin(parts: Sequence[str] | bytes, part: _Part) -> Sequence[str] | bytes:
-    if part.sign == "+":
-        return parts[: part.number]
-    return parts[: -part.number] if part.number else parts
-
-
-def _from_end(parts: Sequence[str] | bytes, part: _Part) -> Sequence[str] | bytes:
-    if part.sign == "+":
-        return parts[max(part.number - 1, 0) :]
-    return parts[-part.number :] if part.number else parts[:0]
-
-
-_Chooser = Callable[[Sequence[str] | bytes, _Part], Sequence[str] | bytes]
-
-
-def _of_each(call: Call, options: ProgramOptions, part: _Part, choose: _Chooser) -> int:
-    status, first = 0, True
+def print_part(call: Call) -> int:
+    """Print the first or last part of each text, as ``head`` or ``tail``."""
+    is_head = call.name == "head"
+    options = ProgramOptions(_modern(call), _HEAD if is_head else _TAIL)
+    unit = options.last_of("nc") or "n"
+    given = options.values.get(unit, "10")
+    found = _COUNT.fullmatch(given)
+    if found is None:
+        units = "bytes" if unit == "c" else "lines"
+        return call.fail(f"{call.name}: invalid number of {units}: '{given.lstrip('+-')[:80]}'")
+    factor = _FACTORS.get(found[3], 1) if found[4] != "B" else 1000 ** ("KMG".find(found[3].upper()) + 1)
+    number = int(found[2]) * factor
+    if is_head and unit == "n" and found[1] != "-" and not options.operands and not {"z", "v"} & options.values.keys():
+        return _first_lines(call, number)
+    if is_head:
+        part = slice(-number or None) if found[1] == "-" else slice(number)
+    else:
+        part = slice(max(number - 1, 0), None) if found[1] == "+" else slice(-number, None) if number else slice(0)
     several = options.last_of("qv") == "v" or (len(options.operands) > 1 and "q" not in options)
+    separator = ""
     for path, text in inputs(call, options.operands):
-        if text is None:
-            status = 1
-            continue
         if several:
-            name = "standard input" if path == "-" else path
-            call.out.append(f"{'' if first else chr(10)}==> {name} <==\n")
-        first = False
-        call.out.append(_chosen(text, part, choose))
-    return status
+            call.out.append(f"{separator}==> {'standard input' if path == '-' else path} <==\n")
+        separator = "\n"
+        call.out.append(_chosen(text, part, unit, options.end()))
+    return call.status
 
 
-def _chosen(text: str, part: _Part, choose: _Chooser) -> str:
-    if part.in_bytes and not text.isascii():
+def _chosen(text: str, part: slice, unit: str, end: str) -> str:
+    if unit == "c" and text.isascii():
+        return text[part]
+    if unit == "c":
         # A character that is cut in two becomes a sign of replacement, since files hold text (decided here).
-        chosen = choose(text.encode("utf-8", "surrogatepass"), part)
-        return bytes(chosen).decode("utf-8", "replace") if isinstance(chosen, bytes) else ""
-    if part.in_bytes:
-        return "".join(choose(text, part))  # type: ignore[arg-type]  # a text is the sequence of its characters
-    if part.end == "\0":
-        return "".join(choose([f"{piece}\0" for piece in text.removesuffix("\0").split("\0")], part))  # type: ignore[arg-type]
-    return "".join(choose(with_ends(text), part))  # type: ignore[arg-type]
+        return text.encode("utf-8", "surrogatepass")[part].decode("utf-8", "replace")
+    lines = with_ends(text) if end == "\n" else [f"{line}\0" for line in text.removesuffix("\0").split("\0")]
+    return "".join(lines[part])
 
 
 def _first_lines(call: Call, number: int) -> int:

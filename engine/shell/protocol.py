@@ -6,17 +6,14 @@ ends, so no state of a running process is kept.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import TaskKind
 from engine.base.terms import ErrorCategory, FailureInfo, OsFamily, ended
 from engine.specs import draws
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from engine.base.paths import InstalledPackage, NodeRoot
-    from engine.shell.files import NodeFiles
+    from engine.base.paths import InstalledPackage
     from engine.specs.account import BlobContent
     from engine.specs.base import Distribution
     from engine.specs.common import CommandLine, ExitCodes, ResourceFile, Simulate
@@ -39,6 +36,30 @@ class Setup(NamedTuple):
 READY = Setup()
 
 
+class LineFacts(NamedTuple):
+    """What is known of a command line without running it.
+
+    ``understood_ms`` is the time that it takes if the small shell knows every command and each runs once: the sum of
+    its sleeps, or one second without any. It is None if a command is not known. Such a line ``leaves_nothing`` if it is
+    a single program without redirections. ``sleeps_by_chance`` tells that the time depends on conditions or variables
+    (TASK-24).
+
+    ``unreadable`` is where and why the small shell cannot read the line, which then counts as an unknown program, and
+    ``syntax_error`` where and why a shell refuses it, which ends its process with exit code 2 (TASK-25). An unknown
+    program is neither, since it is assumed to exist.
+    """
+
+    found: bool
+    understood_ms: int | None
+    leaves_nothing: bool
+    sleeps_by_chance: bool
+    unreadable: str | None
+    syntax_error: str | None
+
+
+UNREAD = LineFacts(False, None, False, False, None, None)
+
+
 class Launch(NamedTuple):
     """The start of a process. ``subject`` and ``attempt`` (from 1) are the key of its draws."""
 
@@ -47,11 +68,12 @@ class Launch(NamedTuple):
     simulate: Simulate | None
     subject: tuple[str, ...]
     attempt: int
-    node: int  # index in the pool, the key of `onNode`
-    os: OsFamily
     directory: str
     resource_files: tuple[ResourceFile, ...] = ()
     wall_clock_ms: int | None = None
+    os: OsFamily = OsFamily.LINUX
+    line: LineFacts = UNREAD
+    node: int = -1  # index in the pool, the key of `onNode`
     setup: Setup = READY
     until_ms: int | None = None  # the time after which its ``until`` came true; None while that is not known
 
@@ -173,35 +195,3 @@ class HookProcess(NamedTuple):
     wall_clock_ms: int | None
     plain: PlainProcess | None = None
     fixed: Plan | None = None  # the plan of every start, if no chance is involved
-
-
-class Executor(Protocol):
-    """An executor of processes: a simulation, or later real ones."""
-
-    def plan(self, launch: Launch) -> Plan:
-        """Return the plan of a launch."""
-        ...
-
-    def finish(
-        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
-    ) -> Output:
-        """Apply the effects of a process that ends now to the node's files and return its output."""
-        ...
-
-    def must_rehearse(self, launch: Launch) -> bool:
-        """Return whether only a rehearsal can tell how long the process takes."""
-        ...
-
-    def rehearse(
-        self, launch: Launch, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
-    ) -> int:
-        """Run the command line on files that are thrown away, and return how long it sleeps, in ms."""
-        ...
-
-    def acts(self, launch: Launch) -> ActsText | None:
-        """Return what the process does while it runs and what ends it, or None if it only takes its time."""
-        ...
-
-    def plain(self, launch: Launch, *, may_leave_files: bool = False) -> PlainProcess | None:
-        """Return what all starts of this process share, or None if they differ or leave files that they may not."""
-        ...

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.base.paths import TaskKind, working_directory
 from engine.base.terms import FailureInfo, OsFamily, failure
 from engine.shell import small_shell
 from engine.shell.files import AccessDenied
 from engine.shell.interpreter import SimulatedOutput
-from engine.shell.protocol import UNKNOWN_MS, ActsText, Executor, Launch, Output, PlainProcess, Plan
+from engine.shell.protocol import UNKNOWN_MS, ActsText, Launch, LineFacts, Output, PlainProcess, Plan
 from engine.specs.base import Distribution
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.common import Simulate
@@ -31,29 +30,7 @@ _TASK_DURATION = Distribution.constant(TASK_DURATION_MS)
 _SPECIAL_DURATION = Distribution.constant(PREP_RELEASE_DURATION_MS)
 
 
-class LineFacts(NamedTuple):
-    """Properties of a command line that are known without running it."""
-
-    found: bool
-    understood_ms: int | None  # the duration if the small shell knows every command
-    leaves_nothing: bool  # a single unknown program without redirections
-    sleeps_by_chance: bool  # the duration depends on the run
-
-
-@lru_cache(maxsize=8192)
-def line_facts(command_line: str, os: OsFamily) -> LineFacts:
-    """Return the properties of a command line, cached."""
-    understood_ms = small_shell.duration_ms(command_line, os)
-    leaves_nothing = understood_ms is None and small_shell.leaves_nothing(command_line, os)
-    return LineFacts(
-        small_shell.is_found(command_line, os),
-        understood_ms,
-        leaves_nothing,
-        small_shell.sleeps_by_chance(command_line, os),
-    )
-
-
-class SimulatedExecutor(Executor):
+class SimulatedExecutor:
     """An executor with keyed draws: equal seed, subject and attempt give equal plans."""
 
     def __init__(self, seed: int, tasks: Simulate, start: datetime) -> None:
@@ -61,6 +38,16 @@ class SimulatedExecutor(Executor):
         self.seed = seed
         self._start_ms = (start - _EPOCH) // timedelta(milliseconds=1)
         self._tasks = tasks
+
+    @staticmethod
+    def read(launch: Launch, os: OsFamily) -> Launch:
+        """Return the launch on this operating system, with what is known of its command line without running it."""
+        return launch._replace(os=os, line=small_shell.facts_of(launch.command_line, os))
+
+    @staticmethod
+    def special_duration(command_line: str, os: OsFamily, simulate: Simulate | None) -> Distribution:
+        """Return the duration of a start, preparation or release task."""
+        return _usual_duration(small_shell.facts_of(command_line, os), simulate, _SPECIAL_DURATION)
 
     def plan(self, launch: Launch) -> Plan:
         """Return when and how the process will end (TIME-10, RETRY-8)."""
@@ -88,17 +75,15 @@ class SimulatedExecutor(Executor):
         for path, size in simulate.writes.items():
             with suppress(AccessDenied):  # a program that may not write there is silent about it
                 files.put(root.key(path, directory), size)
-        understood = line_facts(launch.command_line, launch.os).understood_ms is not None
+        understood = launch.line.understood_ms is not None
         stdout = simulate.stdout if understood and simulate.stdout is not None else result.stdout
         stderr = simulate.stderr if understood and simulate.stderr is not None else result.stderr
         return Output(result.exit_code, stdout, stderr)
 
     def must_rehearse(self, launch: Launch) -> bool:
         """Return whether only a rehearsal can tell how long the process takes: it sleeps as its script decides."""
-        if not line_facts(launch.command_line, launch.os).sleeps_by_chance:
-            return False
         simulate = self._simulate_of(launch)
-        return simulate.duration is None and simulate.until is None
+        return launch.line.sleeps_by_chance and simulate.duration is None and simulate.until is None
 
     def rehearse(
         self, launch: Launch, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
@@ -117,7 +102,6 @@ class SimulatedExecutor(Executor):
 
     def plain(self, launch: Launch, *, may_leave_files: bool = False) -> PlainProcess | None:
         """Return what all starts of a process share that leaves no files, or always the same ones; or None."""
-        facts = line_facts(launch.command_line, launch.os)
         simulate = self._common(launch)
         leaves_files = simulate.stdout or simulate.stderr or simulate.writes
         differs = (
@@ -128,7 +112,7 @@ class SimulatedExecutor(Executor):
             or simulate.until
             or (leaves_files and not may_leave_files)
         )
-        if differs or launch.resource_files or not (facts.found and facts.leaves_nothing):
+        if differs or launch.resource_files or not (launch.line.found and launch.line.leaves_nothing):
             return None
         return PlainProcess(
             PROCESS_START_MS, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms
@@ -156,7 +140,7 @@ class SimulatedExecutor(Executor):
         overhead_ms = PROCESS_START_MS + launch.setup.delay_ms
         if launch.setup.failure is not None:
             return overhead_ms, launch.setup.failure
-        if simulate.found is False or not line_facts(launch.command_line, launch.os).found:
+        if simulate.found is False or not launch.line.found:
             return overhead_ms, failure("CommandProgramNotFound", ("Message", launch.command_line))
         return overhead_ms, None
 
@@ -165,18 +149,10 @@ def _duration(launch: Launch, simulate: Simulate) -> Distribution:
     """Return the duration of the process from its launch to its own end."""
     if launch.setup.slept_ms is not None and simulate.duration is None:
         return Distribution.constant(launch.setup.slept_ms or small_shell.UNDERSTOOD_MS)
-    if launch.kind not in _JOB_TASKS:
-        return special_duration(launch.command_line, launch.os, simulate)
-    return _known_duration(launch.command_line, launch.os, simulate) or _TASK_DURATION
+    return _usual_duration(launch.line, simulate, _TASK_DURATION if launch.kind in _JOB_TASKS else _SPECIAL_DURATION)
 
 
-def special_duration(command_line: str, os: OsFamily, simulate: Simulate | None) -> Distribution:
-    """Return the duration of a start, preparation or release task."""
-    return _known_duration(command_line, os, simulate) or _SPECIAL_DURATION
-
-
-def _known_duration(command_line: str, os: OsFamily, simulate: Simulate | None) -> Distribution | None:
+def _usual_duration(line: LineFacts, simulate: Simulate | None, otherwise: Distribution) -> Distribution:
     if simulate is not None and simulate.duration is not None:
         return simulate.duration
-    understood_ms = line_facts(command_line, os).understood_ms
-    return None if understood_ms is None else Distribution.constant(understood_ms)
+    return otherwise if line.understood_ms is None else Distribution.constant(line.understood_ms)

@@ -14,7 +14,7 @@ notice (``echo``, ``pipefail``, exit codes of built-ins). Lines end in a line fe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ from engine.shell.interpreter import (
     builtin_of,
     read_script,
 )
+from engine.shell.protocol import LineFacts
 from engine.shell.syntax import (
     SHELL_OPTIONS,
     AndOr,
@@ -67,15 +68,6 @@ class Program(NamedTuple):
     bash: bool = False
     arguments: tuple[str, ...] = ()
     options: frozenset[str] = frozenset()
-
-    @property
-    def script(self) -> Script | None:
-        """The script, or None if it is outside the small shell's grammar."""
-        return None if self.text.not_readable is not None else self.text.script
-
-    def commands(self) -> Iterator[ShellCommand]:
-        """Yield every simple command of the script in order."""
-        return simple_commands(self.text.script)
 
 
 _CMD_INVOCATION = lazy_regex(
@@ -196,12 +188,23 @@ class ShellResult(NamedTuple):
     slept_ms: int = 0
 
 
-def understands(command_line: str, os: OsFamily) -> bool:
-    """Return whether the small shell knows every command in the line."""
+@lru_cache(maxsize=8192)
+def facts_of(command_line: str, os: OsFamily) -> LineFacts:
+    """Return what is known of a command line without running it."""
     program = parse(command_line, os)
-    if program.script is None or (program.shell is Shell.NONE and not program.script):
-        return False
-    return _knows_all(program.script, program.shell, os)
+    text = program.text
+    is_known = text.not_readable is None and (program.shell is not Shell.NONE or bool(text.script))
+    is_known = is_known and _knows_all(text.script, program.shell, os)
+    is_found = _is_found(program, os)
+    has_sleep = is_known and os is OsFamily.LINUX and program.shell is not Shell.NONE and "sleep" in command_line
+    return LineFacts(
+        is_found,
+        (sum(map(_sleep_ms, simple_commands(text.script))) or UNDERSTOOD_MS) if is_known else None,
+        leaves_nothing=not is_known and _leaves_nothing(program),
+        sleeps_by_chance=has_sleep and not _is_straight(program),
+        unreadable=text.not_readable if is_found else None,
+        syntax_error=None if text.error is None else f"line {text.error}",
+    )
 
 
 def _knows_all(script: Script, shell: Shell, os: OsFamily) -> bool:
@@ -225,56 +228,21 @@ def _knows(shell: Shell, os: OsFamily, command: ShellCommand) -> bool:
     return inner is not None and inner.not_readable is None and _knows_all(inner.script, Shell.SH, os)
 
 
-def unreadable(command_line: str, os: OsFamily) -> str | None:
-    """Return where and why the small shell cannot read the line, which then counts as an unknown program.
-
-    None if it can: an unknown program is no reason, since it is assumed to exist, and a line that every shell refuses
-    has a ``syntax_error`` (TASK-25).
-    """
-    return parse(command_line, os).text.not_readable if is_found(command_line, os) else None
-
-
-def syntax_error(command_line: str, os: OsFamily) -> str | None:
-    """Return where and why a shell refuses the line, which ends its process with exit code 2; None if it does not."""
-    error = parse(command_line, os).text.error
-    return None if error is None else f"line {error}"
-
-
-def is_found(command_line: str, os: OsFamily) -> bool:
+def _is_found(program: Program, os: OsFamily) -> bool:
     """Return whether the program exists; shell built-ins are no programs (TASK-4)."""
-    program = parse(command_line, os)
     if program.shell is not Shell.NONE:
         return True
-    name = next((command.name for command in program.commands()), "")
+    name = next((command.name for command in simple_commands(program.text.script)), "") or ""
     if os is OsFamily.LINUX:
         return bool(name) and name not in NO_PROGRAM_ON_LINUX
-    return bool(name) and name is not None and name.lower() not in NO_PROGRAM_ON_WINDOWS
+    return bool(name) and name.lower() not in NO_PROGRAM_ON_WINDOWS
 
 
-def duration_ms(command_line: str, os: OsFamily) -> int | None:
-    """Return the time that a known line takes if each of its commands runs once; None if a command is not known.
-
-    That is the sum of its sleeps, or one second without any. ``sleeps_by_chance`` says whether a run tells more.
-    """
-    if not understands(command_line, os):
-        return None
-    return sum(map(_sleep_ms, parse(command_line, os).commands())) or UNDERSTOOD_MS
-
-
-def sleeps_by_chance(command_line: str, os: OsFamily) -> bool:
-    """Return whether the time that a known line sleeps depends on its run: on conditions or variables (TASK-24)."""
-    if os is not OsFamily.LINUX or "sleep" not in command_line or not understands(command_line, os):
-        return False
-    program = parse(command_line, os)
-    return program.shell is not Shell.NONE and not _is_straight(program)
-
-
-def leaves_nothing(command_line: str, os: OsFamily) -> bool:
-    """Return whether a line is a single unknown program that writes no file and starts in any case.
+def _leaves_nothing(program: Program) -> bool:
+    """Return whether a line is a single program that writes no file and starts in any case, unless it is known.
 
     A shell may run a script, and so may a program whose name ends as those of scripts do.
     """
-    program = parse(command_line, os)
     commands = list(all_commands(program.text.script))
     if program.text.error is not None or len(commands) > 1 or "nounset" in program.options:
         return False
@@ -341,14 +309,22 @@ def run(
         start_ms: The start of the process, as Unix time in ms, for ``date``.
     """
     files.mkdir(cwd)
-    if not is_found(command_line, root.os):
-        return ShellResult(127, "", "", found=False)
     here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} | dict(env) if root.is_windows else {}
     program = parse(command_line, root.os, here)
+    if not _is_found(program, root.os):
+        return ShellResult(127, "", "", found=False)
     state = Run(start_ms)
     out, err = Stream(state), Stream(state)
-    process = _process(program, root, env, files, cwd, state)
-    process.streams = {0: InputStream(), 1: out, 2: err}
+    variables = dict(env)
+    if program.shell is Shell.SH:
+        variables["PWD"] = root.native(cwd)
+    streams: dict[int, Stream | InputStream] = {0: InputStream(), 1: out, 2: err}
+    process = ShellProcess(files, root, variables, cwd, state, streams, exported=set(variables), bash=program.bash)
+    if program.shell is Shell.SH:
+        variables["PPID"], variables["OPTIND"] = str(PROCESS_ID - 1), "1"
+        process.plain_echo = not program.bash
+        process.name, *process.arguments = program.arguments
+        process.options = set(program.options)
     try:
         exit_code = Interpreter(process, program.shell, simulated).run_all(program.text)
         message = ""
@@ -357,23 +333,6 @@ def run(
     if simulated.exit_code is not None:
         exit_code = simulated.exit_code
     return ShellResult(exit_code, out.text, err.text + message, slept_ms=state.slept_ms)
-
-
-def _process(
-    program: Program, root: NodeRoot, env: Mapping[str, str], files: NodeFiles, cwd: str, state: Run
-) -> ShellProcess:
-    variables = dict(env)
-    process = ShellProcess(files, root, variables, cwd, state, {}, bash=program.bash)
-    if program.shell is Shell.SH:
-        variables["PWD"] = root.native(cwd)
-        process.exported = set(variables)
-        variables["PPID"], variables["OPTIND"] = str(PROCESS_ID - 1), "1"
-        process.plain_echo = not program.bash
-        process.name, *process.arguments = program.arguments
-        process.options = set(program.options)
-    else:
-        process.exported = set(variables)
-    return process
 
 
 def _sleep_ms(command: ShellCommand) -> int:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from engine.base.values import lazy_regex
-from engine.shell.call import WHOLE, Call, OptionTable, ProgramOptions, WrongUsage, all_text, inputs, lines_of
+from engine.shell.call import WHOLE, Call, OptionTable, ProgramOptions, WrongUsage, all_text, lines_of, read_input
 
 ORDERS = "bdfghiMnRrV"
 """The letters of orders, which a key may have too."""
@@ -44,11 +44,10 @@ def _numeric(text: str) -> Decimal:
 
 
 def _human(text: str) -> tuple[int, Decimal]:
-    found = _NUMBER.match(text)
+    found, value = _NUMBER.match(text), _numeric(text)
     assert found is not None
-    value = _decimal(found[2])
     size = "KMGTPEZY".find(found[3].upper()) + 1 if found[3] and value else 0
-    return (-size, -value) if found[1] else (size, value)
+    return -size if found[1] else size, value
 
 
 def _general(text: str) -> tuple[int, float]:
@@ -79,10 +78,6 @@ def _version(text: str) -> tuple[bool, list[tuple[int, ...] | int], list[tuple[i
 def _mixed(text: str) -> int:
     """Return a number by which lines stand in no order: always the same one, since runs are repeatable."""
     return crc32(text.encode("utf-8", "surrogatepass"))
-
-
-def _plain(text: str) -> str:
-    return text
 
 
 _VALUES: dict[str, Callable[[str], Any]] = {
@@ -118,7 +113,7 @@ class SortKey(NamedTuple):
             text = "".join(sign for sign in text if " " <= sign <= "~")
         if "f" in letters:
             text = text.upper()
-        return next((_VALUES[letter] for letter in letters if letter in _VALUES), _plain)(text)
+        return next((_VALUES[letter] for letter in letters if letter in _VALUES), str)(text)
 
     def _part(self, line: str) -> str:
         begin = self._field_begin(line, self.first)
@@ -128,7 +123,7 @@ class SortKey(NamedTuple):
         if not self.last:
             return line[begin:]
         if not self.last_sign:
-            return line[begin : self._field_end(line, self.last)]
+            return line[begin : self._end_of_one(line, self._field_begin(line, self.last))]
         end = self._field_begin(line, self.last)
         if self.skips_before_last:
             end = _after_blanks(line, end)
@@ -142,9 +137,6 @@ class SortKey(NamedTuple):
                 return len(line)
             at += bool(self.separator)
         return at
-
-    def _field_end(self, line: str, number: int) -> int:
-        return self._end_of_one(line, self._field_begin(line, number))
 
     def _end_of_one(self, line: str, at: int) -> int:
         if self.separator:
@@ -271,9 +263,10 @@ def sort(call: Call) -> int:
     if checks and len(options.operands) > 1:
         letter = "C" if quiet else "c"
         return call.fail(f"sort: extra operand '{options.operands[1][:80]}' not allowed with -{letter}", 2)
-    end = "\0" if "z" in options else "\n"
+    end = options.end()
     texts: list[list[str]] = []
-    for _, text in inputs(call, options.operands):
+    for path in options.operands or ["-"]:
+        text = read_input(call, path)
         if text is None:
             return 2
         texts.append(lines_of(text, end))
@@ -324,22 +317,20 @@ _UNIQ = OptionTable(
         "check-chars": "w", "zero-terminated": "z", "all-repeated": "", "group": "",
     },
     others="D",
+    most=2,
 )  # fmt: skip
-_SKIPPED_FIELD = lazy_regex(r"[ \t]*[^ \t]*")
 
 
 def uniq(call: Call) -> int:
     """Print each of several equal lines in a row once."""
     options = ProgramOptions(call, _UNIQ)
-    if len(options.operands) > 2:
-        return call.misuse(f"extra operand '{options.operands[2][:80]}'")
     for letter, what in (("f", "fields to skip"), ("s", "bytes to skip"), ("w", "bytes to compare")):
         if not WHOLE.fullmatch(options.values.get(letter, "0")):
             return call.fail(f"uniq: {options.values[letter][:80]}: invalid number of {what}")
-    text, status = all_text(call, options.operands[:1])
-    if status:
-        return status
-    end = "\0" if "z" in options else "\n"
+    text = all_text(call, options.operands[:1])
+    if call.status:
+        return call.status
+    end = options.end()
     parts = []
     for line, count in _groups(lines_of(text, end), options):
         if ("d" in options and count == 1) or ("u" in options and count > 1):
@@ -356,7 +347,7 @@ def _groups(lines: list[str], options: ProgramOptions) -> Iterator[tuple[str, in
     def compared(line: str) -> str:
         at = 0
         for _ in range(fields):
-            found = _SKIPPED_FIELD.match(line, at)
+            found = _FIELD.match(line, at)
             if found is None or at == len(line):
                 break
             at = found.end()

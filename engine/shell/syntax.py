@@ -207,65 +207,12 @@ def simple_commands(script: Script) -> Iterator[ShellCommand]:
 
 def all_commands(script: Script) -> Iterator[Command]:
     """Yield every command of a script in order, the inner ones after the one that they belong to."""
-    for chain in script:
-        for _, pipeline in chain.parts:
-            for command in pipeline.commands:
-                yield from _with_inner(command)
-
-
-def _with_inner(command: Command) -> Iterator[Command]:
-    yield command
-    for script in _scripts_of(command):
-        yield from all_commands(script)
-    if isinstance(command, Function):
-        yield from _with_inner(command.body)
-
-
-def _scripts_of(command: Command) -> Iterator[Script]:
-    """Yield the scripts directly inside a command."""
-    for word in _words_of(command):
-        yield from _substitutions(word)
-    match command:
-        case Group():
-            yield command.body
-        case If():
-            for condition, body in command.branches:
-                yield condition
-                yield body
-            yield command.otherwise
-        case Loop():
-            yield command.condition
-            yield command.body
-        case For():
-            yield command.body
-        case Case():
-            for _, body in command.items:
-                yield body
-
-
-def _words_of(command: Command) -> Iterator[Word]:
-    match command:
-        case ShellCommand():
-            yield from command.words
-            for _, word in command.assignments:
-                yield word
-        case For():
-            yield from command.words or ()
-        case Case():
-            yield command.word
-            for patterns, _ in command.items:
-                yield from patterns
-    if not isinstance(command, Function):
-        for redirect in command.redirects:
-            yield redirect.target if redirect.here is None else redirect.here.word
-
-
-def _substitutions(word: Word) -> Iterator[Script]:
-    for part in word.parts:
-        match part:
-            case Substitution():
-                yield part.script
-            case Arithmetic():
-                yield from _substitutions(part.expression)
-            case Parameter(word=Word() as inner):
-                yield from _substitutions(inner)
+    pending: list[object] = [script]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Command):
+            yield part
+        if isinstance(part, HereDocument):
+            pending.append(part.word)
+        elif isinstance(part, tuple):
+            pending += reversed(part)

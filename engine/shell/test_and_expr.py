@@ -66,24 +66,16 @@ def _has_size(process: ShellProcess, path: str) -> bool:
     return _is_directory(process, path) or process.files.size(process.key(path)) > 0
 
 
-def _never(_: ShellProcess, __: str) -> bool:
-    return False
-
-
 _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
     "-n": lambda _, text: bool(text),
     "-z": lambda _, text: not text,
     "-d": _is_directory,
     "-c": lambda _, path: path in _DEVICES,
-    "-e": _exists,
     "-f": _is_file,
-    "-r": _exists,
-    "-w": _exists,
     "-x": _is_executable,
     "-s": _has_size,
-    **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), _never),
-    "-O": _exists,
-    "-G": _exists,
+    **dict.fromkeys(("-e", "-r", "-w", "-O", "-G"), _exists),
+    **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), lambda *_: False),
 }
 
 

@@ -21,7 +21,7 @@ from engine.shell.call import (
 )
 from engine.shell.files import FileStream
 from engine.shell.patterns import Expression, NotExpression, Whole
-from engine.shell.print_commands import head, seq, tail
+from engine.shell.print_commands import print_part, seq
 from engine.shell.sort import sort, uniq
 
 _GREP_OPTIONS = OptionTable(
@@ -126,20 +126,17 @@ class _GrepSearch:
         self.before = int(options.values.get("B", around))
         self.after = int(options.values.get("A", around))
         self.separates = bool({"A", "B", "C"} & options.values.keys()) or bool(digits)
-        self.end = "\0" if "z" in options else "\n"
+        self.end = options.end()
         self.has_shown = False  # some line of this or an earlier text
 
     def run(self, paths: list[str]) -> int:
         """Search all texts and return the exit code."""
-        found, failed = False, False
+        found = False
         for path, text in inputs(self.call, paths, quiet="s" in self.options):
-            if text is None:
-                failed = True
-                continue
             found = self._in(text, "(standard input)" if path == "-" else path) or found
             if found and "q" in self.options:
                 return 0
-        return 2 if failed else int(not found)
+        return 2 if self.call.status else int(not found)
 
     def _in(self, text: str, name: str) -> bool:
         """Search one text and return whether a line was selected."""
@@ -217,12 +214,8 @@ def _wc(call: Call) -> int:
     options = ProgramOptions(call, _WC)
     shown = [letter for letter in "lwmcL" if letter in options] or ["l", "w", "c"]
     rows: list[tuple[list[int], str]] = []
-    status = 0
     sizes = 0
     for path, text in inputs(call, options.operands):
-        if text is None:
-            status = 1
-            continue
         size = len(text.encode("utf-8", "surrogatepass"))
         if path != "-" and not text:
             size = call.process.files.size(call.process.key(path))  # of a downloaded file
@@ -238,7 +231,7 @@ def _wc(call: Call) -> int:
         width = 1
     for row, name in rows:
         call.say(" ".join(str(number).rjust(width) for number in row) + (f" {name}" if name else ""))
-    return status
+    return call.status
 
 
 def _total(letter: str, counts: list[int]) -> int:
@@ -254,17 +247,11 @@ _CUT = OptionTable(
     "sn",
     "dfcb",
     {
-        "delimiter": "d",
-        "fields": "f",
-        "characters": "c",
-        "bytes": "b",
-        "only-delimited": "s",
-        "complement": "",
-        "output-delimiter": "",
-        "zero-terminated": "z",
+        "delimiter": "d", "fields": "f", "characters": "c", "bytes": "b", "only-delimited": "s", "complement": "",
+        "output-delimiter": "", "zero-terminated": "z",
     },
     others="z",
-)
+)  # fmt: skip
 
 
 def _cut(call: Call) -> int:
@@ -280,15 +267,14 @@ def _cut(call: Call) -> int:
     delimiter = options.values.get("d", "\t")
     if len(delimiter) != 1:
         return call.misuse("the delimiter must be a single character")
-    text, status = all_text(call, options.operands)
-    for line in lines_of(text):
+    for line in lines_of(all_text(call, options.operands)):
         if "f" not in options:
             call.say("".join(_picked(list(line), ranges)))
         elif delimiter in line:
             call.say(delimiter.join(_picked(line.split(delimiter), ranges)))
         elif "s" not in options:
             call.say(line)
-    return status
+    return call.status
 
 
 def _picked(parts: list[str], ranges: list[tuple[int, int | None]]) -> list[str]:
@@ -338,20 +324,20 @@ def _set(text: str) -> str:
 
 
 _TR = OptionTable(
-    "dscC", "", {"delete": "d", "squeeze-repeats": "s", "complement": "c", "truncate-set1": "t"}, others="t"
+    "dscC",
+    words={"delete": "d", "squeeze-repeats": "s", "complement": "c", "truncate-set1": "t"},
+    others="t",
+    least=1,
+    most=2,
 )
 
 
 def _tr(call: Call) -> int:
     options = ProgramOptions(call, _TR)
     given = options.operands
-    if not given:
-        return call.misuse("missing operand")
     if len(given) < 2 and "d" not in options and "s" not in options:
         return call.misuse(f"missing operand after '{given[0][:80]}'\nTwo strings must be given when translating.")
-    if len(given) > 2:
-        return call.misuse(f"extra operand '{given[2][:80]}'")
-    sets = [_set(text) for text in options.operands]
+    sets = [_set(text) for text in given]
     deletes, squeezes = "d" in options, "s" in options
     if deletes and len(sets) == 2 and not squeezes:
         return call.misuse(
@@ -359,8 +345,7 @@ def _tr(call: Call) -> int:
         )
     first = sets[0]
     complement = "c" in options or "C" in options
-    ((_, text),) = inputs(call, [])
-    text = text or ""
+    text = all_text(call, [])
     chosen = set(first)
     if deletes:
         text = "".join(sign for sign in text if (sign in chosen) is complement)
@@ -415,45 +400,35 @@ _CAT = OptionTable(
     "nu",
     "",
     {
-        "number": "n",
-        "show-all": "A",
-        "number-nonblank": "b",
-        "squeeze-blank": "s",
-        "show-nonprinting": "v",
-        "show-tabs": "T",
-        "show-ends": "E",
+        "number": "n", "show-all": "A", "number-nonblank": "b", "squeeze-blank": "s", "show-nonprinting": "v",
+        "show-tabs": "T", "show-ends": "E",
     },
     others="AbsvTEet",
-)
+)  # fmt: skip
 
 
 def _cat(call: Call) -> int:
     options = ProgramOptions(call, _CAT)
-    status, number = 0, 0
+    number = 0
     for path, text in inputs(call, options.operands):
-        if text is None:
-            status = 1
-        elif text and isinstance(call.out, FileStream) and call.process.key(path) == call.out.key and path != "-":
-            status = call.fail(f"cat: {path}: input file is output file")
+        if text and isinstance(call.out, FileStream) and call.process.key(path) == call.out.key and path != "-":
+            call.fail(f"cat: {path}: input file is output file")
         elif "n" in options:
             for line in with_ends(text):
                 number += 1
                 call.out.append(f"{number:6d}\t{line}")
         else:
             call.out.append(text)
-    return status
+    return call.status
 
 
 TEXT_COMMANDS: dict[str, Builtin] = {
     "cat": _cat,
     "cut": _cut,
-    "egrep": grep,
-    "fgrep": grep,
-    "grep": grep,
-    "head": head,
+    **dict.fromkeys(("grep", "egrep", "fgrep"), grep),
+    **dict.fromkeys(("head", "tail"), print_part),
     "seq": seq,
     "sort": sort,
-    "tail": tail,
     "tee": _tee,
     "tr": _tr,
     "uniq": uniq,

@@ -41,7 +41,7 @@ from engine.base.values import (
     quoted,
     shortened,
 )
-from engine.specs.base import Bool, Identified, Int, Occasional, Secret, Size, Spec, Text
+from engine.specs.base import Bool, Identified, Int, Occasional, Secret, Size, Spec, Text, words
 from engine.specs.common import ApplicationPackageReference
 
 _STORAGE_ACCOUNT = lazy_regex("[a-z0-9]{3,24}")
@@ -132,14 +132,8 @@ class Package(NamedTuple):
 class Certificate(Occasional):
     """A certificate of the account (CERT-1)."""
 
-    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (
-        "url",
-        "state",
-        "stateTransitionTime",
-        "previousState",
-        "previousStateTransitionTime",
-        "publicData",
-        "deleteCertificateError",
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = words(
+        "url state stateTransitionTime previousState previousStateTransitionTime publicData deleteCertificateError"
     )
 
     thumbprint: Text

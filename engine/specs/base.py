@@ -49,6 +49,11 @@ from engine.base.values import (
 _IRREGULAR = {"gb": "GB", "ip": "IP", "nat": "NAT", "os": "OS", "sku": "SKU", "vm": "VM", "vnet": "VNet"}
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, which are separated by spaces."""
+    return tuple(text.split())
+
+
 def wire_name(name: str) -> str:
     """Return the service's spelling of a Python name: ``node_agent_sku_id`` is ``nodeAgentSKUId``."""
     first, *rest = name.split("_")
@@ -330,17 +335,9 @@ class Occasional(Spec):
 class Identified(Spec):
     """A body with the id of what it creates."""
 
-    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (
-        "url",
-        "eTag",
-        "creationTime",
-        "lastModified",
-        "state",
-        "stateTransitionTime",
-        "previousState",
-        "previousStateTransitionTime",
-        "executionInfo",
-        "stats",
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = words(
+        "url eTag creationTime lastModified state stateTransitionTime previousState previousStateTransitionTime"
+        " executionInfo stats"
     )
 
     id: Text

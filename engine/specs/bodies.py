@@ -34,6 +34,7 @@ from engine.specs.base import (
     Spec,
     Text,
     UtcTime,
+    words,
 )
 from engine.specs.catalogue import os_of
 from engine.specs.common import (
@@ -124,7 +125,8 @@ class PoolIdentity(Occasional):
     user_assigned_identities: tuple[UserAssignedIdentity, ...] = ()
 
 
-_TASK_SLOTS = AliasChoices("taskSlotsPerNode", "maxTasksPerNode")
+_TASK_SLOTS = Field(validation_alias=AliasChoices("taskSlotsPerNode", "maxTasksPerNode"))
+TargetDedicated = Annotated[Int | None, Field(validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated"))]
 
 
 class PoolSpecification(Occasional):
@@ -138,9 +140,7 @@ class PoolSpecification(Occasional):
     virtual_machine_configuration: VirtualMachineConfiguration | None = None
     cloud_service_configuration: CloudServiceConfiguration | None = None
     resize_timeout: FiniteDuration = 15 * MINUTE_MS  # TIME-1
-    target_dedicated_nodes: Int | None = Field(
-        default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
-    )
+    target_dedicated_nodes: TargetDedicated = None
     target_low_priority_nodes: Int | None = None  # Spot nodes, by the older name (SPOT-8)
     enable_auto_scale: Bool = False
     auto_scale_formula: Text | None = None
@@ -150,7 +150,7 @@ class PoolSpecification(Occasional):
     start_task: StartTask | None = None
     application_package_references: tuple[ApplicationPackageReference, ...] = ()
     certificate_references: tuple[CertificateReference, ...] = ()
-    task_slots_per_node: Int = Field(default=1, validation_alias=_TASK_SLOTS)
+    task_slots_per_node: Annotated[Int, _TASK_SLOTS] = 1
     task_scheduling_policy: TaskSchedulingPolicy = TaskSchedulingPolicy()
     user_accounts: tuple[UserAccount, ...] = ()
     metadata: tuple[MetadataItem, ...] = ()
@@ -186,17 +186,10 @@ class PoolSpec(PoolSpecification, Identified):
 
     SERVICE_NAMES: ClassVar[tuple[str, ...]] = (
         *Identified.SERVICE_NAMES,
-        "allocationState",
-        "allocationStateTransitionTime",
-        "resizeErrors",
-        "resizeError",
-        "currentDedicatedNodes",
-        "currentDedicated",
-        "currentLowPriorityNodes",
-        "currentNodeCommunicationMode",
-        "autoScaleRun",
-        "nodes",
-        "formerNodes",
+        *words(
+            "allocationState allocationStateTransitionTime resizeErrors resizeError currentDedicatedNodes"
+            " currentDedicated currentLowPriorityNodes currentNodeCommunicationMode autoScaleRun nodes formerNodes"
+        ),
     )
 
     identity: PoolIdentity | None = None  # its permissions are taken as given
@@ -218,7 +211,7 @@ class PoolUpdate(Occasional):
     start_task: StartTask | None = None
     application_package_references: tuple[ApplicationPackageReference, ...] = ()
     certificate_references: tuple[CertificateReference, ...] = ()
-    task_slots_per_node: Int | None = Field(default=None, validation_alias=_TASK_SLOTS)
+    task_slots_per_node: Annotated[Int | None, _TASK_SLOTS] = None
     task_scheduling_policy: TaskSchedulingPolicy | None = None
     user_accounts: tuple[UserAccount, ...] = ()
     metadata: tuple[MetadataItem, ...] = ()

@@ -265,33 +265,20 @@ def _seconds(mean: int, jitter: int = 0) -> Distribution:
 class NodeTimings(NamedTuple):
     """Durations of the steps in a node's life, named as in ``simulate.nodes`` where they exist there."""
 
-    allocation: Distribution  # TIME-2, until creating
-    starting: Distribution  # TIME-3, creating until starting
     ready: Distribution  # TIME-4, starting until ready, without a start task
     reboot: Distribution  # TIME-5, until starting again
-    reimage: Distribution  # TIME-6, until starting again
-    removal: Distribution  # TIME-7, in leavingpool
-    deallocate: Distribution  # TIME-8
-    start: Distribution  # TIME-8, deallocated until starting
-
-
-def _timings(*, ready: Distribution, reboot: Distribution) -> NodeTimings:
-    return NodeTimings(
-        allocation=_seconds(45, 15),
-        starting=_seconds(30, 15),
-        ready=ready,
-        reboot=reboot,
-        reimage=_seconds(180, 40),
-        removal=_seconds(30, 10),
-        deallocate=_seconds(60),
-        start=_seconds(90),
-    )
+    allocation: Distribution = _seconds(45, 15)  # TIME-2, until creating
+    starting: Distribution = _seconds(30, 15)  # TIME-3, creating until starting
+    reimage: Distribution = _seconds(180, 40)  # TIME-6, until starting again
+    removal: Distribution = _seconds(30, 10)  # TIME-7, in leavingpool
+    deallocate: Distribution = _seconds(60)  # TIME-8
+    start: Distribution = _seconds(90)  # TIME-8, deallocated until starting
 
 
 NODE_TIMINGS: dict[OsFamily, NodeTimings] = {
-    OsFamily.LINUX: _timings(ready=_seconds(60, 20), reboot=_seconds(60, 20)),
-    OsFamily.WINDOWS: _timings(ready=_seconds(150, 40), reboot=_seconds(120, 30)),
-    OsFamily.CLOUD_SERVICE: _timings(ready=_seconds(90, 30), reboot=_seconds(120, 30)),
+    OsFamily.LINUX: NodeTimings(ready=_seconds(60, 20), reboot=_seconds(60, 20)),
+    OsFamily.WINDOWS: NodeTimings(ready=_seconds(150, 40), reboot=_seconds(120, 30)),
+    OsFamily.CLOUD_SERVICE: NodeTimings(ready=_seconds(90, 30), reboot=_seconds(120, 30)),
 }
 
 SCHEDULING_LATENCY_MS = 1 * SECOND_MS  # TIME-9

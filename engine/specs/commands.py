@@ -27,6 +27,7 @@ from engine.specs.bodies import (
     PoolReplacement,
     PoolSpec,
     PoolUpdate,
+    TargetDedicated,
     TaskConstraints,
     TaskSpec,
 )
@@ -79,9 +80,7 @@ class ReplacePoolProperties(PoolReplacement, OnPool):
 class ResizePool(OnPool):
     """Resize a pool; a target that is absent keeps its value (RSZ-1)."""
 
-    target_dedicated_nodes: Int | None = Field(
-        default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
-    )
+    target_dedicated_nodes: TargetDedicated = None
     target_low_priority_nodes: Int | None = None
     resize_timeout: FiniteDuration = 15 * MINUTE_MS
     node_deallocation_option: Deallocation = Deallocation.REQUEUE
@@ -167,10 +166,13 @@ class CreateNodeUser(OnNode):
     ssh_public_key: Text | None = None
 
 
+_UserName = Annotated[Text, Field(validation_alias=AliasChoices("name", "userName"))]
+
+
 class UpdateNodeUser(OnNode):
     """Replace the properties of a user on a node; absent ones get their defaults (NOP-9)."""
 
-    name: Text = Field(validation_alias=AliasChoices("name", "userName"))
+    name: _UserName
     expiry_time: UtcTime | None = None
     password: Secret | None = None
     ssh_public_key: Text | None = None
@@ -179,7 +181,7 @@ class UpdateNodeUser(OnNode):
 class DeleteNodeUser(OnNode):
     """Delete a user from a node (NOP-9)."""
 
-    name: Text = Field(validation_alias=AliasChoices("name", "userName"))
+    name: _UserName
 
 
 class UploadNodeLogs(OnNode):
@@ -384,7 +386,7 @@ class UpdateApplication(OnApplication):
 
 # --- faults
 
-_FOR = AliasChoices("for")
+_For = Annotated[OptionalDuration, Field(validation_alias=AliasChoices("for"), serialization_alias="for")]
 
 
 class NodeFault(WireOption):
@@ -399,7 +401,7 @@ class FailNode(OnNode):
 
     state: NodeFault = NodeFault.UNUSABLE
     code: Text | None = None
-    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
+    for_ms: _For = None
 
 
 class EvictNode(OnNode):
@@ -459,7 +461,7 @@ class GuestOSRelease(Command):
 class StorageOutage(Command):
     """Make storage unavailable for a time (``for_ms``), or without it until the end."""
 
-    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
+    for_ms: _For = None
 
 
 # The commands that are not operations of the service.

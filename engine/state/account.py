@@ -15,40 +15,22 @@ from engine.base.lifecycles import CERTIFICATE, rule_of_move
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import CertificateState
 from engine.specs.account import Application, Quotas, series_key
-from engine.state.tables import Record, Records
+from engine.state.tables import Kept, Record, Records
 
 if TYPE_CHECKING:
     from engine.specs.account import Account, Certificate, Package
 
 
-class AccountCopy(NamedTuple):
-    """A copy of the account."""
-
-    account: Account
-    revisions: dict[tuple[str, str], int]
-
-
-class AccountTable:
+class AccountTable(Kept):
     """The account, which is one body that is replaced as a whole when something in it changes."""
+
+    KEPT = ("account", "_revisions")
 
     def __init__(self, account: Account) -> None:
         """Begin with the account of the scenario."""
         self.account = account
         # How often a package has been uploaded again, by application id in lower case and version (APP-2).
         self._revisions: dict[tuple[str, str], int] = {}
-
-    def copy(self) -> AccountCopy:
-        """Return a copy of the account."""
-        return AccountCopy(self.account, self._revisions.copy())
-
-    def restore(self, copy: AccountCopy) -> None:
-        """Restore the account from a copy."""
-        self.account = copy.account
-        self._revisions = copy.revisions.copy()
-
-    def set_certificates(self, certificates: tuple[Certificate, ...]) -> None:
-        """Set the certificates that can be referred to (CERT-4)."""
-        self.account = self.account.model_copy(update={"certificates": certificates})
 
     def set_quotas(self, changes: Mapping[str, object]) -> None:
         """Change the quotas that are named, and of those per VM series the series that are named (ACC-4)."""
@@ -137,7 +119,8 @@ class CertificateTable(Records[CertificateRecord]):
         move = (("thumbprint", record.spec.thumbprint), ("from", old), ("to", new))
         self.log.append(now_ms, self.log.shape("CertificateStateChanged", LogSubject.RUN, *move, ("rule", rule)))
         # Only active ones can be referred to (CERT-4).
-        self.account.set_certificates(tuple(each.spec for each in self.rows if each.state is CertificateState.ACTIVE))
+        active = tuple(each.spec for each in self.rows if each.state is CertificateState.ACTIVE)
+        self.account.account = self.account.account.model_copy(update={"certificates": active})
 
 
 class Capacity(NamedTuple):
@@ -147,15 +130,10 @@ class Capacity(NamedTuple):
     code: str
 
 
-class RegionCopy(NamedTuple):
-    """A copy of the region."""
-
-    capacity: dict[str, Capacity]
-    outages: tuple[tuple[int, int | None], ...]
-
-
-class Region:
+class Region(Kept):
     """The limits and outages of this moment."""
+
+    KEPT = ("_capacity", "_outages")
 
     def __init__(self) -> None:
         """Begin without limits and outages."""
@@ -188,11 +166,3 @@ class Region:
     def is_out(self, now_ms: int) -> bool:
         """Return whether storage does not answer at this moment."""
         return any(start <= now_ms and (end is None or now_ms < end) for start, end in self._outages)
-
-    def copy(self) -> RegionCopy:
-        """Return a copy of the region."""
-        return RegionCopy(self._capacity.copy(), self._outages)
-
-    def restore(self, copy: RegionCopy) -> None:
-        """Make the region as it was when ``copy`` was taken."""
-        self._capacity, self._outages = copy.capacity.copy(), copy.outages

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.specs.command import OnJob
 from engine.specs.conditions import OWN_JOB
+from engine.state.tables import Kept, Values
 
 if TYPE_CHECKING:
     from engine.specs.bodies import TaskSpec
@@ -80,17 +82,10 @@ class Acting(NamedTuple):
         return self.acts.is_open and self.until_ms is None
 
 
-class ActingCopy(NamedTuple):
-    """A copy of the table."""
-
-    acting: dict[int, Acting]
-    next_number: int
-    instant_ms: int
-    begun: frozenset[Process]
-
-
-class ActingTable:
+class ActingTable(Kept):
     """The processes that act, by the numbers of their starts. Records are immutable: a copy shares them."""
+
+    KEPT = ("_acting", "_next", "_instant_ms", "_begun")
 
     def __init__(self) -> None:
         """Make an empty table."""
@@ -201,14 +196,9 @@ class ActingTable:
 
     # -- checkpoints -------------------------------------------------------------------------------------------------
 
-    def copy(self) -> ActingCopy:
-        """Return the table as it is now."""
-        return ActingCopy(self._acting.copy(), self._next, self._instant_ms, frozenset(self._begun))
-
-    def restore(self, copy: ActingCopy) -> None:
+    def restore(self, copy: Values) -> None:
         """Make the table as it was when ``copy`` was taken."""
-        self._acting = copy.acting.copy()
-        self._next, self._instant_ms, self._begun = copy.next_number, copy.instant_ms, set(copy.begun)
+        super().restore(copy)
         self._numbers = {acting.process: number for number, acting in self._acting.items()}
         self._for_others = {}
         for number, acting in self._acting.items():
@@ -218,4 +208,4 @@ class ActingTable:
 
 def adds_tasks(act: Act) -> bool:
     """Return whether a command adds tasks to the process's own job (JM-13)."""
-    return act.command.NAME == "addTasks" and getattr(act.command, "job_id", None) == OWN_JOB
+    return isinstance(act.command, OnJob) and act.command.NAME == "addTasks" and act.command.job_id == OWN_JOB

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.log import EventLog, LogSubject
 from engine.shell.files import NodeFiles
 from engine.specs.account import BlobContent, UrlParts, parts_of, without_query
+from engine.state.tables import Kept, Values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -250,19 +251,13 @@ class Container(NamedTuple):
     prefix: str  # what its blobs' names begin with: a URL may have more segments than a container has
 
 
-class BlobsCopy(NamedTuple):
-    """The state of a table at a moment."""
-
-    uploads: int
-    downloads: int
-    start_task_bytes: int
-
-
-class BlobTable:
+class BlobTable(Kept):
     """Uploads in their order, and the latest one of each URL.
 
     Of an upload of a plain task only the task is kept, and its URL is worked out when somebody asks for it.
     """
+
+    KEPT = ("length", "downloads", "start_task_bytes")
 
     def __init__(self, log: EventLog, tasks: TaskTable) -> None:
         """Make a table without uploads."""
@@ -389,13 +384,9 @@ class BlobTable:
 
     # -- going back ----------------------------------------------------------------------------------------------
 
-    def copy(self) -> BlobsCopy:
-        """Return the state of the table."""
-        return BlobsCopy(self.length, self.downloads, self.start_task_bytes)
-
-    def restore(self, copy: BlobsCopy) -> None:
+    def restore(self, copy: Values) -> None:
         """Make the table as it was when ``copy`` was taken."""
-        self.length, self.downloads, self.start_task_bytes = copy
+        super().restore(copy)
         while len(self._places) > self.length:
             (key, name), previous = self._places.pop(), self._previous.pop()
             if previous == _ABSENT:
@@ -437,8 +428,10 @@ class Transfer(NamedTuple):
         return self.size * max(0, shared_ms) / (self.end_ms - self.begin_ms)
 
 
-class TrafficTable:
+class TrafficTable(Kept):
     """The transfers of nodes in pools that scale themselves, until samples have counted them."""
+
+    KEPT = ("_of",)
 
     def __init__(self) -> None:
         """Make a table without transfers."""
@@ -468,11 +461,3 @@ class TrafficTable:
     def forget_node(self, node: int) -> None:
         """Forget all transfers of a node whose processes have ended, or that nobody samples any more."""
         self._of.pop(node, None)
-
-    def copy(self) -> dict[int, tuple[Transfer, ...]]:
-        """Return a copy."""
-        return self._of.copy()
-
-    def restore(self, copy: dict[int, tuple[Transfer, ...]]) -> None:
-        """Restore the transfers from a copy."""
-        self._of = copy.copy()

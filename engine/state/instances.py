@@ -163,6 +163,11 @@ class InstanceTable(PagedColumns[Ending]):
         if not self.flags[row] & PrepFlag.RAN:
             self.set_flags(row, PrepFlag.RAN)
 
+    def move_end(self, row: int, end_ms: int, *, is_release: bool) -> None:
+        """Move the planned end of the running preparation or release task."""
+        (self.release_end if is_release else self.prep_end)[row] = end_ms
+        self.touch(row, _RELEASE if is_release else PREP)
+
     # -- preparation ---------------------------------------------------------------------------------------------
 
     def prep_start_run(self, now_ms: int, row: int, end_ms: int, rule: str, *, failed_code: int | None = None) -> None:
@@ -183,11 +188,6 @@ class InstanceTable(PagedColumns[Ending]):
         if failed_code is not None:
             self.retried_code[len(self.log)] = failed_code
         self._log(now_ms, _PREPARATION, row, _RUNNING, run, None, rule)
-
-    def move_prep_end(self, row: int, end_ms: int) -> None:
-        """Move the planned end of the running preparation."""
-        self.prep_end[row] = end_ms
-        self.touch(row, PREP)
 
     def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str, flags: int = 0) -> None:
         """Complete the preparation, successfully or not (PREP-5); release asks no more of it (REL-3).
@@ -221,11 +221,6 @@ class InstanceTable(PagedColumns[Ending]):
             dirty[row >> PAGE_BITS] = 1
         self.changes += 1
         self._log_releases(now_ms, rows, _RUNNING, None, rule)
-
-    def move_release_end(self, row: int, end_ms: int) -> None:
-        """Move the planned end of the running release task."""
-        self.release_end[row] = end_ms
-        self.touch(row, _RELEASE)
 
     def release_complete(self, now_ms: int, rows: Sequence[int], ending: Ending, rule: str) -> None:
         """Complete the release task on several nodes, successfully or not (REL-7)."""

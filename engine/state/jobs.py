@@ -39,6 +39,10 @@ _CHANGES_OFTEN = (
 )
 
 
+# What a PATCH replaces, and its name in the record (JOB-2).
+_PATCHED = {"priority": "priority", "max_parallel_tasks": "max_parallel", "allow_task_preemption": "preemptible"}
+
+
 class SchedulingError(NamedTuple):
     """The reason why a job was accepted but ended at once (JOB-20)."""
 
@@ -148,46 +152,23 @@ class Job(Named):
         self.ready_count -= 1
         return queue.take()
 
-    def note_prepared(self, bit: int) -> None:
-        """Note that the preparation is valid on a node, given as a bit by its position (PREP-7)."""
-        self.prepared |= bit
-
-    def note_ineligible(self, bit: int) -> None:
-        """Keep the job's tasks from a node, given as a bit by its position (PREP-9)."""
-        self.ineligible |= bit
-
-    def forget_preparation(self, *, prepared: int = 0, ineligible: int = 0) -> None:
-        """Forget the success or the failure of the preparation on nodes, given as bits."""
-        self.prepared &= ~prepared
-        self.ineligible &= ~ineligible
-
     def count_bytes(self, *, downloaded: int = 0, uploaded: int = 0) -> None:
         """Count bytes of resource files or output files (TASK-21)."""
         self.downloaded_bytes += downloaded
         self.uploaded_bytes += uploaded
-
-    def wait_for_releases(self, change: int) -> None:
-        """Wait for so many release instances more, or fewer if negative (REL-6)."""
-        self.releases_open += change
 
     def count_tasks(self, change: int) -> None:
         """Count so many tasks more, or fewer if negative."""
         self.total += change
         self.reports_from += change
 
-    def report_earlier(self, change: int) -> None:
-        """Let so many completed tasks fewer than all matter, or more if negative: processes wait for them."""
-        self.reports_from -= change
-
     def update(self, now_ms: int, command: UpdateJob) -> None:
         """Replace what a PATCH gives, apart from the pool and ``onAllTasksComplete`` (JOB-2)."""
         self.modified_ms = now_ms
-        if command.priority is not None:
-            self.priority = command.priority
-        if command.max_parallel_tasks is not None:
-            self.max_parallel = command.max_parallel_tasks
-        if command.allow_task_preemption is not None:
-            self.preemptible = command.allow_task_preemption
+        for name, own in _PATCHED.items():
+            value = getattr(command, name)
+            if value is not None:
+                setattr(self, own, value)
         if command.constraints is not None:
             self.max_retries = command.constraints.max_task_retry_count
             self.max_wall_clock_ms = command.constraints.max_wall_clock_time
@@ -206,6 +187,8 @@ _often_saved = itemgetter(*map(Job.__slots__.index, _CHANGES_OFTEN))
 
 class JobTable(NamedRecords[Job]):
     """All jobs, deleted ones included, in the order in which they were added."""
+
+    EVENT = ("JobStateChanged", LogSubject.JOB)
 
     def __init__(self, log: EventLog) -> None:
         """Make a table without jobs."""
@@ -250,26 +233,13 @@ class JobTable(NamedRecords[Job]):
     def set_state(self, now_ms: int, row: int, new: JobState | None, reason: str | None = None) -> None:
         """Change the state (JOB-5) and log it; ``reason`` is the terminate reason. The move must be a legal one."""
         job = self.edit(row)
-        old = job.state
-        rule = rule_of_move(JOB, old, new, "job", job.id)
-        if old is not None:
-            job.previous = (old, job.since_ms)
-        job.state = new
+        rule = rule_of_move(JOB, job.state, new, "job", job.id)
+        if job.state is not None:
+            job.previous = (job.state, job.since_ms)
         self.moves += 1
         (self._unfinished.discard if new in _FINISHED else self._unfinished.add)(row)
-        job.since_ms = job.modified_ms = now_ms
         job.token += 1
-        if new is None:
-            self.give_up_id(job)
-        shape = self.log.shape(
-            "JobStateChanged",
-            LogSubject.JOB,
-            ("from", old),
-            ("to", new),
-            *((("reason", reason),) if reason else ()),
-            ("rule", rule),
-        )
-        self.log.append(now_ms, shape, row)
+        self._change_state(now_ms, job, new, *((("reason", reason),) if reason else ()), ("rule", rule))
 
     def copy(self) -> list[Values]:
         """Return the jobs as they are now, those included whose tasks alone have changed since the last copy."""
@@ -333,12 +303,6 @@ class JobSchedule(Named):
         self.spec = self.spec.model_copy(update=changed)
         self.modified_ms = now_ms
 
-    def skip_to(self, turn: int) -> None:
-        """Give up all occurrences before ``turn`` that have made no job."""
-        self.missed += turn - self.turn
-        self.turn = turn
-        self.shortage = None
-
     def make_job(self, job: int) -> str:
         """Let the present occurrence make the job of this row; returns its id, ``<schedule>:job-<n>`` (JS-11)."""
         self.turn += 1
@@ -354,6 +318,8 @@ class JobSchedule(Named):
 
 class JobScheduleTable(NamedRecords[JobSchedule]):
     """All job schedules, deleted ones included, in the order in which they were added."""
+
+    EVENT = ("JobScheduleStateChanged", LogSubject.SCHEDULE)
 
     def __init__(self, log: EventLog) -> None:
         """Make a table without job schedules."""
@@ -371,7 +337,7 @@ class JobScheduleTable(NamedRecords[JobSchedule]):
             fields = (("occurrence", occurrence), ("reason", reason), ("rule", rule))
             self.log.append(now_ms, self.log.shape("JobScheduleOccurrenceMissed", LogSubject.SCHEDULE, *fields), row)
             schedule.missed_ms = now_ms
-        schedule.skip_to(turn)
+        schedule.assign(missed=schedule.missed + turn - schedule.turn, turn=turn, shortage=None)
 
     def complete(self, now_ms: int, row: int) -> None:
         """Complete the schedule, which ends now."""
@@ -381,16 +347,8 @@ class JobScheduleTable(NamedRecords[JobSchedule]):
     def set_state(self, now_ms: int, row: int, new: JobScheduleState | None) -> None:
         """Change the state (JS-6) and log it. The move must be a legal one."""
         schedule = self.edit(row)
-        old = schedule.state
-        rule = rule_of_move(JOB_SCHEDULE, old, new, "job schedule", schedule.id)
-        if old is not None:
-            schedule.previous = (old, schedule.since_ms)
-        schedule.state = new
-        schedule.since_ms = schedule.modified_ms = now_ms
+        rule = rule_of_move(JOB_SCHEDULE, schedule.state, new, "job schedule", schedule.id)
+        if schedule.state is not None:
+            schedule.previous = (schedule.state, schedule.since_ms)
         schedule.token += 1
-        if new is None:
-            self.give_up_id(schedule)
-        shape = self.log.shape(
-            "JobScheduleStateChanged", LogSubject.SCHEDULE, ("from", old), ("to", new), ("rule", rule)
-        )
-        self.log.append(now_ms, shape, row)
+        self._change_state(now_ms, schedule, new, ("rule", rule))

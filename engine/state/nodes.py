@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import NODE, UNBILLED, rule_of_move
 from engine.base.log import EventLog, LogSubject
-from engine.base.terms import FailureInfo, NodeState, SchedulingState, TaskResult, end_fields, result_of
+from engine.base.terms import FailureInfo, NodeState, SchedulingState, TaskResult, end_fields, result_of, with_pairs
 from engine.state.tables import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Record, Records, byte_column, column
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from engine.base.paths import InstalledPackage
     from engine.shell.protocol import Setup
-    from engine.specs.bodies import StartTask
+    from engine.specs.bodies import PoolSpec, StartTask
     from engine.specs.common import CertificateReference
 
 
@@ -37,10 +37,7 @@ class NodeError(NamedTuple):
 
     def wire(self) -> dict[str, object]:
         """Return the error as the service writes it."""
-        body: dict[str, object] = {"code": self.code, "message": self.message}
-        if self.details:
-            body["errorDetails"] = [{"name": name, "value": value} for name, value in self.details]
-        return body
+        return with_pairs({"code": self.code, "message": self.message}, "errorDetails", self.details)
 
 
 class StartTaskRecord(NamedTuple):
@@ -188,16 +185,12 @@ class NodeTable(PagedColumns[None]):
 
     def add(self, record: Node, slots: int) -> int:
         """Add a node in state ``creating``, log it, and return its row."""
-        self.state.append(CREATING)
-        self.open.append(0)
-        self.free.append(slots)
-        self.since.append(record.allocation_ms)
-        self.ran.append(0)
-        self.failed.append(0)
-        self.interrupted.append(0)
+        for values in self.columns:
+            values.append(0)
         self.running.append(set())
-        self._grow(1)
-        node = self.records.add(record)
+        node = self._grow(1)
+        self.state[node], self.free[node], self.since[node] = CREATING, slots, record.allocation_ms
+        self.records.add(record)
         shape = self.log.shape(
             "NodeStateChanged", LogSubject.NODE, ("from", None), ("to", CREATING), ("rule", NODE[None, CREATING])
         )
@@ -264,14 +257,7 @@ class NodeTable(PagedColumns[None]):
         record.token += 1
         return record.token
 
-    def boot(
-        self,
-        now_ms: int,
-        node: int,
-        start_task: StartTask | None,
-        packages: tuple[InstalledPackage, ...],
-        certificates: tuple[CertificateReference, ...],
-    ) -> None:
+    def boot(self, now_ms: int, node: int, spec: PoolSpec, packages: tuple[InstalledPackage, ...]) -> None:
         """Begin a boot, in state ``starting``: from now on the node has what its pool asks for now (POOL-15)."""
         record = self.edit(node)
         record.recovering = self.state[node] == NodeState.UNUSABLE
@@ -280,8 +266,8 @@ class NodeTable(PagedColumns[None]):
         record.boot_ms = now_ms
         record.errors = ()
         record.recover_ms = record.lost_ms = None
-        record.start_spec, record.start_task = start_task, None
-        record.packages, record.certificates = packages, certificates
+        record.start_spec, record.start_task = spec.start_task, None
+        record.packages, record.certificates = packages, spec.certificate_references
         record.is_set_up = False
         record.setups.clear()
 
@@ -293,14 +279,6 @@ class NodeTable(PagedColumns[None]):
         record.lost_ms = now_ms if record.lost_ms is None else record.lost_ms
         record.errors = errors
         record.down_by_chance = by_chance
-
-    def lose_contact(self, now_ms: int, node: int) -> None:
-        """Enter state ``unknown``, and remember the state to go back to (NODE-9)."""
-        record = self.edit(node)
-        state = self.state_of(node)
-        assert state is not None
-        record.lost_state, record.lost_ms = state, now_ms
-        self.set_state(now_ms, node, NodeState.UNKNOWN)
 
     def preempt(self, now_ms: int, node: int) -> None:
         """Enter state ``preempted``: the VM is gone, and with it all that was to be done with it (SPOT-3)."""
@@ -354,24 +332,6 @@ class NodeTable(PagedColumns[None]):
         del self.edit(node).users[name]
 
     # -- the start task ----------------------------------------------------------------------------------------------
-
-    def count_start_run(self, node: int) -> int:
-        """Count a start of the start task, and return how many there have been."""
-        record = self.edit(node)
-        record.start_runs += 1
-        return record.start_runs
-
-    def drop_start_task(self, node: int) -> None:
-        """Forget a running start task, because the node stops (START-8)."""
-        task = self[node].start_task
-        if task is not None and task.running:
-            self.edit(node).start_task = None
-
-    def move_start_task_end(self, node: int, end_ms: int) -> None:
-        """Move the planned end of the running start task."""
-        record = self.edit(node)
-        assert record.start_task is not None
-        record.start_task = record.start_task._replace(end_ms=end_ms)
 
     def set_start_task(self, now_ms: int, node: int, task: StartTaskRecord, attempt: int, rule: str) -> None:
         """Record a start or an end of the start task (START-7), and log it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.autoscale import joined
 from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
 from engine.base.log import EventLog, LogSubject
-from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState
+from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState, with_pairs
 from engine.state.tables import Named, NamedRecords, Values
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ class ResizeError(NamedTuple):
 
     def wire(self) -> dict[str, object]:
         """Return the error as the service writes it."""
-        body: dict[str, object] = {"code": self.code, "message": self.message}
-        if self.values:
-            body["values"] = [{"name": name, "value": value} for name, value in self.values]
-        return body
+        return with_pairs({"code": self.code, "message": self.message}, "values", self.values)
 
 
 class FailingRequest(NamedTuple):
@@ -302,10 +299,6 @@ class Pool(Named):
         heappush(self.free_addresses, address)
         self.victims.discard(node)
 
-    def begin_upgrade(self, domains: Iterable[Iterable[int]]) -> None:
-        """Upgrade these update domains, one after the other, after the one that is under way (POOL-22)."""
-        self.upgrade = (self.upgrade[0] if self.upgrade else (), *map(tuple, domains))
-
     # -- resizing ----------------------------------------------------------------------------------------------------
 
     def next_token(self) -> int:
@@ -319,11 +312,6 @@ class Pool(Named):
         self.resize_errors = self.gathered_errors = ()
         self.drain_option = drain_option
         return self.next_token()
-
-    def end_resize(self) -> None:
-        """Show the errors that the resize has gathered (RSZ-13)."""
-        self.next_token()
-        self.resize_errors = self.gathered_errors
 
     def gather(self, errors: Iterable[ResizeError]) -> None:
         """Add errors of the resize, at most one for each code and kind of node, which the message names (RSZ-13)."""
@@ -423,6 +411,8 @@ class Pool(Named):
 class PoolTable(NamedRecords[Pool]):
     """All pools, deleted ones included, in the order in which they were created."""
 
+    EVENT = ("PoolStateChanged", LogSubject.POOL)
+
     def __init__(self, log: EventLog) -> None:
         """Make a table without pools."""
         super().__init__(Pool, log)
@@ -437,13 +427,9 @@ class PoolTable(NamedRecords[Pool]):
         """Change the state by a legal move (POOL-7), and log it."""
         pool = self.edit(row)
         rule = rule_of_move(POOL, pool.state, new, "pool", pool.id)
-        shape = self.log.shape("PoolStateChanged", LogSubject.POOL, ("from", pool.state), ("to", new), ("rule", rule))
-        pool.state = new
-        pool.since_ms = pool.modified_ms = now_ms
         if new is None:
             pool.gone_ms = now_ms
-            self.give_up_id(pool)
-        self.log.append(now_ms, shape, row)
+        self._change_state(now_ms, pool, new, ("rule", rule))
 
     def set_allocation(self, now_ms: int, row: int, new: AllocationState) -> None:
         """Change the allocation state by a legal move (POOL-7), and log it."""

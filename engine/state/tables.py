@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 if TYPE_CHECKING:
-    from engine.base.log import EventLog
+    from engine.base.log import EventLog, LogSubject
+    from engine.base.terms import State
 
     AnyColumn = array[int] | bytearray
     PagesCopy = list[tuple[AnyColumn, ...]]
@@ -282,6 +283,25 @@ _CONTAINERS = (list, dict, set, deque)
 _CONTAINER_TYPES = tuple(f"{each.__name__}[" for each in _CONTAINERS)  # as annotations write them
 
 
+def _copied(value: Any) -> Any:  # noqa: ANN401
+    return value.copy() if type(value) in _CONTAINERS else value
+
+
+class Kept:
+    """A table of which a checkpoint keeps a few attributes. Their containers hold immutable values."""
+
+    KEPT: ClassVar[tuple[str, ...]]
+
+    def copy(self) -> Values:
+        """Return the values of the attributes as they are now."""
+        return tuple(_copied(getattr(self, name)) for name in self.KEPT)
+
+    def restore(self, copy: Values) -> None:
+        """Make the attributes as they were when ``copy`` was taken."""
+        for name, value in zip(self.KEPT, copy, strict=True):
+            setattr(self, name, _copied(value))
+
+
 class Record:
     """A row as a slotted object. Its containers hold immutable values, so a copy of one level is a full one."""
 
@@ -296,7 +316,7 @@ class Record:
         """Return a record with these values; they stay as they are, whatever becomes of the record."""
         record = object.__new__(cls)
         for name, value in zip(cls.__slots__, values, strict=False):  # a subclass may make the last ones itself
-            setattr(record, name, value.copy() if type(value) in _CONTAINERS else value)
+            setattr(record, name, _copied(value))
         return record
 
     def assign(self, **values: object) -> None:
@@ -394,7 +414,9 @@ class Named(Record):
     __slots__ = ()
     id: str
     row: int
-    state: object
+    state: State | None
+    since_ms: int
+    modified_ms: int
 
 
 N = TypeVar("N", bound=Named)
@@ -402,6 +424,8 @@ N = TypeVar("N", bound=Named)
 
 class NamedRecords(Records[N], Generic[N]):
     """All records of one kind, deleted ones included, in the order in which they were added."""
+
+    EVENT: ClassVar[tuple[str, LogSubject]]  # under which the log has a change of state
 
     def __init__(self, kind: type[N], log: EventLog) -> None:
         """Make a table without records, which will be of this class."""
@@ -428,9 +452,14 @@ class NamedRecords(Records[N], Generic[N]):
         self._by_id[record.id.lower()] = record.row
         return super().add(record)
 
-    def give_up_id(self, record: N) -> None:
-        """Free the id of a record that is gone."""
-        del self._by_id[record.id.lower()]
+    def _change_state(self, now_ms: int, record: N, new: State | None, *more: tuple[str, Hashable]) -> None:
+        """Change the state, and log it with ``more`` fields; a record that is gone gives up its id."""
+        old, (event, subject) = record.state, self.EVENT
+        record.state = new
+        record.since_ms = record.modified_ms = now_ms
+        if new is None:
+            del self._by_id[record.id.lower()]
+        self.log.append(now_ms, self.log.shape(event, subject, ("from", old), ("to", new), *more), record.row)
 
     def restore(self, copy: list[Values]) -> None:
         """Restore the records from a copy."""

@@ -57,11 +57,19 @@ class TaskSource(Protocol):
     @property
     def command_lines_rise(self) -> bool: ...  # noqa: D102
     def task_id(self, ordinal: int) -> str: ...  # noqa: D102
-    def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]: ...  # noqa: D102
+    def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]:  # noqa: D102
+        return [f"{before}{self.task_id(ordinal)}{after}" for ordinal in ordinals]
+
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
-    def command_line(self, ordinal: int) -> str: ...  # noqa: D102
-    def command_lines(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
-    def output_path(self, ordinal: int, output: int) -> str: ...  # noqa: D102
+    def command_line(self, ordinal: int) -> str:  # noqa: D102
+        return self.spec(ordinal).command_line
+
+    def command_lines(self, ordinals: Sequence[int]) -> list[str]:  # noqa: D102
+        return [self.command_line(ordinal) for ordinal in ordinals]
+
+    def output_path(self, ordinal: int, output: int) -> str:  # noqa: D102
+        return self.spec(ordinal).output_files[output].destination.container.path or ""
+
     def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102
 
 
@@ -69,7 +77,7 @@ def _rise(texts: Iterable[str]) -> bool:
     return all(one <= other for one, other in pairwise(map(natural_key, texts)))
 
 
-class ListedTasks:
+class ListedTasks(TaskSource):
     """A list of task bodies as the source of a block."""
 
     def __init__(self, specs: Sequence[TaskSpec]) -> None:
@@ -107,32 +115,16 @@ class ListedTasks:
         """Return the id of a task."""
         return self._specs[ordinal].id
 
-    def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]:
-        """Return the ids of many tasks, each between two texts."""
-        return [f"{before}{self._specs[ordinal].id}{after}" for ordinal in ordinals]
-
     def spec(self, ordinal: int) -> TaskSpec:
         """Return the body of a task."""
         return self._specs[ordinal]
-
-    def command_line(self, ordinal: int) -> str:
-        """Return the command line of a task."""
-        return self._specs[ordinal].command_line
-
-    def command_lines(self, ordinals: Sequence[int]) -> list[str]:
-        """Return the command lines of many tasks."""
-        return [self._specs[ordinal].command_line for ordinal in ordinals]
-
-    def output_path(self, ordinal: int, output: int) -> str:
-        """Return the path in the container that an output file of a task names; empty without one."""
-        return self._specs[ordinal].output_files[output].destination.container.path or ""
 
     def ordinal_of(self, task_id: str) -> int | None:
         """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
         return self.ordinals.get(task_id.lower())
 
 
-class SelectedTasks:
+class SelectedTasks(TaskSource):
     """Some tasks of another source as the source of a block."""
 
     def __init__(self, source: TaskSource, ordinals: Sequence[int]) -> None:
@@ -171,18 +163,6 @@ class SelectedTasks:
     def spec(self, ordinal: int) -> TaskSpec:
         """Return the body of a task."""
         return self._source.spec(self._ordinals[ordinal])
-
-    def command_line(self, ordinal: int) -> str:
-        """Return the command line of a task."""
-        return self._source.command_line(self._ordinals[ordinal])
-
-    def command_lines(self, ordinals: Sequence[int]) -> list[str]:
-        """Return the command lines of many tasks."""
-        return self._source.command_lines([self._ordinals[ordinal] for ordinal in ordinals])
-
-    def output_path(self, ordinal: int, output: int) -> str:
-        """Return the path in the container that an output file of a task names; empty without one."""
-        return self._source.output_path(self._ordinals[ordinal], output)
 
     def ordinal_of(self, task_id: str) -> int | None:
         """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""

@@ -26,7 +26,7 @@ from engine.base.lifecycles import SUBTASK, rule_of_move
 from engine.base.log import LogSubject
 from engine.base.terms import SubtaskState, TaskResult, end_fields, result_of
 from engine.base.values import equals
-from engine.state.tables import NEVER_MS, PAGE_BITS, PAGE_ROWS, Excerpt
+from engine.state.tables import NEVER_MS, PAGE_BITS, PAGE_ROWS, Excerpt, Kept
 from engine.state.tasks import ACTIVE, RUNNING
 
 if TYPE_CHECKING:
@@ -105,6 +105,10 @@ class DependencyBook:
             return sum(number in self._satisfied_numbers for number in range(low, high + 1))
         return sum(low <= number <= high for number in self._satisfied_numbers)
 
+    def _ranges_with(self, number: int) -> list[_Requirement]:
+        spans = self._lows[: bisect_right(self._lows, (number, 1 << 62))]
+        return [self._ranges[span] for span in spans if number <= span[1]]
+
     def satisfy(self, task_id: str) -> list[int]:
         """Satisfy the dependents of this task; returns those that now wait for nothing, in creation order."""
         freed: list[int] = []
@@ -117,9 +121,8 @@ class DependencyBook:
         number = number_of(task_id)
         if number is not None and number not in self._satisfied_numbers:
             self._satisfied_numbers.add(number)
-            for span in self._lows[: bisect_right(self._lows, (number, 1 << 62))]:
-                if number <= span[1]:
-                    self._meet(self._ranges[span], freed)
+            for requirement in self._ranges_with(number):
+                self._meet(requirement, freed)
         return sorted(freed)
 
     def _meet(self, requirement: _Requirement, freed: list[int]) -> None:
@@ -165,9 +168,8 @@ class DependencyBook:
             found.update(by_id.dependents)
         number = number_of(task_id)
         if number is not None:
-            for low, high in self._lows[: bisect_right(self._lows, (number, 1 << 62))]:
-                if number <= high:
-                    found.update(self._ranges[low, high].dependents)
+            for requirement in self._ranges_with(number):
+                found.update(requirement.dependents)
         return sorted(found)
 
     def waiting(self) -> Iterable[int]:
@@ -223,8 +225,10 @@ class Gang(NamedTuple):
         return bool(self.returns_ms) and self.returns_ms[subtask] <= self.stepped_ms
 
 
-class GangTable:
+class GangTable(Kept):
     """The gangs of all multi-instance tasks that were assigned to nodes. Gangs are immutable: a copy shares them."""
+
+    KEPT = ("_gangs",)
 
     def __init__(self, log: EventLog) -> None:
         """Make a table without gangs."""
@@ -320,16 +324,6 @@ class GangTable:
             ("rule", rule),
         )
         self._log.append(now_ms, shape, task, gang.nodes[number])
-
-    # -- checkpoints ---------------------------------------------------------------------------------------------
-
-    def copy(self) -> dict[int, Gang]:
-        """Return the gangs as they are now."""
-        return self._gangs.copy()
-
-    def restore(self, copy: dict[int, Gang]) -> None:
-        """Make the gangs as they were when ``copy`` was taken."""
-        self._gangs = copy.copy()
 
 
 assert ACTIVE == 0

@@ -227,13 +227,7 @@ class TaskTable(Columns[TaskExtra]):
     # -- changes -------------------------------------------------------------------------------------------------
 
     def add_block(
-        self,
-        now_ms: int,
-        job: int,
-        source: TaskSource,
-        profiles: array[int],
-        planned_ms: array[int],
-        codes: array[int],
+        self, now_ms: int, job: int, source: TaskSource, profiles: array[int], planned_ms: array[int], codes: array[int]
     ) -> TaskBlock:
         """Add tasks, all ``active``, with columns of their profiles, first durations and first exit codes (TASK-3)."""
         count = len(profiles)

@@ -131,12 +131,8 @@ def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, 
 def figures_of_run(simulation: Simulation) -> Figures:
     """Return the figures of a run at the moment that is shown."""
     world = simulation.world
-    times = Times(
-        results.task_waits_ms(world),
-        results.task_runs_ms(world),
-        results.preparation_ms(world),
-        results.release_ms(world),
-    )
+    of_tasks = results.task_waits_ms(world), results.task_runs_ms(world)
+    times = Times(*of_tasks, results.preparation_ms(world), results.release_ms(world))
     ends = {job_id: found["endSeconds"] for job_id, found in job_ends(simulation).items()}
     return figures(results.run_totals(simulation), times, ends)
 

@@ -270,15 +270,13 @@ class Variants:
                 for problem in error.problems:
                     where = problem.line, problem.column, problem.path, problem.message
                     if where not in found:
-                        found[where] = problem._replace(message=f"{problem.message} ({self._named(variant)})")
+                        named = f"variant {variant}: {values_text(self.study.values(variant))}"
+                        found[where] = problem._replace(message=f"{problem.message} ({named})")
             if len(found) >= _LIMIT:
                 break
             between()
         if found:
             raise ScenarioError([found[where] for where in sorted(found)])
-
-    def _named(self, variant: int) -> str:
-        return f"variant {variant}: {values_text(self.study.values(variant))}"
 
 
 def chosen_again(scenario: Scenario, before: ChosenVariant) -> Scenario:
@@ -399,11 +397,8 @@ def _foreign(result: dict[str, Any], study: Study) -> str:
         return f"is a result of version {other['version']} of batchdeck, this is {own.version}"
     if other["scenario"] != own.scenario:
         return "is a result of another scenario text"
-    if other["factors"] != own.factors or not 1 <= result["variant"] <= study.variants:
-        return "is a result of other factors"
-    if result["values"] != study.values(result["variant"]):
-        return "is a result of other factors"
-    return ""
+    is_one = other["factors"] == own.factors and 1 <= result["variant"] <= study.variants
+    return "" if is_one and result["values"] == study.values(result["variant"]) else "is a result of other factors"
 
 
 KEPT_VARIANTS = 8

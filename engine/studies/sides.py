@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened
-from engine.histories.history import HOOK_INFOS, Checks, epoch_ms, read_history
-from engine.histories.reading import objects_in
+from engine.histories.history import HOOK_INFOS, check, epoch_ms, read_history
+from engine.histories.reading import STATUS, objects_in
 from engine.specs.catalogue import os_of, vm_size
 from engine.studies.measures import Figures, Times, figures, figures_of_run
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from engine.run.simulation import Simulation
 
 
-_PREPARATION, _RELEASE = HOOK_INFOS
-
-
 class Collected:
     """The times of tasks, preparations, releases and jobs. Memory is that of two numbers a task."""
 
@@ -38,13 +35,12 @@ class Collected:
         """Begin with nothing."""
         self._waits_ms = array("q")
         self._runs_ms = array("q")
-        self._hook_ms = {_PREPARATION: 0, _RELEASE: 0}
+        self._hook_ms = dict.fromkeys(HOOK_INFOS, 0)
         self._job_ends: dict[str, int | None] = {}  # ms since 1970
         self.tasks = 0
         self.succeeded = 0
         self.failed = 0
-        self.failed_preparations = 0
-        self.failed_releases = 0
+        self.failed_hooks = dict.fromkeys(HOOK_INFOS, 0)
         self.first_task_ms: int | None = None  # its creation, since 1970
         self.last_task_ms: int | None = None  # the end of the last task, since 1970
         self.latest_ms: int | None = None  # the latest time of any object, since 1970
@@ -71,13 +67,12 @@ class Collected:
 
     def take_instance(self, body: Body) -> None:
         """Take an entry of the preparation and release status of a job."""
-        for name in (_PREPARATION, _RELEASE):
+        for name in HOOK_INFOS:
             info = body.get(name, {})
             started, ended = self._moments(info.get("startTime"), info.get("endTime"))
             if started is not None and ended is not None:
                 self._hook_ms[name] += ended - started
-        self.failed_preparations += _has_failed(body.get(_PREPARATION, {}))
-        self.failed_releases += _has_failed(body.get(_RELEASE, {}))
+            self.failed_hooks[name] += _has_failed(info)
         self._note_node(body.get("nodeId"))
 
     def take_job(self, body: Body) -> None:
@@ -98,7 +93,7 @@ class Collected:
 
     def times(self) -> Times:
         """Return all times."""
-        return Times(self._waits_ms, self._runs_ms, self._hook_ms[_PREPARATION], self._hook_ms[_RELEASE])
+        return Times(self._waits_ms, self._runs_ms, *self._hook_ms.values())
 
     def job_ends(self, start_ms: int | None) -> Mapping[str, float | None]:
         """Return the ends of jobs in seconds after a moment, which is given in ms since 1970."""
@@ -131,13 +126,6 @@ class Observed(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Use(NamedTuple):
-    """The hours for which nodes were billed, and their cost in US dollars; None if that is not known."""
-
-    hours: float | None = None
-    usd: float | None = None
-
-
 def observed(history: History) -> Observed:
     """Return the figures of a history. Times count from the creation of its first job."""
     collected = Collected()
@@ -151,15 +139,16 @@ def observed(history: History) -> Observed:
     start_ms = _start_ms(history, collected)
     if start_ms is None:
         notes.append("No job or task says when it was created: ends are not known.")
-    use = _use(history, collected, start_ms, notes)
+    hours, usd = _use(history, collected, start_ms, notes)
+    failed_preparations, failed_releases = collected.failed_hooks.values()
     summary: dict[str, object] = {
         "makespanSeconds": _since(collected.last_task_ms, start_ms),
-        "costUsd": use.usd,
-        "nodeHours": use.hours,
+        "costUsd": usd,
+        "nodeHours": hours,
         "slotUtilization": None,
         "tasks": {"total": collected.tasks, "succeeded": collected.succeeded, "failed": collected.failed},
-        "preparationTasks": {"failed": collected.failed_preparations},
-        "releaseTasks": {"failed": collected.failed_releases},
+        "preparationTasks": {"failed": failed_preparations},
+        "releaseTasks": {"failed": failed_releases},
     }
     found = figures(summary, collected.times(), collected.job_ends(start_ms))
     unknown = set(_not_told(history, notes))
@@ -199,20 +188,25 @@ def _not_told(history: History, notes: list[str]) -> Iterator[str]:
 # -- nodes -------------------------------------------------------------------------------------------------------------
 
 
-def _use(history: History, collected: Collected, start_ms: int | None, notes: list[str]) -> _Use:
-    """Return what the nodes were used: from their allocation, at the earliest the start, to the latest known time."""
+def _use(
+    history: History, collected: Collected, start_ms: int | None, notes: list[str]
+) -> tuple[float | None, float | None]:
+    """Return the hours for which nodes were billed, and their cost in US dollars; None if that is not known.
+
+    A node is billed from its allocation, at the earliest the start, to the latest known time.
+    """
     nodes = list(_all(history.nodes.values()))
     if not nodes:
         notes.append("There are no nodes in it (`az batch node list`): node hours and cost are not known.")
-        return _Use()
+        return None, None
     known = {str(record.body.get("id")).casefold() for record in nodes}
     lost = [node_id for node_id in collected.nodes if node_id not in known]
     if lost:
         count = f"{len(lost):,} nodes" if len(lost) > 1 else "1 node"
         notes.append(f"Tasks ran on {count} that the list of nodes lacks: node hours and cost are not known.")
-        return _Use()
+        return None, None
     if start_ms is None or collected.latest_ms is None:
-        return _Use()
+        return None, None
     pools = {str(record.body["id"]): record.body for record in history.pools}
     hours = usd = 0.0
     has_price = True
@@ -221,7 +215,7 @@ def _use(history: History, collected: Collected, start_ms: int | None, notes: li
             billed = _hours(record, start_ms, collected.latest_ms)
             if billed is None:
                 notes.append("A node does not say when it was allocated: node hours and cost are not known.")
-                return _Use()
+                return None, None
             price = _price_usd(pools.get(pool_id, {}), record.body)
             has_price = has_price and price is not None
             hours, usd = hours + billed, usd + billed * (price or 0.0)
@@ -231,7 +225,7 @@ def _use(history: History, collected: Collected, start_ms: int | None, notes: li
     )
     if not has_price:
         notes.append("The size of a pool is not known: neither is the cost.")
-    return _Use(round(hours, _DECIMALS), round(usd, _DECIMALS) if has_price else None)
+    return round(hours, _DECIMALS), round(usd, _DECIMALS) if has_price else None
 
 
 def _hours(record: Record, start_ms: int, latest_ms: int) -> float | None:
@@ -255,7 +249,6 @@ def _price_usd(pool: Body, node: Body) -> float | None:
 
 _NUMBERS = ("makespanSeconds", "costUsd", "nodeHours", "slotUtilization")
 _COUNTS = {"tasks": ("total", "succeeded", "failed"), "preparationTasks": ("failed",), "releaseTasks": ("failed",)}
-_STATUS = "jobPreparationAndReleaseTaskStatus"
 _ANSWER = "value"  # the list in an answer of the service, which is no state document
 
 
@@ -287,15 +280,14 @@ def read_state(path: Path) -> StateDocument | None:
 class _Reader:
     def __init__(self) -> None:
         self._collected = taken = Collected()
-        self._takers = {"tasks": taken.take_task, "jobs": taken.take_job, _STATUS: taken.take_instance}
+        self._takers = {"tasks": taken.take_task, "jobs": taken.take_job, STATUS: taken.take_instance}
         self._warnings: list[Problem] = []
-        self._checks = Checks(self._warnings.append)
 
     def take(self, found: Found) -> None:
         """Take an object of the document, which has the names of the REST API."""
         take = self._takers.get(found.list_name)
         if take is not None and (found.list_name != "jobs" or "id" in found.body):
-            self._checks.check(found.body, found.source)
+            check(found.body, found.source, self._warnings.append)
             take(found.body)
 
     def state(self, root: Found) -> StateDocument:

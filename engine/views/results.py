@@ -91,17 +91,18 @@ def task_totals(sim: Simulation) -> TaskTotals:
 
 def preparation_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
     """Return the totals of the run's preparations, or of those in some rows of the table of instances."""
-    instances = world.instances
-    return _instance_totals(map(instances.prep, range(instances.length) if rows is None else rows))
+    return _instance_totals(world, world.instances.prep, rows)
 
 
 def release_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
     """Return the totals of the run's releases, or of those in some rows of the table of instances."""
-    instances = world.instances
-    return _instance_totals(map(instances.release, range(instances.length) if rows is None else rows))
+    return _instance_totals(world, world.instances.release, rows)
 
 
-def _instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
+def _instance_totals(
+    world: World, view: Callable[[int], InstanceView | None], rows: Iterable[int] | None
+) -> InstanceTotals:
+    views = map(view, range(world.instances.length) if rows is None else rows)
     results = [view.result for view in views if view is not None]
     return InstanceTotals(len(results), results.count(TaskResult.FAILURE))
 
@@ -142,20 +143,17 @@ def _present_blocks(world: World) -> Iterator[tuple[TaskBlock, slice]]:
 
 def preparation_ms(world: World) -> int:
     """Return the time that the preparations of present jobs have taken, the last run of each on each node."""
-    return _run_ms(map(world.instances.prep, _present_instances(world)))
+    return _run_ms(world, world.instances.prep)
 
 
 def release_ms(world: World) -> int:
     """Return the time that the releases of present jobs have taken, the last run of each on each node."""
-    return _run_ms(map(world.instances.release, _present_instances(world)))
+    return _run_ms(world, world.instances.release)
 
 
-def _present_instances(world: World) -> Iterator[int]:
+def _run_ms(world: World, view: Callable[[int], InstanceView | None]) -> int:
     jobs = (job for job in world.jobs.present() if job.has_prep)
-    return (row for job in jobs for row in world.instances.rows_of_job(job.row))
-
-
-def _run_ms(views: Iterable[InstanceView | None]) -> int:
+    views = (view(row) for job in jobs for row in world.instances.rows_of_job(job.row))
     return sum(view.end_ms - view.start_ms for view in views if view is not None and view.end_ms is not None)
 
 

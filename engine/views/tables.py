@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import csv
 from array import array
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -107,29 +108,9 @@ _OF_JOB = {LogSubject.JOB, LogSubject.INSTANCE}
 _OF_TASK = {LogSubject.TASK, LogSubject.TASKS_ADDED}
 
 
-class _Pieces:
-    """A file for writing; what was written is read once."""
-
-    closed = False
-
-    def __init__(self) -> None:
-        self._written: list[bytes] = []
-
-    def write(self, piece: bytes) -> int:
-        """Append a piece."""
-        self._written.append(piece)
-        return len(piece)
-
-    def read(self) -> bytes:
-        """Return what was written since the last call."""
-        content = b"".join(self._written)
-        self._written.clear()
-        return content
-
-
 def file_pieces(simulation: Simulation, suffix: str) -> Iterator[bytes]:
     """Yield the content of a file of all events, ``.parquet`` or ``.arrow`` (Arrow IPC)."""
-    file = _Pieces()
+    file = BytesIO()
     if suffix == ".parquet":
         writer = ParquetWriter(file, SCHEMA, **_PARQUET)
     else:
@@ -137,8 +118,16 @@ def file_pieces(simulation: Simulation, suffix: str) -> Iterator[bytes]:
     with writer:
         for batch in event_batches(simulation):
             writer.write_batch(batch)
-            yield file.read()
-    yield file.read()
+            yield _taken(file)
+    yield _taken(file)
+
+
+def _taken(file: BytesIO) -> bytes:
+    """Return what was written since the last call, and forget it."""
+    content = file.getvalue()
+    file.seek(0)
+    file.truncate()
+    return content
 
 
 def event_batches(simulation: Simulation) -> Iterator[pa.RecordBatch]:

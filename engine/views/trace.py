@@ -19,7 +19,7 @@ from engine.base.lifecycles import READY
 from engine.base.log import LogSubject, to_json
 from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.base.values import format_utc
-from engine.views.log.reader import matching
+from engine.views.log.reader import is_event, matching
 from engine.views.log.series import RunSeries, Window
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ class _Trace:
 
     def _instants(self) -> Iterator[str]:
         log = self._simulation.log
-        for at in matching(log, lambda shape: shape.event in _INSTANTS):
+        for at in matching(log, is_event(*_INSTANTS)):
             shape = log.shapes[log.shape_of[at]]
             fields = dict(shape.fields)
             name = str(fields.get("command", shape.event))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rules.decisions.metrics import NODE_METRICS, arrived
+from engine.autoscale.values import NODE_METRICS
+from engine.rules.decisions.metrics import arrived
 from engine.state.files import Traffic, Transfer
 from tests.builders import READY_S, a_job, a_line, a_task, do, node_row, node_state, run_to, simulation
 from tests.rules.test_autoscale_runs import scaled, scaling_of

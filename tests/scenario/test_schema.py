@@ -11,7 +11,8 @@ import pytest
 
 from engine.scenario import tree
 from engine.scenario.conditions import PROPERTIES
-from engine.scenario.load import KEYS, SIMULATE_KEYS, load
+from engine.scenario.load import KEYS, load
+from engine.scenario.model import SIMULATE
 from engine.scenario.schema import schema
 from engine.scenario.text import bundled
 from engine.specs.base import wire_names
@@ -123,7 +124,7 @@ def test_it_has_the_keys_of_the_loader():
     assert set(DEFINITIONS["condition"]["properties"]) == asked | own
     assert set(DEFINITIONS["timelineEntry"]["properties"]) == {"at", "when", "after", "refused", *COMMANDS}
     assert set(DEFINITIONS["act"]["properties"]) == {"when", "after", *COMMANDS}
-    assert set(SCHEMA["properties"]["simulate"]["properties"]) == set(SIMULATE_KEYS)
+    assert set(SCHEMA["properties"]["simulate"]["properties"]) == set(SIMULATE)
 
 
 @pytest.mark.parametrize("model", [PoolSpec, JobSpec, TaskSpec, *COMMANDS.values()], ids=lambda model: model.__name__)

@@ -75,7 +75,7 @@ def test_at_the_end_they_are_what_a_run_reports(name):
     reported = [*sim.expectations, *sim.command_outcomes]
     assert before == [row.state for row in rows]
     assert [row.state is MET for row in rows[: len(sim.expectations)]] == [row.met for row in sim.expectations]
-    assert all(row.holds == (row.state is MET) for row in rows)
+    assert all(all(part.is_met for part in row.parts) == (row.state is MET) for row in rows)
     assert sum(row.state is MET for row in rows) == sum(row.met for row in reported)
     assert len(rows) == len(reported)
 

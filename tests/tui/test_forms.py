@@ -54,7 +54,7 @@ def test_a_pool_and_a_job_made_by_hand_in_an_empty_account_run_and_replay(dashbo
     assert contains(seen[1], "tasks succeeded", "preparation runs")
     job = app.session.job("job-1")
     assert (job.state.wire, job.phases.tasks.total) == ("completed", 13)
-    assert job.spec.job_preparation_task.command_line == "fetch"
+    assert job.record.spec.job_preparation_task.command_line == "fetch"
     given = [one.command.NAME for one in app.session.simulation.journal.by_hand()]
     assert given == ["createPool", "createJob", "addTasks"]
     replayed = CliRunner().invoke(cli, ["run", "hand.yaml", "--events", "-", "--quiet"])

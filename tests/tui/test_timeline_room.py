@@ -21,7 +21,11 @@ def test_every_line_fits(session_at, cells):
     model = model_of(session_at(LATER_S), cells)
     for _ in range(5):
         model.update(cells)
-        lines = [model.axis(), *model.band(0), *(model.row(at, is_cursor=True) for at in range(len(model.keys)))]
+        lines = [
+            model.axis(),
+            *model.band(0),
+            *(model.row_lines(at, is_cursor=True)[0] for at in range(len(model.keys))),
+        ]
         assert {width(each) for each in lines} == {cells + LABEL_CELLS}
         assert width(model.cursor_line(0, cells)) <= cells
         assert width(model.legend(cells)) <= cells
@@ -37,7 +41,7 @@ def test_the_legend_has_preempted_where_nodes_can_be_preempted(session_at, name,
 def test_the_legend_names_trouble_first_where_there_is_little_room(session_at):
     model = model_of(session_at(900, "nodes-fail-and-recover"), 100)
     model.update(100)
-    drawn = [model.row(at, is_cursor=False) for at in range(len(model.keys))]
+    drawn = [model.row_lines(at, is_cursor=False)[0] for at in range(len(model.keys))]
     assert plain(model.legend(60, drawn)).startswith("⊠ start task failed  ⊗ unusable")
 
 

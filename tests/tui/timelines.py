@@ -16,4 +16,4 @@ def model_of(session, cells=100, seconds=5):
 
 
 def row(model, index):
-    return plain(model.row(index, is_cursor=False))
+    return plain(model.row_lines(index, is_cursor=False)[0])

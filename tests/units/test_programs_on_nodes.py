@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import OsFamily
-from engine.shell.small_shell import is_found, leaves_nothing, understands
+from engine.shell.small_shell import facts_of
 from tests.units.conftest import WD, Machine
 from tests.units.test_small_shell import LINUX, WINDOWS, cmd, sh
 
@@ -33,7 +33,7 @@ def test_task_4_and_node_1_a_script_on_the_node_is_run_by_its_path_or_by_a_shell
     assert linux.run(line).stdout == f"{name or line.split()[0]} 2 a\n"
     assert linux.run(line).exit_code == 4
     assert linux.files.read(f"{WD}/here") == linux.root.native(WD) + "\n"
-    assert not leaves_nothing(line, LINUX)
+    assert not facts_of(line, LINUX).leaves_nothing
 
 
 def test_task_4_the_first_line_of_a_script_names_its_shell_and_its_options(linux):
@@ -67,7 +67,7 @@ def test_task_4_and_node_1_a_batch_file_on_the_node_is_run_line_by_line(windows,
     ran = windows.run(call, stdout="101\n")
     assert (ran.exit_code, ran.stdout) == (code, stdout)
     assert windows.files.read(f"{WD}/out.txt") == f"a b {windows.root.native(WD)}\\ 100%\n"
-    assert not leaves_nothing(call, WINDOWS)
+    assert not facts_of(call, WINDOWS).leaves_nothing
 
 
 @pytest.mark.parametrize("text", ["if exist a echo b\r\n", "for %%i in (1 2) do echo %%i\r\n", ""])
@@ -94,7 +94,7 @@ def test_task_4_an_unknown_program_exists_and_does_what_simulate_says(os, line):
     assert machine.run(line, 3, "out", "err") == (3, "out", "err", True)
     assert machine.run(line) == (0, "", "", True)
     assert machine.texts() == {}
-    assert not understands(line, os)
+    assert facts_of(line, os).understood_ms is None
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_task_4_an_unknown_program_exists_and_does_what_simulate_says(os, line):
     ],
 )
 def test_task_4_built_ins_are_no_programs(line, os, found):
-    assert is_found(line, os) is found
+    assert facts_of(line, os).found is found
     assert Machine(os).run(line).found is found
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from engine.base.terms import OsFamily
-from engine.shell.small_shell import unreadable
+from engine.shell.small_shell import facts_of
 from tests.units.shell_machines import IS_DASH, real, recorded, simulated
 from tests.units.shell_scripts import SCRIPTS
 
@@ -42,4 +42,4 @@ def test_a_script_made_by_chance_does_what_dash_does(script):
 
 @given(script=SCRIPTS)
 def test_a_script_made_by_chance_is_readable(script):
-    assert unreadable(f"/bin/sh -c {shlex.quote(script)}", OsFamily.LINUX) is None
+    assert facts_of(f"/bin/sh -c {shlex.quote(script)}", OsFamily.LINUX).unreadable is None

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from engine.shell.small_shell import sleeps_by_chance, syntax_error, unreadable
+from engine.shell.small_shell import facts_of
 from tests.units.test_small_shell import LINUX, sh
 
 
@@ -36,7 +36,7 @@ def test_task_23_a_script_ends_at_its_bounds(linux, script, reason):
     assert time.process_time() - before < 5
     assert result.exit_code == 1
     assert reason in result.stderr.splitlines()[-1]
-    assert unreadable(line, LINUX) is None
+    assert facts_of(line, LINUX).unreadable is None
 
 
 def test_task_23_a_stated_exit_code_wins_over_the_bounds(linux):
@@ -58,8 +58,8 @@ def test_task_23_a_script_that_is_nested_too_deeply_ends_with_exit_code_1(linux,
     line = f"/bin/sh -c {shlex.quote(script)}"
     result = linux.run(line)
     assert result == (1, "", "sh: stopped at more than 40 levels of a script inside each other\n", True)
-    assert unreadable(line, LINUX) is None
-    assert syntax_error(line, LINUX) is None
+    assert facts_of(line, LINUX).unreadable is None
+    assert facts_of(line, LINUX).syntax_error is None
 
 
 @pytest.mark.parametrize("script", ["f() " * 5_000, "`" * 5_001], ids=lambda script: script[:20])
@@ -68,7 +68,7 @@ def test_task_25_what_has_no_end_is_refused_with_a_sentence(linux, script):
     result = linux.run(line)
     assert result.exit_code == 2
     assert "Syntax error" in result.stderr
-    assert syntax_error(line, LINUX)
+    assert facts_of(line, LINUX).syntax_error
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_task_25_a_syntax_error_ends_the_script_with_2(linux, script, stdout, co
     result = linux.run(line)
     assert (result.exit_code, result.stdout) == (2, stdout)
     assert complaint in result.stderr
-    assert syntax_error(line, LINUX) is not None
-    assert unreadable(line, LINUX) is None
+    assert facts_of(line, LINUX).syntax_error is not None
+    assert facts_of(line, LINUX).unreadable is None
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_task_25_a_syntax_error_ends_the_script_with_2(linux, script, stdout, co
 )
 @pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
 def test_task_25_a_construct_of_bash_is_unreadable(shell, script, reason):
-    found = unreadable(f"{shell} -c {shlex.quote(script)}", LINUX)
+    found = facts_of(f"{shell} -c {shlex.quote(script)}", LINUX).unreadable
     assert found is not None
     assert reason in found
     assert found.startswith("line ")
@@ -153,4 +153,4 @@ def test_task_25_a_construct_of_bash_is_unreadable(shell, script, reason):
     ],
 )
 def test_task_24_sleeping_may_depend_on_the_run(line, by_chance):
-    assert sleeps_by_chance(line, LINUX) is by_chance
+    assert facts_of(line, LINUX).sleeps_by_chance is by_chance

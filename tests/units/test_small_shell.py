@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.base.terms import OsFamily
-from engine.shell.small_shell import duration_ms, is_found, parse, understands, unreadable
+from engine.shell.small_shell import facts_of, parse
+from engine.shell.syntax import simple_commands
 from tests.units.conftest import DIRECTORY, WD, Machine
 
 LINUX, WINDOWS = OsFamily.LINUX, OsFamily.WINDOWS
@@ -50,7 +51,7 @@ def test_an_unknown_program_fills_its_redirection(linux):
     assert linux.texts() == {"shared/market.csv": "a,b\n"}
     assert linux.run(line, exit_code=1, stdout="half") == (1, "", "", True)
     assert linux.texts() == {"shared/market.csv": "half"}
-    assert not understands(line, LINUX)
+    assert facts_of(line, LINUX).understood_ms is None
 
 
 def test_a_stated_exit_code_is_that_of_the_whole_line(linux, windows):
@@ -87,7 +88,7 @@ def test_what_an_unknown_program_may_have_written_is_not_missing(linux):
     ],
 )
 def test_sh_expansion_and_control_flow(linux, line, stdout):
-    assert understands(line, LINUX)
+    assert facts_of(line, LINUX).understood_ms is not None
     assert linux.run(line).stdout == stdout
 
 
@@ -148,7 +149,7 @@ def test_sh_files(linux, line, texts):
     ],
 )
 def test_sh_exit_codes(linux, script, exit_code):
-    assert understands(sh(script), LINUX)
+    assert facts_of(sh(script), LINUX).understood_ms is not None
     assert linux.run(sh(script)).exit_code == exit_code
 
 
@@ -165,19 +166,19 @@ def test_sh_exit_codes(linux, script, exit_code):
 )
 def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
     line = f"/bin/sh -c '{script}'"
-    assert not understands(line, LINUX)
+    assert facts_of(line, LINUX).understood_ms is None
     assert linux.run(line, 4, "out") == (4, "out", "", True)
     assert linux.texts() == {}
 
 
 @pytest.mark.parametrize("line", ["price --deal 1", sh("price > x && ls"), "cmd /c echo hi", "", "cd /tmp", sh("")])
 def test_a_plain_program_is_readable(line):
-    assert unreadable(line, LINUX) is None
+    assert facts_of(line, LINUX).unreadable is None
 
 
 @pytest.mark.parametrize("script", ["[[ a = a ]]", "select x in a; do a; done", "diff <(ls) <(ls)"])
 def test_what_only_bash_reads_is_unreadable(script):
-    assert unreadable(f"bash -c '{script}'", LINUX)
+    assert facts_of(f"bash -c '{script}'", LINUX).unreadable
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_what_only_bash_reads_is_unreadable(script):
     ],
 )
 def test_cmd_expansion_and_control_flow(windows, script, stdout):
-    assert understands(cmd(script), WINDOWS)
+    assert facts_of(cmd(script), WINDOWS).understood_ms is not None
     assert windows.run(cmd(script)).stdout.startswith(stdout)
     assert stdout or not windows.run(cmd(script)).stdout
 
@@ -245,13 +246,13 @@ def test_cmd_files(windows, script, texts):
     ],
 )
 def test_cmd_exit_codes(windows, script, exit_code):
-    assert understands(cmd(script), WINDOWS)
+    assert facts_of(cmd(script), WINDOWS).understood_ms is not None
     assert windows.run(cmd(script)).exit_code == exit_code
 
 
 @pytest.mark.parametrize("script", ["if exist x del x", "for %i in (1) do echo %i", "(echo a)", "echo a &&", "echo >"])
 def test_beyond_the_grammar_of_cmd(windows, script):
-    assert not understands(cmd(script), WINDOWS)
+    assert facts_of(cmd(script), WINDOWS).understood_ms is None
     assert windows.run(cmd(script), 4, "out") == (4, "out", "", True)
 
 
@@ -275,7 +276,7 @@ def test_files_outside_the_root_are_kept_apart(linux):
     ],
 )
 def test_how_long_a_line_takes(line, os, expected_ms):
-    assert duration_ms(line, os) == expected_ms
+    assert facts_of(line, os).understood_ms == expected_ms
 
 
 # --- properties -----------------------------------------------------------------------------------------------------
@@ -319,8 +320,7 @@ LINES = st.one_of(
 def test_no_command_line_raises(line, os, exit_code):
     machine = Machine(os, A="a b")
     result = machine.run(line, exit_code, "out")
-    assert understands(line, os) is (duration_ms(line, os) is not None)
-    assert result.found is is_found(line, os)
+    assert result.found is facts_of(line, os).found
     if result.found and exit_code is not None:
         assert result.exit_code == exit_code
     for key in machine.texts():
@@ -346,7 +346,7 @@ def test_arguments_are_split_as_shlex_does(line):
     except ValueError:
         expected = line.split()
     program = parse("price " + line, LINUX)
-    (command,) = program.commands()
+    (command,) = simple_commands(program.text.script)
     assert [word.constant for word in command.words[1:]] == expected
 
 
@@ -356,5 +356,5 @@ def test_task_4_a_long_line_with_an_open_quote_is_split_at_once(end):
     before = time.perf_counter()
     program = parse(f"price {'a' * 40_000} b{end}", LINUX)
     assert time.perf_counter() - before < 5
-    (command,) = program.commands()
+    (command,) = simple_commands(program.text.script)
     assert [word.constant for word in command.words] == ["price", "a" * 40_000, f"b{end}"]

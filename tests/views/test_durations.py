@@ -25,7 +25,7 @@ def run():
 def expected(page):
     """Compute the spread by a loop over all nodes."""
     rows = [page.row(node) for node in page.order()]
-    taken = sorted(row.end_ms - row.start_ms for row in rows if row.status is HookStatus.SUCCEEDED)
+    taken = sorted(row.view.end_ms - row.view.start_ms for row in rows if row.status is HookStatus.SUCCEEDED)
     if not taken:
         return None
     return Spread(round(percentile(taken, 0.5)), round(percentile(taken, 0.95)), taken[-1])

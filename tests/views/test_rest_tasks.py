@@ -24,7 +24,7 @@ from tests.builders import (
 
 def body(sim, task="t1"):
     row = task_row(sim, task)
-    return task_body(sim.world, row, last_transitions(sim.world, row))
+    return task_body(sim.world, row, last_transitions(sim, row))
 
 
 def bodies(sim, job="j"):
@@ -153,7 +153,7 @@ def test_task_2_a_sweeps_bodies_are_those_of_its_tasks_one_by_one(fixed):
         settings = block.source.spec(ordinal).wire()
         del settings["constraints"]
         assert settings.items() <= one.items()
-        assert one == task_body(sim.world, ordinal, last_transitions(sim.world, ordinal))
+        assert one == task_body(sim.world, ordinal, last_transitions(sim, ordinal))
 
 
 def test_gen_6_last_moves_of_one_task_are_those_of_the_whole_history():
@@ -163,4 +163,4 @@ def test_gen_6_last_moves_of_one_task_are_those_of_the_whole_history():
         run_to(sim, seconds=seconds)
         history = TaskTransitions(sim.world)
         for row in range(sim.world.tasks.length):
-            assert history[row] == last_transitions(sim.world, row)
+            assert history[row] == last_transitions(sim, row)

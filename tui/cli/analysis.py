@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -78,10 +78,8 @@ class VariantChoice:
         if self.number is None and study.variants > 1:
             raise click.UsageError(f"--vary makes {study.variants:,} variants: choose one with --variant N.")
         if self.number is not None and self.number > study.variants:
-            raise click.BadParameter(
-                f"there is no variant {self.number:,}, the last is {study.variants:,}: see `batchdeck study --list`.",
-                param_hint="--variant",
-            )
+            gone = f"there is no variant {self.number:,}, the last is {study.variants:,}: see `batchdeck study --list`."
+            raise click.BadParameter(gone, param_hint="--variant")
         with scenario_mistakes(quiet=True):
             return Variants(study).chosen(self.number or 1, scenario)
 
@@ -122,14 +120,12 @@ def _planned(scenario: Scenario, vary: Sequence[str], seeds: str | None) -> Stud
         chosen = None if seeds is None else parse_seeds(seeds)
     except FactorMistake as mistake:
         problems.append(Problem(str(mistake), f"--seeds {shortened(seeds or '')}"))
-    study = None
     try:
         study = planned(scenario, vary, seeds=chosen, version=installed_version())
     except ScenarioError as error:
         problems += error.problems
-    for problem in problems:
-        click.echo(str(problem), err=True)
-    if problems or study is None:
+    if problems:
+        print_warnings(problems)
         raise click.exceptions.Exit(WRONG)
     return study
 
@@ -272,10 +268,8 @@ def _sides(given: tuple[str, str], *, quiet: bool) -> tuple[Side, Side]:
             problems += error.problems
     if problems:
         raise ScenarioError(problems)
-    sides = [
-        side if isinstance(side, tuple) else _played(one, side, quiet=quiet)
-        for one, side in zip(given, found, strict=False)
-    ]
+    pairs = zip(given, found, strict=False)
+    sides = [side if isinstance(side, tuple) else _played(one, side, quiet=quiet) for one, side in pairs]
     return sides[0], sides[-1]
 
 
@@ -322,17 +316,6 @@ _MOST_SLOTS = 256  # of a node of any size (ACC-5)
 _MOST_NODES = 100_000
 
 
-class _GivenToImport(TypedDict):
-    """The options as they were given to ``import``."""
-
-    swf: bool
-    wfformat: bool
-    nodes: int | None
-    slots: int | None
-    fit: bool
-    target: str
-
-
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--swf", is_flag=True, help="FILE is a log of a cluster in the Standard Workload Format.")
@@ -349,7 +332,9 @@ class _GivenToImport(TypedDict):
     default="-",
     help="Write the scenario to FILE.  [default: stdout]",
 )
-def import_history(files: tuple[str, ...], **given: Unpack[_GivenToImport]) -> int:
+def import_history(
+    files: tuple[str, ...], swf: bool, wfformat: bool, nodes: int | None, slots: int | None, fit: bool, target: str
+) -> int:
     """Write a scenario of what really happened, as FILE... has it.
 
     JSON of Azure Batch, as `az batch ... show` and `list` print it, becomes the pools and jobs that it tells of, in
@@ -374,22 +359,22 @@ def import_history(files: tuple[str, ...], **given: Unpack[_GivenToImport]) -> i
       batchdeck import --swf theta.swf --fit > theta.yaml    distributions instead of single durations
       batchdeck import --wfformat montage.json > montage.yaml
     """
-    from engine.histories.files import PoolShape, scenario_lines
+    from engine.histories.files import FileKind, PoolShape, scenario_lines
     from tui.cli.replay import ImportProgress
     from tui.saving.targets import lines_target
 
-    if given["swf"] and given["wfformat"]:
+    if swf and wfformat:
         raise click.UsageError("--swf and --wfformat exclude each other.")
-    check_apart(files, {"--output": given["target"]})
-    shape = PoolShape(given["nodes"], given["slots"])
-    fitted = _fitting() if given["fit"] else None
-    with lines_target(given["target"]) as target, scenario_mistakes():
-        imported = _imported(_kind(files, given), files, shape)
+    check_apart(files, {"--output": target})
+    fitted = _fitting() if fit else None
+    with lines_target(target) as output, scenario_mistakes():
+        kind = FileKind.SWF if swf else FileKind.WFFORMAT if wfformat else _kind(files)
+        imported = _imported(kind, files, PoolShape(nodes, slots))
         imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
         with ImportProgress(hidden=False) as progress:
-            target.write(progress.counted(scenario_lines(imported)))
-        target.keep()
+            output.write(progress.counted(scenario_lines(imported)))
+        output.keep()
     return 0
 
 
@@ -404,12 +389,10 @@ def _fitting() -> Callable[[Imported], Imported]:
     return fitted
 
 
-def _kind(files: tuple[str, ...], given: _GivenToImport) -> FileKind | None:
-    """Return the kind that an option names or that the only file tells; None is a history of Azure Batch."""
-    from engine.histories.files import FileKind, kind_of
+def _kind(files: tuple[str, ...]) -> FileKind | None:
+    """Return the kind that the only file tells; None is a history of Azure Batch."""
+    from engine.histories.files import kind_of
 
-    if given["swf"] or given["wfformat"]:
-        return FileKind.SWF if given["swf"] else FileKind.WFFORMAT
     if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once
         return None
     kind = kind_of(files[0])

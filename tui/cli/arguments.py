@@ -19,7 +19,7 @@ from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
 from engine.base.values import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import FrameType
 
     from click.shell_completion import CompletionItem
@@ -97,13 +97,12 @@ def scenario_mistakes(*, quiet: bool = False) -> Iterator[None]:
         yield
     except ScenarioError as error:
         everything = error.problems if quiet else [*error.problems, *error.warnings]
-        for problem in sorted(everything, key=lambda problem: (problem.line, problem.column)):
-            click.echo(str(problem), err=True)
+        print_warnings(sorted(everything, key=lambda problem: (problem.line, problem.column)))
         raise click.exceptions.Exit(WRONG) from None
 
 
-def print_warnings(warnings: Sequence[Problem]) -> None:
-    """Print the warnings about a scenario to stderr."""
+def print_warnings(warnings: Iterable[Problem]) -> None:
+    """Print warnings about a scenario, or mistakes in it, to stderr."""
     for warning in warnings:
         click.echo(str(warning), err=True)
 
@@ -173,19 +172,15 @@ def contents(scenario: Scenario) -> str:
     """Return the numbers of what a scenario has: ``1 pool, 60 tasks``, or ``nothing in it``."""
     tasks = sum(len(job.tasks) + (job.factory.count if job.factory else 0) for job in scenario.jobs)
     counts = (
-        (len(scenario.pools), "pool"),
-        (len(scenario.jobs), "job"),
-        (tasks, "task"),
-        (len(scenario.job_schedules), "job schedule"),
-        (len(scenario.timeline), "timeline entry"),
-        (len(scenario.expect), "expectation"),
+        (len(scenario.pools), "pool", "pools"),
+        (len(scenario.jobs), "job", "jobs"),
+        (tasks, "task", "tasks"),
+        (len(scenario.job_schedules), "job schedule", "job schedules"),
+        (len(scenario.timeline), "timeline entry", "timeline entries"),
+        (len(scenario.expect), "expectation", "expectations"),
     )
-    return ", ".join(_counted(count, noun) for count, noun in counts if count) or "nothing in it"
-
-
-def _counted(count: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
+    named = (f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count)
+    return ", ".join(named) or "nothing in it"
 
 
 INTERRUPTED = SIGNAL_STATUS + signal.SIGINT

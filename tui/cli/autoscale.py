@@ -60,17 +60,13 @@ def _inputs(samples: str | None, at: str | None) -> Inputs:
     if at is not None:
         now = _moment(at, now or DEFAULT_START)
     numbers = itertools.count()
+    of_an_empty_pool = {name: 1.0 if name == "$TaskSlotsPerNode" else 0.0 for name in LIVE if name not in series}
     return Inputs(
         start=now or DEFAULT_START,
-        variables=_of_an_empty_pool(series) | variables,
+        variables=of_an_empty_pool | variables,
         samples=series,
         chance=lambda: draws.uniform(0, "autoscale", next(numbers)),
     )
-
-
-def _of_an_empty_pool(series: dict[str, SampleSeries]) -> dict[str, float]:
-    """Return the variables of an empty pool, without those that have samples."""
-    return {name: 1.0 if name == "$TaskSlotsPerNode" else 0.0 for name in LIVE if name not in series}
 
 
 def _moment(text: str, start: datetime) -> datetime:

@@ -243,9 +243,8 @@ def open_dashboard(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("the dashboard needs a terminal; `batchdeck run` replays without one.")
     if os.environ.get("TERM", "").lower() in _NO_CURSOR:
-        raise click.UsageError(
-            "this terminal (TERM) cannot move its cursor; `batchdeck run` replays without a dashboard."
-        )
+        reason = "this terminal (TERM) cannot move its cursor"
+        raise click.UsageError(f"{reason}; `batchdeck run` replays without a dashboard.")
     with ExitStack() as stack:
         host = None
         if given["serves"]:

@@ -56,7 +56,8 @@ class JobPrepReleaseSample:
         """Play it from start to end (SAMPLE-3); ``ask`` prints a question and returns the answer."""
         self._create_pool()
         self._submit_job_and_tasks()
-        if self._wait(self._tasks_are_completed, TASKS_LIMIT_MS):
+        done = TaskState.COMPLETED.wire
+        if self._wait(lambda: all(task["state"] == done for task in self._job_body()["tasks"]), TASKS_LIMIT_MS):
             click.echo("All tasks completed.")
         else:
             click.echo("One or more tasks failed to reach the Completed state within the timeout period.")
@@ -110,7 +111,7 @@ class JobPrepReleaseSample:
     def _terminate_job(self) -> None:
         self._simulation.submit(TerminateJob(job_id=self._job.spec.id))
         click.echo(f"Waiting for job {self._job.spec.id} to reach state Completed")
-        self._wait(self._job_is_completed, JOB_LIMIT_MS, dots=True)
+        self._wait(lambda: bool(self._job_body()["state"] == JobState.COMPLETED.wire), JOB_LIMIT_MS, dots=True)
         click.echo("\n")
 
     def _print_exit_codes(self) -> None:
@@ -130,12 +131,6 @@ class JobPrepReleaseSample:
             if dots:
                 click.echo(".", nl=False)
         return is_over()
-
-    def _tasks_are_completed(self) -> bool:
-        return all(task["state"] == TaskState.COMPLETED.wire for task in self._job_body()["tasks"])
-
-    def _job_is_completed(self) -> bool:
-        return bool(self._job_body()["state"] == JobState.COMPLETED.wire)
 
     # REST bodies, which are typed as loosely as JSON.
 

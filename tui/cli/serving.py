@@ -77,11 +77,8 @@ def serve(options: Options) -> int:
         clock = StandingClock() if options.step_ms is not None else PacedClock(simulation, options.speed)
         service = Service(simulation, credentials_of(options), step_ms=options.step_ms)
         url = url_of(options, listener.getsockname()[1])
-        server = http.Server(
-            application(service, clock, report),
-            lambda: _announce(url, options, files),
-            None if files is None else files.certificate,
-        )
+        app, certificate = application(service, clock, report), None if files is None else files.certificate
+        server = http.Server(app, lambda: _announce(url, options, files), certificate)
         clock.on_failure = server.end
         caught = http.run(server, listener)
         if caught == HANG_UP:
@@ -145,15 +142,11 @@ def _announce(url: str, options: Options, files: Files | None) -> None:
     """Say that the server accepts connections, and how clients reach it."""
     lines = [f"listening on {url}"]
     if options.host not in http.LOOPBACK:
-        lines.append(
-            f"Whoever can reach {options.host} and has the key can act on this simulation, without encryption."
-        )
+        who = f"Whoever can reach {options.host} and has the key"
+        lines.append(f"{who} can act on this simulation, without encryption.")
     if not options.quiet:
-        lines += [
-            "",
-            *exports(url, options, files),
-            *(["", "Any other key will do as well."] if options.any_key else []),
-        ]
+        lines += ["", *exports(url, options, files)]
+        lines += ["", "Any other key will do as well."] if options.any_key else []
     click.echo("\n".join(lines), err=True)
 
 

@@ -17,7 +17,7 @@ from tui.cli.replay import StudyProgress
 from tui.cli.tables import csv_text, study_text
 from tui.saving.targets import FileLines
 from tui.workers.local import LocalWorkers, processors
-from tui.workers.runs import Dispatcher, ResultsFile, Workers, WorkersLost
+from tui.workers.runs import ResultsFile, Workers, WorkersLost, results_of
 
 if TYPE_CHECKING:
     from engine.scenario.model import Scenario
@@ -48,6 +48,7 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
     with ExitStack() as stack:
         file = None if options["results"] is None else stack.enter_context(_results(options["results"], study))
         played = {} if file is None else {run: read(line) for run, line in file.lines.items()}
+        before = len(played)
         missing = [run for run in study.runs() if run not in played]
         workers = stack.enter_context(_workers(study, options, len(missing))) if missing else None
         with scenario_mistakes(quiet=True):
@@ -57,22 +58,26 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
             file.open()
         try:
             if workers is not None:
-                _play(study, missing, workers, played, file, quiet=options["quiet"])
+                with StudyProgress(len(missing), hidden=options["quiet"]) as progress:
+                    for results in results_of(study, missing, workers, file):
+                        played |= {Run(result["variant"], result["seed"]): result for result in results}
+                        progress.update(len(played) - before)
         except KeyboardInterrupt:
             click.echo(f"\nInterrupted after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return INTERRUPTED
         except WorkersLost as error:
             click.echo(f"Error: {error}, after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return FAILED
-        results = [played[run] for run in study.runs()]
-        summary = summarize(study, scenario.name, results, confidence=options["confidence"])
+        outcomes = [played[run] for run in study.runs()]
+        summary = summarize(study, scenario.name, outcomes, confidence=options["confidence"])
         if plot is not None:
             from tui.cli.study_plot import drawn
 
             plot.write_bytes([drawn(summary, plot.path.suffix.lower().removeprefix("."))])
             plot.keep()
-    _print(scenario, study, summary, results, options)
-    return _status(summary)
+    _print(scenario, study, summary, outcomes, options)
+    is_unmet = summary.has_expectations and summary.recommended is None
+    return FAILED if summary.errors or is_unmet else DONE
 
 
 def _results(file: str, study: Study) -> ResultsFile:
@@ -99,28 +104,6 @@ def _workers(study: Study, options: StudyOptions, runs: int) -> AbstractContextM
         raise click.BadParameter(str(error), param_hint="--dask") from None
 
 
-def _play(
-    study: Study,
-    missing: list[Run],
-    workers: Workers,
-    played: dict[Run, Result],
-    file: ResultsFile | None,
-    *,
-    quiet: bool,
-) -> None:
-    """Play the missing runs and collect their results, in the file too."""
-    done = 0
-    with StudyProgress(len(missing), hidden=quiet) as progress:
-        for new in Dispatcher(study, workers).play(missing):
-            if new and file is not None:
-                file.add(new)
-            for line in new:
-                result = read(line)
-                played[Run(result["variant"], result["seed"])] = result
-            done += len(new)
-            progress.update(done)
-
-
 def _how_far(study: Study, played: dict[Run, Result]) -> str:
     done = sum(run in played for run in study.runs())
     return f"{done:,} of {study.variants * len(study.seeds):,} runs"
@@ -141,13 +124,8 @@ def _print(
         click.echo(csv_text(study, results), nl=False)
     elif not options["quiet"]:
         click.echo(study_text(summary, scenario.study.shown, show.console(to_stderr=False)))
-    failed = [result for result in results if result["error"] is not None]
-    for result in failed[:10] if not options["quiet"] else ():
+    failed = [] if options["quiet"] else [result for result in results if result["error"] is not None]
+    for result in failed[:10]:
         click.echo(f"variant {result['variant']}, seed {result['seed']} failed: {result['error']}", err=True)
-    if len(failed) > 10 and not options["quiet"]:
+    if len(failed) > 10:
         click.echo(f"{len(failed) - 10:,} more runs failed", err=True)
-
-
-def _status(summary: StudySummary) -> int:
-    is_unmet = summary.has_expectations and summary.recommended is None
-    return FAILED if summary.errors or is_unmet else DONE

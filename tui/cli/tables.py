@@ -145,25 +145,18 @@ def comparison_text(a: Side, b: Side, rows: Sequence[Row], target: Console) -> s
     heads = [Text(line) for line in _heads(a, b)]
     marked = {row.what for row in notable(rows)}
     shown = list(_shown(rows))
-    made = table(
-        "",
-        ["", "", ">A", ">B", ">B - A", ">percent"],
-        [_compared_row(row, row.what in marked) for row in shown],
-        target,
-    )
+    columns = ["", "", ">A", ">B", ">B - A", ">percent"]
+    made = table("", columns, [_compared_row(row, row.what in marked) for row in shown], target)
     parts: list[Text | Table] = [Text("\n").join(heads), *([made] if made else [])]
     sentences = list(_sentences(a, b, rows, left_out=len(rows) - len(shown), has_marks=bool(marked)))
-    return "\n\n".join(
-        filter(None, (parts_text(parts, target), "\n".join(sentences), "\n".join(report_card(a, b, rows))))
-    )
+    texts = parts_text(parts, target), "\n".join(sentences), "\n".join(report_card(a, b, rows))
+    return "\n\n".join(filter(None, texts))
 
 
 def _heads(a: Side, b: Side) -> Iterator[str]:
     is_prediction = a.is_observed != b.is_observed
     for letter, side in (("A", a), ("B", b)):
-        role = ""
-        if is_prediction:
-            role = ", observed" if side.is_observed else ", predicted"
+        role = "" if not is_prediction else ", observed" if side.is_observed else ", predicted"
         yield f"{letter}: {shortened(side.given, _LONGEST_NAME)}, {side.about}{role}"
 
 

@@ -59,14 +59,14 @@ class Files(Modal[None]):
         Binding("H", f"jump({-_HOUR_S})", "an hour earlier", id="files.hour-back"),
         Binding("d", f"jump({_DAY_S})", "a day later", id="files.day"),
         Binding("D", f"jump({-_DAY_S})", "a day earlier", id="files.day-back"),
-        Binding("F", "follow", "follow the end", id="files.follow"),
-        Binding("W", "wrap", "wrap long lines", id="files.wrap"),
-        Binding("number_sign", "number", "line numbers", id="files.numbers"),
+        Binding("F", "turn('follow')", "follow the end", id="files.follow"),
+        Binding("W", "turn('wrap')", "wrap long lines", id="files.wrap"),
+        Binding("number_sign", "turn('numbers')", "line numbers", id="files.numbers"),
         Binding("e", "ask_save", "save a copy", id="files.save"),
         Binding("y", "copy", "copy the path", id="files.copy"),
-        Binding("space", "play", "run or pause simulated time", id="files.play"),
-        Binding("full_stop", "step", "one event forward", id="files.step"),
-        Binding("comma", "back", "one event back", id="files.back"),
+        Binding("space", "playback('play')", "run or pause simulated time", id="files.play"),
+        Binding("full_stop", "playback('step')", "one event forward", id="files.step"),
+        Binding("comma", "playback('back')", "one event back", id="files.back"),
         Binding("question_mark,f1", "help", "help", id="files.help"),
     ]
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -197,19 +197,10 @@ class Files(Modal[None]):
             say(self, refusal)
         self._show()
 
-    def action_follow(self) -> None:
-        """Follow the end of the text, or stop following."""
-        self.model.text.turn_follow()
-        self._show()
-
-    def action_wrap(self) -> None:
-        """Wrap long lines, or cut them."""
-        self.model.text.turn_wrap()
-        self._show()
-
-    def action_number(self) -> None:
-        """Show line numbers, or hide them."""
-        self.model.text.turn_numbers()
+    def action_turn(self, what: str) -> None:
+        """Follow the end of the text, wrap long lines or number lines; or no longer."""
+        text = self.model.text
+        {"follow": text.turn_follow, "wrap": text.turn_wrap, "numbers": text.turn_numbers}[what]()
         self._show()
 
     def action_copy(self) -> None:
@@ -292,17 +283,9 @@ class Files(Modal[None]):
 
     # -- time and help -------------------------------------------------------------------------------------------
 
-    def action_play(self) -> None:
-        """Play or pause."""
-        self._playback.play()
-
-    def action_step(self) -> None:
-        """Let one event happen."""
-        self._playback.step()
-
-    def action_back(self) -> None:
-        """Go to the moment of the previous event."""
-        self._playback.back()
+    def action_playback(self, key: str) -> None:
+        """Play or pause, let one event happen, or go to the moment of the previous one."""
+        self._playback._asdict()[key]()
 
     def action_help(self) -> None:
         """Show the keys, and explain the dialog."""

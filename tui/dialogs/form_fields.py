@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -20,8 +21,7 @@ from tui.viewmodels.actions.forms import (
     FormResult,
     base_for,
     body_of,
-    read_form,
-    read_text,
+    read_body,
     text_of,
     texts_of,
 )
@@ -68,6 +68,11 @@ class OptionField(CursorView):
         """Enter was pressed."""
 
         field: OptionField
+
+        @property
+        def control(self) -> OptionField:
+            """The field in which it was pressed."""
+            return self.field
 
     def __init__(self, value: str, options: Sequence[str], glyphs: GlyphSet, *, id: str) -> None:  # noqa: A002  # Textual's own name
         """A value that is no option is one more of them."""
@@ -258,12 +263,10 @@ class FormInputs(Vertical):
     def read(self) -> FormResult:
         """Return what is typed as commands, or its mistakes."""
         action = self._action
-        if action.document is None:
-            choice = action.choices[self._choices.number] if action.choices else None
-            return action.read(choice, self._texts())
-        if self.shows_body:
-            return read_text(action.command, action.bodies, action.document, self._editor.text)
-        return read_form(action.command, action.bodies, action.document, action.entries, self._texts(), self._base)
+        if self.shows_body and action.document is not None:
+            return read_body(action.command, action.bodies, action.document, self._editor.text)
+        choice = action.choices[self._choices.number] if action.choices else None
+        return action.read(choice, self._texts(), self._base)
 
     @property
     def has_changes(self) -> bool:
@@ -368,18 +371,11 @@ class FormInputs(Vertical):
 
     # -- messages of the inputs ----------------------------------------------------------------------------------
 
-    def on_choices_moved(self, message: Choices.Moved) -> None:
-        """Take the choice under the cursor."""
-        message.stop()
-        self.post_message(self.Changed())
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Take what is typed into a field so far."""
-        event.stop()
-        self.post_message(self.Changed())
-
-    def on_option_field_changed(self, message: OptionField.Changed) -> None:
-        """Take the chosen option."""
+    @on(Choices.Moved)
+    @on(Input.Changed)
+    @on(OptionField.Changed)
+    def _take(self, message: Message) -> None:
+        """Take what is typed or chosen so far."""
         message.stop()
         self.post_message(self.Changed())
 
@@ -394,18 +390,12 @@ class FormInputs(Vertical):
         message.stop()
         self.post_message(self.Submitted())
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go to the next input, or on after the last one."""
-        event.stop()
-        self._submit(event.input)
-
-    def on_option_field_submitted(self, message: OptionField.Submitted) -> None:
+    @on(Input.Submitted)
+    @on(OptionField.Submitted)
+    def _go_on(self, message: Input.Submitted | OptionField.Submitted) -> None:
         """Go to the next input, or on after the last one."""
         message.stop()
-        self._submit(message.field)
-
-    def _submit(self, entry: Input | OptionField) -> None:
-        if self.asks_for_choice or not self._is_last(entry):
+        if self.asks_for_choice or not self._is_last(message.control):
             self.screen.focus_next()
         else:
             self.post_message(self.Submitted())

@@ -102,17 +102,7 @@ class Recorder:
 
     def save_somewhere(self) -> str:
         """Save the session under a new name where there is room, and return a report."""
-        report = self._rescue()
         self._saved = given_by_hand(self._simulation)
-        return report
-
-    @property
-    def is_unsaved(self) -> bool:
-        """True if a command was given by hand since the session was saved."""
-        commands = given_by_hand(self._simulation)
-        return bool(commands) and commands != self._saved
-
-    def _rescue(self) -> str:
         errors = []
         for directory in self._directories():
             try:
@@ -124,9 +114,13 @@ class Recorder:
                 said = f"The session is saved in {path}; batchdeck run {path} replays it."
                 note = broken_note(self._simulation)
                 return "\n".join((*errors, said, *([f"{note}."] if note else [])))
-        return "\n".join(
-            (*errors, f"The session cannot be saved anywhere. This is it:\n{self._text(self._simulation)}")
-        )
+        return "\n".join((*errors, "The session cannot be saved anywhere. This is it:", self._text(self._simulation)))
+
+    @property
+    def is_unsaved(self) -> bool:
+        """True if a command was given by hand since the session was saved."""
+        commands = given_by_hand(self._simulation)
+        return bool(commands) and commands != self._saved
 
     def _directories(self) -> Iterator[Path]:
         """Yield the directories to try: the recorder's own, the home directory, the one for temporary files."""
@@ -180,11 +174,8 @@ class SettingsFile:
         Other changes of the file stay: another dashboard may have made them.
         """
         wanted = _flat(settings.as_remembered())
-        paths = [
-            path
-            for path in {**self._as_read, **wanted}
-            if self._as_read.get(path, _MISSING) != wanted.get(path, _MISSING)
-        ]
+        before, every = self._as_read, {**self._as_read, **wanted}
+        paths = [path for path in every if before.get(path, _MISSING) != wanted.get(path, _MISSING)]
         if not self._can_write or not paths:
             return False
         try:

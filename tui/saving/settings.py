@@ -152,11 +152,10 @@ class Settings:
 
     def as_remembered(self) -> dict[str, object]:
         """Return everything that the settings file holds."""
-        kept = {
-            name: {key: value for key, value in values.items() if key not in UNSAVED}
-            for name, values in self.views.items()
-        }
-        views = {name: values for name, values in kept.items() if values}
+        views: dict[str, object] = {}
+        for name, values in self.views.items():
+            if kept := {key: value for key, value in values.items() if key not in UNSAVED}:
+                views[name] = kept
         parts = (("views", views), ("keys", self.keys))
         return deepcopy({**self.options, **{name: part for name, part in parts if part}})
 

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import islice, takewhile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, TextIO
 
 if TYPE_CHECKING:
@@ -48,16 +48,9 @@ def placed(blobs: Iterable[BlobText]) -> Iterator[tuple[str, str]]:
     listed = sorted(blobs)
     accounts = _accounts(blob.container for blob in listed)
     paths = [(_path(accounts, blob), blob.text) for blob in listed]
-    directories = {path[:cut] for path, _ in paths for cut in _cuts(path)}
+    directories = {str(above) for path, _ in paths for above in PurePosixPath(path).parents}
     for path, text in paths:
         yield f"{path}%" if path in directories else path, text
-
-
-def _cuts(path: str) -> Iterator[int]:
-    at = path.find("/")
-    while at >= 0:
-        yield at
-        at = path.find("/", at + 1)
 
 
 def _host(container: str) -> str:

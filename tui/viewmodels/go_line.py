@@ -88,27 +88,30 @@ PAGES = (
     *("account", "critical path", "expectations", "messages", "reload", "requests", "settings", "statistics"),
     *("storage", "theme", "warnings"),
 )
-GO_WORDS = (
-    "time",
-    "speed",
-    "open",
-    "seed",
-    "only",
-    "filter",
-    "sort",
-    "columns",
-    "rule",
-    "new",
-    "find",
-    "report",
-    "study",
-)
-COMMANDS = (*VIEWS, *GO_WORDS, *PAGES)
-_OFFERED = {
-    "time": ["end", "failure", "+5m", "-5m"],
-    "report": ["report.html", "report.md"],
-    "study": ["--vary ", "--seeds ", "--results "],
+
+
+def _fields(columns: Sequence[str]) -> Sequence[str]:
+    return [f"{field_name(name)}:" for name in columns]
+
+
+# What can follow each word, where a list with these columns is shown.
+_ARGUMENTS: dict[str, Callable[[Sequence[str]], Sequence[str]]] = {
+    "time": lambda _: ("end", "failure", "+5m", "-5m"),
+    "speed": lambda _: [f"{speed:g}" if speed else "max" for speed in SPEEDS],
+    "open": lambda _: list(bundled()),
+    "seed": lambda _: (),
+    "only": lambda _: ("failed",),
+    "filter": _fields,
+    "sort": lambda columns: columns,
+    "columns": lambda columns: [f"+{name}" for name in columns],
+    "rule": lambda _: [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())],
+    "new": lambda _: NEW,
+    "find": _fields,
+    "report": lambda _: ("report.html", "report.md"),
+    "study": lambda _: ("--vary ", "--seeds ", "--results "),
 }
+GO_WORDS = tuple(_ARGUMENTS)
+COMMANDS = (*VIEWS, *GO_WORDS, *PAGES)
 _NODE = lazy_regex(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
@@ -177,9 +180,7 @@ def not_found(session: Session, text: str, palette_key: str) -> str:
 
 def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
-    yield from VIEWS
-    yield from GO_WORDS
-    yield from PAGES
+    yield from (*VIEWS, *GO_WORDS, *PAGES)
     yield from _ids(session)
 
 
@@ -206,29 +207,10 @@ def completions(session: Session, text: str, columns: Sequence[str] = ()) -> lis
 def _arguments(word: str, rest: str, columns: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the settled part of the rest, and what can follow it."""
     names = [name.lower() for name in columns if name]
-    settled, wanted = "", [f"{field_name(name)}:" for name in names]
-    match word:
-        case "time" | "report" | "study":
-            settled = rest[: rest.rfind(" ") + 1] if word == "study" else ""
-            wanted = _OFFERED[word]
-        case "speed":
-            wanted = [f"{speed:g}" if speed else "max" for speed in SPEEDS]
-        case "new":
-            wanted = list(NEW)
-        case "only":
-            wanted = ["failed"]
-        case "open":
-            wanted = list(bundled())
-        case "seed":
-            wanted = []
-        case "sort":
-            wanted = names
-        case "rule":
-            wanted = [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())]
-        case "columns":
-            settled = rest[: max(rest.rfind("+"), rest.rfind("-")) + 1]
-            wanted = names if settled else [f"+{name}" for name in names]
-    return settled, wanted
+    if word == "study":
+        return rest[: rest.rfind(" ") + 1], _ARGUMENTS[word](names)
+    signs = max(rest.rfind("+"), rest.rfind("-")) + 1 if word == "columns" else 0
+    return rest[:signs], names if signs else _ARGUMENTS[word](names)
 
 
 def asked_columns(text: str, columns: Sequence[str]) -> tuple[dict[str, bool], list[str]]:

@@ -113,26 +113,17 @@ class Bookmarks:
         """Return the run to its end if that is known, else as far as it has been played."""
         session = self._session
         by_hand = tuple(given_by_hand(session.simulation))
+
+        def recorded(run: Simulation, end_ms: int, *, is_whole: bool) -> Recording:
+            columns, jobs, prices = recorded_columns(run), all_job_ids(run), node_prices_usd(run)
+            broken = tuple(broken_rows(run))
+            return Recording(name, when_ms, end_ms, is_whole, run, columns, jobs, prices, by_hand, broken)
+
         future = session.ahead.future
         if future is not None:
-            return _recorded(name, when_ms, future, future.now_ms, by_hand, is_whole=True)
+            return recorded(future, future.now_ms, is_whole=True)
         with session.at(session.newest_ms):
-            here = session.simulation
-            return _recorded(name, when_ms, here, session.now_ms, by_hand, is_whole=here.finished)
-
-
-def _recorded(
-    name: str,
-    when_ms: int,
-    simulation: Simulation,
-    end_ms: int,
-    by_hand: tuple[tuple[int, Command], ...],
-    *,
-    is_whole: bool,
-) -> Recording:
-    columns, jobs, prices = recorded_columns(simulation), all_job_ids(simulation), node_prices_usd(simulation)
-    broken = tuple(broken_rows(simulation))
-    return Recording(name, when_ms, end_ms, is_whole, simulation, columns, jobs, prices, by_hand, broken)
+            return recorded(session.simulation, session.now_ms, is_whole=session.simulation.finished)
 
 
 _MOST_LABEL = 40

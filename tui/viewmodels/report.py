@@ -294,10 +294,11 @@ def report_lines(session: Session, paint: Paint, *, is_html: bool) -> Iterator[l
     title = f"{scenario.name}{variant}: report of the run"
     parts = sections(session)
     yield _html_head(title, paint) if is_html else [f"# {_plain(title)}", ""]
-    yield _section(parts[0], is_html=is_html)
+    section = _html_section if is_html else _markdown_section
+    yield section(parts[0])
     yield from _pictures(session, paint) if is_html else _drawings(session)
     for part in parts[1:]:
-        yield _section(part, is_html=is_html)
+        yield section(part)
     if is_html:
         yield ["</body></html>"]
 
@@ -358,10 +359,6 @@ def _html_head(title: str, paint: Paint) -> list[str]:
         "</style></head><body>",
         f"<h1>{escape(title)}</h1>",
     ]
-
-
-def _section(part: Section, *, is_html: bool) -> list[str]:
-    return _html_section(part) if is_html else _markdown_section(part)
 
 
 def _html_section(part: Section) -> list[str]:

@@ -10,6 +10,7 @@ from engine.run.ahead import Ahead, next_event_ms
 from engine.views.diagnosis.concerns import Attention, CostsAhead, EndsAhead, Foretold
 from engine.views.diagnosis.estimates import Forecast, Forecaster
 from engine.views.diagnosis.expectations import foreseen
+from engine.views.log.kept import Kept
 from engine.views.log.reader import FirstStarts
 from engine.views.log.series import RunSeries, Window
 from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs
@@ -79,7 +80,7 @@ class Session:
         self.attention = Attention(simulation)
         self._progress = JobsProgress(simulation)
         self._foretold = Foretold(simulation, self.ahead)
-        self._concerns: tuple[Sequence[Concern], int, Sequence[Concern]] = ((), -1, ())
+        self._concerns: Kept[Sequence[Concern]] = Kept()
         self.newest_ms = simulation.now_ms
         self.is_playing = False  # playback lets time go by
         self.awaits_end = False  # the run has just begun to be played ahead: no estimate stands in for its end
@@ -99,7 +100,7 @@ class Session:
         self._forecaster: Forecaster | None = None
         self.first_starts = FirstStarts(simulation)
         self._forecast: tuple[str, Forecast] | None = None
-        self._later_events: tuple[Simulation, EventPage] | None = None
+        self._later_events: Kept[EventPage] = Kept()
         self._tried: tuple[tuple[int, int], int | None] = ((-1, -1), None)
         self._last_event = (-1, -1)  # where the run is over, if a trial has found that
         self._histories: dict[tuple[object, int], object] = {}
@@ -118,7 +119,7 @@ class Session:
     def moment(self) -> tuple[object, ...]:
         """A value that differs when other things have happened, or other ones are known to come."""
         simulation, known = self.simulation, self.ahead.generation
-        return simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past, known, self.awaits_end
+        return *simulation.moment, simulation.is_past, known, self.awaits_end
 
     def update(self) -> None:
         """Drop what was cached for another moment, and note how far the run has come."""
@@ -196,11 +197,7 @@ class Session:
     def later_events(self) -> EventPage | None:
         """Return the events of the whole run; None while it has not been played ahead."""
         future = self.ahead.future
-        if future is None:
-            return None
-        if self._later_events is None or self._later_events[0] is not future:
-            self._later_events = future, EventPage(future)
-        return self._later_events[1]
+        return None if future is None else self._later_events.get(future, lambda: EventPage(future))
 
     def _next_by_trial(self) -> int | None:
         here = self.simulation.jumps, len(self.simulation.log)
@@ -361,15 +358,15 @@ class Session:
 
     def concerns(self) -> Sequence[Concern]:
         """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""
-        now, generation = self.attention.concerns(), self.ahead.generation
-        if self._concerns[0] is not now or self._concerns[1] != generation:
-            expected = foreseen(
-                self.simulation, self.ahead.expectations, end_ms=self.ahead.end_ms, is_over=self.is_over
-            )
-            coming = [*expected, *self._foretold.concerns()]
-            every = sorted([*now, *coming], key=lambda concern: concern.order) if coming else now
-            self._concerns = now, generation, every
-        return self._concerns[2]
+        now, simulation = self.attention.concerns(), self.simulation
+        sources = *simulation.moment, simulation.finished, self.ahead.generation
+        return self._concerns.get(sources, lambda: self._with_coming(now))
+
+    def _with_coming(self, now: Sequence[Concern]) -> Sequence[Concern]:
+        ahead = self.ahead
+        expected = foreseen(self.simulation, ahead.expectations, end_ms=ahead.end_ms, is_over=self.is_over)
+        coming = [*expected, *self._foretold.concerns()]
+        return sorted([*now, *coming], key=lambda concern: concern.order) if coming else now
 
     def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:
         """Return the log's history of one item. The last few histories are cached."""

@@ -6,6 +6,7 @@ the bundled ones and files. A setting, a saved view or a key is shown with its v
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -217,13 +218,9 @@ def _at_path(text: str) -> list[ScenarioEntry]:
     return folders + [ScenarioEntry(f"{shown}{each.name}") for each in named if each.suffix in SUFFIXES]
 
 
-_headlines: dict[str, tuple[str, list[str]]] = {}
-
-
+@cache
 def _bundled_headline(name: str) -> tuple[str, list[str]]:
-    if name not in _headlines:
-        _headlines[name] = headline(bundled()[name].read_text(encoding="utf-8"))
-    return _headlines[name]
+    return headline(bundled()[name].read_text(encoding="utf-8"))
 
 
 def scenario_line(entry: ScenarioEntry, cells: int) -> Line:

@@ -23,6 +23,7 @@ from engine.scenario.tree import parse
 from engine.studies.runs import Run, Variants, installed_version, planned
 from engine.studies.summary import Tally
 from engine.studies.wording import pace_text, recommendation, short_names
+from tui.viewmodels.format import counted
 from tui.viewmodels.glyphs import (
     VARIANT_BREAKS,
     VARIANT_FAILED,
@@ -37,7 +38,7 @@ from tui.viewmodels.text import Line, Role, Span, bar, line, wrapped
 from tui.workers.background import BackgroundStudy, StudyState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from engine.base.terms import Plain
     from engine.scenario.locations import Factor
@@ -216,14 +217,8 @@ def field_of(problem: Problem, request: StudyRequest) -> str | int | None:
 
 def size_text(study: Study) -> str:
     """Return how large a study is: ``10 variants, 20 seeds: 200 runs``."""
-    return " ".join(_sizes(study))
-
-
-def _sizes(study: Study) -> Iterator[str]:
     variants, seeds = study.variants, len(study.seeds)
-    yield f"{variants:,} variant{'s' * (variants != 1)},"
-    yield f"{seeds:,} seed{'s' * (seeds != 1)}:"
-    yield f"{variants * seeds:,} run{'s' * (variants * seeds != 1)}"
+    return f"{counted(variants, 'variant')}, {counted(seeds, 'seed')}: {counted(variants * seeds, 'run')}"
 
 
 CONFIDENCE = 0.95

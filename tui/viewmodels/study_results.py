@@ -7,10 +7,12 @@ in characters.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 from itertools import groupby, pairwise
 from math import floor, log10
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
@@ -32,24 +34,67 @@ from tui.viewmodels.study import short_head
 from tui.viewmodels.text import Block, Line, Role, Span, row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine.studies.runs import Result
     from engine.studies.summary import Spread, VariantSummary
     from tui.viewmodels.glyphs import Glyph, GlyphSet
-    from tui.viewmodels.lists.columns import SortValues
+    from tui.viewmodels.lists.order import SortValues
     from tui.viewmodels.session import Session
     from tui.viewmodels.study import StudyModel
 
 
-NUMBER, MET, RUNS, SPREAD = "#", "Met", "Runs", "p5–p95"
+T = TypeVar("T")
+
+SPREAD = "p5–p95"
 _FACTOR_CELLS = 14
 _LEAST_FACTOR, _LEAST_OF_MANY, _MANY = 12, 6, 3  # cells of a factor, and of each if there are more than so many
 _MEASURE_CELLS, _SPREAD_CELLS = 9, 19
 _WITHOUT_SPREAD, _MORE_MEASURES, _RUNS_FROM = 60, 70, 40  # from these widths on columns are shown
 
 
-class VariantsModel(RowsModel):
+class ResultColumn(NamedTuple, Generic[T]):
+    """A column of results, and the number by which it sorts one; None, not known, comes last."""
+
+    column: Column[T]
+    value: Callable[[T], float | None] = lambda _: None
+
+
+class ResultsModel(RowsModel, Generic[T]):
+    """Results of a study, by number."""
+
+    def __init__(self, session: Session, study: StudyModel, made: Iterable[ResultColumn[T]]) -> None:
+        """Show the results of a study so far, in these columns."""
+        self.study = study
+        self._made = tuple(made)
+        self.columns = tuple(each.column for each in self._made)
+        super().__init__(session)
+
+    @abstractmethod
+    def result(self, key: int) -> T:
+        """Return the result with this number."""
+
+    def moment(self) -> object:
+        return self.study.summary
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        one = self.result(key)
+        return tuple([each.column.span(one) for each in self._made])
+
+    def identity_of(self, key: int) -> str:
+        return f"{key}"
+
+    def sort_values(self, name: str) -> SortValues:
+        value = next(each.value for each in self._made if each.column.name == name)
+
+        def values(keys: Sequence[int]) -> list[tuple[bool, float]]:
+            found = [value(self.result(key)) for key in keys]
+            return [(one is None, one or 0.0) for one in found]
+
+        return values
+
+
+class VariantsModel(ResultsModel["VariantSummary"]):
     """The variants of a study, by number. The key of a row is the number of its variant."""
 
     title = "Variants"
@@ -58,113 +103,86 @@ class VariantsModel(RowsModel):
 
     def __init__(self, session: Session, study: StudyModel) -> None:
         """Show the results of a study so far."""
-        self.study = study
         self._names: list[list[str] | None] = [None] * study.study.variants  # of values, as they are drawn
         self._measures = shown_measures(study.scenario.study.shown)
-        self.columns = tuple(self._made_columns())
-        super().__init__(session)
+        super().__init__(session, study, self._made_columns(study))
         self.recall(study.arrangement)
 
-    def _made_columns(self) -> Iterable[Column[Any]]:
-        study = self.study
-        yield Column("", 1)
-        yield Column(NUMBER, len(str(study.study.variants)), "the number of the variant", is_right=True, is_whole=True)
+    def _made_columns(self, study: StudyModel) -> Iterator[ResultColumn[VariantSummary]]:
+        yield ResultColumn(Column("", 1, cell=lambda one: self.session.glyphs.span(study.glyph(one))))
+        cells, said = len(str(study.study.variants)), "the number of the variant"
+        number = Column("#", cells, said, self._number, is_right=True, is_whole=True)
+        yield ResultColumn(number, lambda one: one.variant)
         least = _LEAST_FACTOR if len(study.study.factors) <= _MANY else _LEAST_OF_MANY
-        for head, factor in zip(study.names.heads, study.study.factors, strict=True):
-            said, short = f"the value of {factor.path}", short_head(head)
-            yield Column(head, _FACTOR_CELLS, said, least=least, is_id=True, short=short)
+        for at, (head, factor) in enumerate(zip(study.names.heads, study.study.factors, strict=True)):
+            said, short, cell = f"the value of {factor.path}", short_head(head), partial(self._factor, at)
+            column = Column(head, _FACTOR_CELLS, said, cell, least=least, is_id=True, short=short)
+            yield ResultColumn(column, partial(self._place, at))
         if study.scenario.expect:
             said = "runs that kept all expectations, and the 95 % interval of their share"
-            yield Column(MET, 13, said, is_whole=True)
+            met = Column("Met", 13, said, self._met, is_whole=True)
+            yield ResultColumn(met, lambda one: one.met.share if one.runs else None)
         for at, measure in enumerate(self._measures):
-            name = heading(measure)
-            from_width = 0 if at < 2 else _MORE_MEASURES
+            head, name = _head(measure), heading(measure)
+            from_width, cell = 0 if at < 2 else _MORE_MEASURES, partial(self._median, measure)
             said = f"{name}: the median over the seeds"
-            yield Column(_head(measure), _MEASURE_CELLS, said, from_width=from_width, is_right=True, is_whole=True)
-            said = f"{name}: 5th to 95th percentile over the seeds"
-            whole_from = max(from_width, _WITHOUT_SPREAD) + at
-            yield Column(_spread(measure), _SPREAD_CELLS, said, from_width=whole_from, is_whole=True, short=SPREAD)
-        yield Column(
-            RUNS,
-            4,
-            "runs that have results, and those of them that failed inside",
-            from_width=_RUNS_FROM,
-            is_whole=True,
-        )
+            column = Column(head, _MEASURE_CELLS, said, cell, from_width, is_right=True, is_whole=True)
+            yield ResultColumn(column, partial(_middle, measure))
+            said, cell = f"{name}: 5th to 95th percentile over the seeds", partial(_spread, measure)
+            from_width = max(from_width, _WITHOUT_SPREAD) + at
+            head = f"{head} {SPREAD}"
+            column = Column(head, _SPREAD_CELLS, said, cell, from_width, is_whole=True, short=SPREAD)
+            yield ResultColumn(column, partial(_width, measure))
+        said = "runs that have results, and those of them that failed inside"
+        yield ResultColumn(Column("Runs", 4, said, self._runs, _RUNS_FROM, is_whole=True), lambda one: one.runs)
 
     def order(self) -> Sequence[int]:
         return range(1, self.study.study.variants + 1)
 
-    def moment(self) -> object:
-        return self.study.summary
-
-    def _variant(self, key: int) -> VariantSummary:
+    def result(self, key: int) -> VariantSummary:
         return self.study.tally.variant(key)
 
-    def _values(self, key: int) -> list[str]:
-        known = self._names[key - 1]
+    def _values(self, one: VariantSummary) -> list[str]:
+        known = self._names[one.variant - 1]
         if known is None:
-            known = self._names[key - 1] = self.study.names.of(self._variant(key).values)
+            known = self._names[one.variant - 1] = self.study.names.of(one.values)
         return known
 
-    def cells(self, key: int) -> tuple[Span, ...]:
-        one = self._variant(key)
-        glyph = self.study.glyph(one)
+    def _role(self, one: VariantSummary) -> Role:
         is_best = one.variant == self.study.summary.recommended and self.study.is_complete
-        role = Role.STRONG if is_best else Role.PLAIN
-        met = [_met(one, glyph.role)] if self.study.scenario.expect else []
-        return (
-            self.session.glyphs.span(glyph),
-            Span(f"{key}", role),
-            *(Span(name, role) for name in self._values(key)),
-            *met,
-            *(span for measure in self._measures for span in _measured(one, measure, role)),
-            self._runs(one),
-        )
+        return Role.STRONG if is_best else Role.PLAIN
+
+    def _number(self, one: VariantSummary) -> Span:
+        return Span(f"{one.variant}", self._role(one))
+
+    def _factor(self, at: int, one: VariantSummary) -> Span:
+        return Span(self._values(one)[at], self._role(one))
+
+    def _place(self, at: int, one: VariantSummary) -> float:
+        return self.study.names.place(at, one.values)
+
+    def _met(self, one: VariantSummary) -> Span:
+        """Return how many runs kept all expectations, with the interval of their share."""
+        return Span(_kept(one), self.study.glyph(one).role) if one.runs else Span("")
+
+    def _median(self, measure: str | JobEnd, one: VariantSummary) -> Span:
+        median = _middle(measure, one)
+        return Span("") if median is None else Span(text_of(measure)(median), self._role(one))
 
     def _runs(self, one: VariantSummary) -> Span:
         if one.errors:
             return Span(f"{one.runs:,}, {one.errors:,} failed", Role.FAILED)
         return Span(f"{one.runs:,}", Role.DIM if one.runs == len(self.study.study.seeds) else Role.PLAIN)
 
-    def identity_of(self, key: int) -> str:
-        return f"{key}"
-
     def is_failed(self, key: int) -> bool:
-        return self._variant(key).errors > 0
+        return self.result(key).errors > 0
 
     def empty(self) -> Sequence[str]:
         return ("The study has no variants.",)
 
-    def sort_values(self, name: str) -> SortValues:
-        value = self._sorting(name)
-
-        def values(keys: Sequence[int]) -> list[tuple[bool, float]]:
-            found = [value(self._variant(key)) for key in keys]
-            return [(one is None, one or 0.0) for one in found]  # what is not known comes last
-
-        return values
-
-    def _sorting(self, name: str) -> Callable[[VariantSummary], float | None]:
-        """Return the function that gives the number by which a column sorts a variant."""
-        simple: dict[str, Callable[[VariantSummary], float | None]] = {
-            NUMBER: lambda one: one.variant,
-            MET: lambda one: one.met.share if one.runs else None,
-            RUNS: lambda one: one.runs,
-        }
-        if name in simple:
-            return simple[name]
-        for measure in self._measures:
-            if name == _head(measure):
-                return partial(_median, measure)
-            if name == _spread(measure):
-                return partial(_width, measure)
-        at = self.study.names.heads.index(name)
-        return lambda one: self.study.names.place(at, one.values)
-
     def blocks(self, key: int) -> list[Block]:
         """Return all that is known of a variant: its whole values, and each measure."""
-        one = self._variant(key)
+        one = self.result(key)
         values = tuple(row(path, text) for path, text in self._whole_values(one))
         kept = f"{round(one.met.share * one.runs):,} of {one.runs:,} runs, {interval_text(one.met)}"
         rows = [row("All expectations", kept)] if one.each else []
@@ -180,7 +198,7 @@ class VariantsModel(RowsModel):
         ]
 
     def _whole_values(self, one: VariantSummary) -> Iterable[tuple[str, str]]:
-        for path, name in zip(one.values, self._values(one.variant), strict=True):
+        for path, name in zip(one.values, self._values(one), strict=True):
             value = one.values[path]
             text = value if isinstance(value, str) else flow_text(value)
             yield path, text if text == name else f"{name}: {text}"
@@ -192,26 +210,17 @@ def _head(measure: str | JobEnd) -> str:
     return text if isinstance(measure, JobEnd) else text[:1].upper() + text[1:]
 
 
-def _spread(measure: str | JobEnd) -> str:
-    return f"{_head(measure)} {SPREAD}"
+def _kept(one: VariantSummary) -> str:
+    return f"{round(one.met.share * one.runs):,}/{one.runs:,} {interval_text(one.met)}"
 
 
-def _met(one: VariantSummary, role: Role) -> Span:
-    """Return how many runs kept all expectations, with the interval of their share."""
-    if not one.runs:
-        return Span("")
-    return Span(f"{round(one.met.share * one.runs):,}/{one.runs:,} {interval_text(one.met)}", role)
-
-
-def _measured(one: VariantSummary, measure: str | JobEnd, role: Role) -> tuple[Span, Span]:
-    """Return the median of a measure, and its 5th to 95th percentile."""
+def _spread(measure: str | JobEnd, one: VariantSummary) -> Span:
+    """Return the 5th to the 95th percentile of a measure."""
     spread, text = spread_of(one, measure), text_of(measure)
-    if spread.median is None:
-        return Span(""), Span("")
-    return Span(text(spread.median), role), Span(f"{text(spread.p5)}–{text(spread.p95)}", Role.DIM)
+    return Span("") if spread.median is None else Span(f"{text(spread.p5)}–{text(spread.p95)}", Role.DIM)
 
 
-def _median(measure: str | JobEnd, one: VariantSummary) -> float | None:
+def _middle(measure: str | JobEnd, one: VariantSummary) -> float | None:
     return spread_of(one, measure).median
 
 
@@ -220,28 +229,35 @@ def _width(measure: str | JobEnd, one: VariantSummary) -> float | None:
     return None if spread.p5 is None or spread.p95 is None else spread.p95 - spread.p5
 
 
-SEED, END, COST, BROKEN, ERROR = "Seed", "End", "USD", "Broken", "Error"
 _MARKS = {True: EXPECTATION[ExpectationState.MET], False: EXPECTATION[ExpectationState.BROKEN]}
 
 
-class RunsModel(RowsModel):
+class RunsModel(ResultsModel["Result"]):
     """The runs of a variant that have results, the earliest end first. The key of a row is its seed."""
 
     title = "Runs"
     own_order = "end, the earliest first"
-    columns = (
-        Column("", 1),
-        Column(SEED, 6, "the seed", is_right=True, is_whole=True),
-        Column(END, 9, "when the last task ended", is_right=True, is_whole=True),
-        Column(COST, 8, "what the nodes cost", is_right=True, is_whole=True),
-        Column(BROKEN, 18, "the expectations that were broken, by number"),
-        Column(ERROR, 20, "why the run failed", stretch=True, from_width=50),
-    )
 
     def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
         """Show the runs of a variant, as they are now."""
-        super().__init__(session)
-        self.study = study
+        columns: tuple[ResultColumn[Result], ...] = (
+            ResultColumn(Column("", 1, cell=self._mark)),
+            ResultColumn(
+                Column("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True),
+                lambda one: one["seed"],
+            ),
+            ResultColumn(Column("End", 9, "when the last task ended", _end, is_right=True, is_whole=True), _end_s),
+            ResultColumn(Column("USD", 8, "what the nodes cost", _cost, is_right=True, is_whole=True), _cost_usd),
+            ResultColumn(
+                Column("Broken", 18, "the expectations that were broken, by number", _broken),
+                lambda one: one["expectations"].count(False),
+            ),
+            ResultColumn(
+                Column("Error", 20, "why the run failed", _error, from_width=50, stretch=True),
+                lambda one: one["error"] is not None,
+            ),
+        )
+        super().__init__(session, study, columns)
         self.variant = variant
         self._results: dict[int, Result] = {}
 
@@ -249,53 +265,48 @@ class RunsModel(RowsModel):
         self._results = {one["seed"]: one for one in self.study.results_by_end(self.variant)}
         return list(self._results)
 
-    def moment(self) -> object:
-        return self.study.summary
+    def result(self, key: int) -> Result:
+        return self._results[key]
 
-    def cells(self, key: int) -> tuple[Span, ...]:
-        one = self._results[key]
-        summary = one["summary"] or {}
-        met = one["error"] is None and all(one["expectations"])
+    def _mark(self, one: Result) -> Span:
         has_mark = bool(one["expectations"]) or one["error"] is not None
-        return (
-            self.session.glyphs.span(_MARKS[met]) if has_mark else Span(" "),
-            Span(f"{key}"),
-            Span(end_text(summary.get("makespanSeconds"))),
-            Span(cost_text(summary.get("costUsd"))),
-            Span(_broken(one), Role.FAILED),
-            Span(one["error"] or "", Role.FAILED),
-        )
-
-    def identity_of(self, key: int) -> str:
-        return f"{key}"
+        return self.session.glyphs.span(_MARKS[not _has_failed(one)]) if has_mark else Span(" ")
 
     def is_failed(self, key: int) -> bool:
-        one = self._results[key]
-        return one["error"] is not None or not all(one["expectations"])
+        return _has_failed(self._results[key])
 
     def empty(self) -> Sequence[str]:
         return ("No run of this variant has ended yet.",)
 
-    def sort_values(self, name: str) -> SortValues:
-        value: Callable[[Result], float | None] = {
-            SEED: lambda one: one["seed"],
-            END: lambda one: (one["summary"] or {}).get("makespanSeconds"),
-            COST: lambda one: (one["summary"] or {}).get("costUsd"),
-            BROKEN: lambda one: one["expectations"].count(False),
-            ERROR: lambda one: one["error"] is not None,
-        }[name]
 
-        def values(keys: Sequence[int]) -> list[tuple[bool, float]]:
-            found = [value(self._results[key]) for key in keys]
-            return [(one is None, one or 0.0) for one in found]
-
-        return values
+def _has_failed(one: Result) -> bool:
+    return one["error"] is not None or not all(one["expectations"])
 
 
-def _broken(one: Result) -> str:
+def _end_s(one: Result) -> float | None:
+    return (one["summary"] or {}).get("makespanSeconds")
+
+
+def _end(one: Result) -> str:
+    return end_text(_end_s(one))
+
+
+def _cost(one: Result) -> str:
+    return cost_text(_cost_usd(one))
+
+
+def _error(one: Result) -> Span:
+    return Span(one["error"] or "", Role.FAILED)
+
+
+def _cost_usd(one: Result) -> float | None:
+    return (one["summary"] or {}).get("costUsd")
+
+
+def _broken(one: Result) -> Span:
     """Return the numbers of the expectations that were broken: ``1, 3 of 4``."""
     broken = [str(at) for at, is_met in enumerate(one["expectations"], start=1) if not is_met]
-    return f"{', '.join(broken)} of {len(one['expectations'])}" if broken else ""
+    return Span(f"{', '.join(broken)} of {len(one['expectations'])}" if broken else "", Role.FAILED)
 
 
 _CELLS_FOR_BARS, _ROWS_FOR_BARS = 40, 5  # the room for bars of all variants, and of each of them

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import ScenarioError
 from engine.studies.runs import NoResults, Run, Variants, read
 from tui.saving.targets import TargetError
-from tui.workers.runs import Dispatcher, ResultsFile, WorkersLost
+from tui.workers.runs import ResultsFile, WorkersLost, results_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,12 +75,11 @@ class BackgroundStudy:
         self._played = 0  # since the study was begun or continued
         self._lock = threading.Lock()
         self._stops = threading.Event()
-        self._thread = self._started(after)
+        self._begin(after)
 
-    def _started(self, after: BackgroundStudy | None) -> threading.Thread:
-        thread = threading.Thread(target=self._work, args=(after,), name="study", daemon=True)
-        thread.start()
-        return thread
+    def _begin(self, after: BackgroundStudy | None) -> None:
+        self._thread = threading.Thread(target=self._work, args=(after,), name="study", daemon=True)
+        self._thread.start()
 
     # -- for the caller ------------------------------------------------------------------------------------------
 
@@ -126,7 +125,7 @@ class BackgroundStudy:
             self._stops = threading.Event()
             self._played, self.began_s = 0, None
             self.state = StudyState.CHECKING
-            self._thread = self._started(None)
+            self._begin(None)
 
     # -- in the thread -------------------------------------------------------------------------------------------
 
@@ -173,11 +172,9 @@ class BackgroundStudy:
                 file.open()
             self.began_s = time.monotonic()
             self.state = StudyState.PLAYING
-            for lines in Dispatcher(study, workers).play(missing):
-                if lines and file is not None:
-                    file.add(lines)
-                self._played += len(lines)
-                self._take_in(map(read, lines))
+            for results in results_of(study, missing, workers, file):
+                self._played += len(results)
+                self._take_in(results)
                 self._on_news()
                 check()
 

@@ -17,13 +17,13 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, Self, cast
 
-from engine.studies.runs import Kept, failed_line, kept
+from engine.studies.runs import Kept, failed_line, kept, read
 from tui.saving.targets import TargetError, reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from engine.studies.runs import Run, Study
+    from engine.studies.runs import Result, Run, Study
 
 
 try:
@@ -253,6 +253,14 @@ class Dispatcher:
             lost = _reason(future)
             yield self._played(batch, future.result()) if lost is None else self._lost(batch, lost)
         self._sent.clear()
+
+
+def results_of(study: Study, runs: Iterable[Run], workers: Workers, file: ResultsFile | None) -> Iterator[list[Result]]:
+    """Yield the results of runs, batch by batch; they are in the file then, if there is one. Raises TargetError."""
+    for lines in Dispatcher(study, workers).play(runs):
+        if lines and file is not None:
+            file.add(lines)
+        yield [read(line) for line in lines]
 
 
 def _reason(future: Future[Played]) -> BaseException | None:

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.errors import BatchError
 from engine.base.lifecycles import UNBILLED
 from engine.base.terms import AllocationState, JobScheduleState, NodeState, OsFamily, PoolState
 from engine.specs.account import PoolAllocationMode, series_key
 from engine.specs.bodies import NodeCommunicationMode
 from engine.specs.machine import IpAddressProvisioning, subnet_settings
-from engine.specs.pool_refusals import pool_refusals
 from engine.state.nodes import GONE
 from engine.state.pools import ResizeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.specs.bodies import PoolSpec, PoolSpecification
+    from engine.specs.bodies import PoolSpecification
     from engine.specs.machine import SimulateNetwork
     from engine.state.pools import Pool
     from engine.world import World
@@ -295,19 +293,6 @@ def _capacity_limit(world: World, pool: Pool) -> list[Limit]:
         return []
     reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
     return [Limit(left.nodes, left.code, reason, is_known_at_once=False)]
-
-
-def new_pool_verdict(world: World, spec: PoolSpec) -> BatchError | None:
-    """Return why the service refuses a new pool: its body, its id or the quota (POOL-9); None if it is created."""
-    refused = pool_refusals(spec, world.account, world.scenario.pool_setting)
-    if refused:
-        return refused[0].error(spec)
-    if world.pools.find(spec.id) is not None:
-        return BatchError("PoolExists", poolId=spec.id)
-    present, limit = sum(1 for _ in world.pools.present()), world.account.quotas.pools
-    if present >= limit:
-        return BatchError("PoolQuotaReached", f"the quota is {limit:,}, and {present:,} exist")
-    return None
 
 
 def active_jobs_and_schedules(world: World) -> int:

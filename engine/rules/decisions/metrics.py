@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
 from engine.autoscale import LIVE, SampleSeries
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
+from engine.autoscale.values import SAMPLED
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.terms import InstanceState, JobState, NodeState
 from engine.base.values import SECOND_MS
@@ -55,21 +56,6 @@ class NodeMetrics(NamedTuple):
     write_operations: float = 0
     network_in: float = 0
     network_out: float = 0
-
-
-NODE_METRICS = (
-    "$CPUPercent",
-    "$SampleNodeCount",
-    "$WallClockSeconds",
-    "$MemoryBytes",
-    "$DiskBytes",
-    "$DiskReadBytes",
-    "$DiskWriteBytes",
-    "$DiskReadOps",
-    "$DiskWriteOps",
-    "$NetworkInBytes",
-    "$NetworkOutBytes",
-)
 
 
 def load_of(simulate: Simulate | None, defaults: Simulate | None = None) -> Load | None:
@@ -217,18 +203,6 @@ def _other_processes(world: World, pool: Pool, here: Sequence[int]) -> Iterator[
             yield node, said, min(longest_s, (world.now_ms - started.start_ms) / SECOND_MS)
 
 
-# The values of a sample, after its time.
-_SAMPLED = (
-    "$ActiveTasks",
-    "$RunningTasks",
-    "$PendingTasks",
-    "$SucceededTasks",
-    "$FailedTasks",
-    *LIVE,
-    *NODE_METRICS,
-)
-
-
 class _Column(Sequence[float]):
     """One column of the samples. Only those that a formula asks for are read, since a day of samples is long."""
 
@@ -255,7 +229,7 @@ def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, SampleSeries]:
     here = bisect_right(pool.samples, latest_ms, key=itemgetter(0))
     samples = pool.samples if here == len(pool.samples) else pool.samples[:here]
     times_ms = cast("Sequence[int]", _Column(samples, 0))  # the one column of whole numbers
-    return {name: SampleSeries(times_ms, _Column(samples, 1 + column)) for column, name in enumerate(_SAMPLED)}
+    return {name: SampleSeries(times_ms, _Column(samples, 1 + column)) for column, name in enumerate(SAMPLED)}
 
 
 # -- values ----------------------------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ job allows preemption.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from engine.base.errors import BatchError
-from engine.base.terms import DependencyAction, JobAction, JobState, NodeFillType, PoolLifetimeOption
+from engine.base.errors import BatchError, raise_refusal
+from engine.base.terms import DependencyAction, JobAction, JobState, NodeFillType, PoolLifetimeOption, State
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 FoundT = TypeVar("FoundT")
+StateT = TypeVar("StateT", bound=State)
 
 
 def existing(found: FoundT | None, code: str, **names: str) -> FoundT:
@@ -98,17 +99,22 @@ def job_command_verdict(command: str, state: JobState) -> BatchError | None:
     added and the job is terminated until it ends (JOB-19), while disabled too (JOB-13). It can always be deleted, once
     (JOB-16).
     """
-    if state in _ALLOWED[command]:
+    return state_verdict("job", state, _ALLOWED[command], _CODES)
+
+
+def state_verdict(
+    kind: str, state: StateT, allowed: Sequence[StateT], codes: Mapping[StateT, str]
+) -> BatchError | None:
+    """Return why the service refuses a command on a thing of this kind, with the code of its state; None if it may."""
+    if state in allowed:
         return None
-    return BatchError(_CODES.get(state, "OperationInvalidForCurrentState"), f"the job is {state.wire}")
+    return BatchError(codes.get(state, "OperationInvalidForCurrentState"), f"the {kind} is {state.wire}")
 
 
 def check_job_command(command: str, job: Job) -> None:
     """Refuse a command that the job's state does not allow (JOB-19)."""
     assert job.state is not None
-    refusal = job_command_verdict(command, job.state)
-    if refusal is not None:
-        raise refusal
+    raise_refusal(job_command_verdict(command, job.state))
 
 
 def job_pool_verdict(job: Job, info: PoolInfo) -> BatchError | None:

@@ -29,7 +29,6 @@ from engine.rules.facts import WaitOver
 from engine.rules.processes import setup
 from engine.rules.processes.setup import Work, packages_of
 from engine.shell.protocol import READY, HookProcess, Launch
-from engine.shell.simulated import special_duration
 from engine.specs.common import CertificateVisibility
 from engine.state.acting import NO_JOB, Acting, Process, ProcessKind, adds_tasks
 from engine.state.files import Traffic
@@ -205,12 +204,18 @@ def begin_acting(world: World, process: Process, start: Start, job: int = NO_JOB
     waiting = tuple(index for index, act in enumerate(acts.commands) if act.when is not None)
     to_come = sum(act.when is None and adds_tasks(act) for act in acts.commands)
     if acts.until_others and not world.acting.waiting_for_others(job):
-        world.jobs.edit(job).report_earlier(1)
+        _report_at(world, job, -1)
     number = world.acting.begin(Acting(process, job, now_ms, acts, waiting, to_come))
     for index, act in enumerate(acts.commands):
         if act.when is None:
             world.calendar.at(from_ms + act.after_ms, DueKind.ACT, number, index)
     check_others(world, number)
+
+
+def _report_at(world: World, job_row: int, change: int) -> None:
+    """Let so many completed tasks more matter to the job, or fewer if negative: processes wait for them."""
+    job = world.jobs.edit(job_row)
+    job.assign(reports_from=job.reports_from + change)
 
 
 def check_others(world: World, number: int, *, is_settled: bool = False) -> None:
@@ -244,7 +249,7 @@ def end_acting(world: World, process: Process) -> None:
         return
     acting = world.acting.end(process)
     if acting is not None and acting.acts.until_others and not world.acting.waiting_for_others(acting.job):
-        world.jobs.edit(acting.job).report_earlier(-1)
+        _report_at(world, acting.job, 1)
 
 
 def end_acting_of_task(world: World, task: int, instances: int) -> None:
@@ -255,26 +260,29 @@ def end_acting_of_task(world: World, task: int, instances: int) -> None:
             end_acting(world, Process(ProcessKind.COORDINATION, task, subtask))
 
 
+def _on_node(world: World, launch: Launch, node: int, process: Process) -> Launch:
+    """Return the launch with what the node and the process add to it."""
+    ready, until_ms = setup.setup_of(world, node, launch.directory), world.acting.until_ms(process)
+    launch = world.executor.read(launch, world.pool_of(node).os)
+    return launch._replace(node=world.nodes[node].position, setup=ready, until_ms=until_ms)
+
+
 def task_launch(world: World, task: int, node: int, attempt: int) -> Launch:
     """Return the launch of a task's attempt on a node."""
     spec = world.tasks.spec(task)
     profile = world.tasks.profile_of(task)
     job = world.jobs[profile.job]
-    kind = TaskKind.PRIMARY if profile.instances else TaskKind.TASK
-    return Launch(
-        TaskKind.MANAGER if profile.manager else kind,
+    launch = Launch(
+        TaskKind.MANAGER if profile.manager else TaskKind.PRIMARY if profile.instances else TaskKind.TASK,
         spec.command_line,
         spec.simulate,
         ("task", job.id.lower(), spec.id.lower()),
         attempt,
-        world.nodes[node].position,
-        world.pool_of(node).os,
         task_directory(job.id, spec.id),
         spec.resource_files,
         profile.wall_clock_ms,
-        setup.setup_of(world, node, task_directory(job.id, spec.id)),
-        world.acting.until_ms(Process(ProcessKind.TASK, task)),
     )
+    return _on_node(world, launch, node, Process(ProcessKind.TASK, task))
 
 
 def application_launch(world: World, task: int, nodes: Sequence[int], attempt: int) -> Launch:
@@ -288,21 +296,17 @@ def coordination_launch(world: World, task: int, nodes: Sequence[int], subtask: 
     spec = world.tasks.spec(task)
     settings = spec.multi_instance_settings
     assert settings is not None
-    job, node = world.jobs[world.tasks.profile_of(task).job], nodes[subtask]
-    directory = subtask_directory(task_directory(job.id, spec.id), subtask)
-    return Launch(
+    job = world.jobs[world.tasks.profile_of(task).job]
+    launch = Launch(
         TaskKind.SUBTASK,
         settings.coordination_command_line,
         settings.simulate,
         ("coordination", job.id.lower(), spec.id.lower(), str(subtask)),
         attempt,
-        world.nodes[node].position,
-        world.pool_of(node).os,
-        directory,
+        subtask_directory(task_directory(job.id, spec.id), subtask),
         () if subtask else spec.resource_files,
-        setup=setup.setup_of(world, node, directory),
-        until_ms=world.acting.until_ms(Process(ProcessKind.COORDINATION, task, subtask)),
     )
+    return _on_node(world, launch, nodes[subtask], Process(ProcessKind.COORDINATION, task, subtask))
 
 
 def start_task_launch(world: World, node: int) -> Launch:
@@ -310,27 +314,15 @@ def start_task_launch(world: World, node: int) -> Launch:
     record = world.nodes[node]
     spec = record.start_spec
     assert spec is not None
-    pool = world.pool_of(node)
-    return Launch(
-        TaskKind.START,
-        spec.command_line,
-        spec.simulate,
-        ("start task", pool.id.lower(), str(record.position)),
-        record.start_runs,
-        record.position,
-        pool.os,
-        STARTUP,
-        spec.resource_files,
-        setup=setup.setup_of(world, node, STARTUP),
-        until_ms=world.acting.until_ms(Process(ProcessKind.START_TASK, node)),
+    subject = "start task", world.pool_of(node).id.lower(), str(record.position)
+    launch = Launch(
+        TaskKind.START, spec.command_line, spec.simulate, subject, record.start_runs, STARTUP, spec.resource_files
     )
+    return _on_node(world, launch, node, Process(ProcessKind.START_TASK, node))
 
 
 # The kind of process, and that of the calendar's entry for its end: of preparation, then of release.
-_KINDS = (
-    (ProcessKind.PREPARATION, DueKind.PREPARATION_ENDED),
-    (ProcessKind.RELEASE, DueKind.RELEASE_ENDED),
-)
+_KINDS = ((ProcessKind.PREPARATION, DueKind.PREPARATION_ENDED), (ProcessKind.RELEASE, DueKind.RELEASE_ENDED))
 
 
 def process_of(world: World, job: Job, *, is_release: bool) -> HookProcess:
@@ -352,7 +344,11 @@ def process_of(world: World, job: Job, *, is_release: bool) -> HookProcess:
 def release_duration(world: World, job: Job) -> Distribution | None:
     """Return the duration that the scenario gives the job's release task; None without release task or pool."""
     task, pool = job.spec.job_release_task, world.pools.find(job.pool_id)
-    return None if task is None or pool is None else special_duration(task.command_line, pool.os, task.simulate)
+    return (
+        None
+        if task is None or pool is None
+        else world.executor.special_duration(task.command_line, pool.os, task.simulate)
+    )
 
 
 def _shared(world: World, job: Job, hook: HookProcess) -> HookProcess:
@@ -360,19 +356,21 @@ def _shared(world: World, job: Job, hook: HookProcess) -> HookProcess:
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
     special = setup.may_matter(pool, hook.kind, hook.spec)
-    plain = None if special else world.executor.plain(_hook_launch_on(hook, os, (), 1, -1, ""))
+    plain = None if special else world.executor.plain(world.executor.read(_hook_launch(hook), os))
     fixed = plain.plan(0, (), 1) if plain is not None and plain.is_certain else None
     return hook._replace(plain=plain, fixed=fixed)
 
 
+def _hook_launch(hook: HookProcess, subject: tuple[str, ...] = (), run: int = 1, directory: str = "") -> Launch:
+    spec = hook.spec
+    files, limit_ms = spec.resource_files, hook.wall_clock_ms
+    return Launch(hook.kind, spec.command_line, spec.simulate, subject, run, directory, files, limit_ms)
+
+
 def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Launch:
     """Return the launch of a preparation or release task on a node; ``run`` counts its starts there."""
-    directory = task_directory(job.id, hook.task_id)
-    subject = _hook_subject(world, job, hook, node)
-    position = world.nodes[node].position
-    launch = _hook_launch_on(hook, world.pool_of(node).os, subject, run, position, directory)
-    until_ms = world.acting.until_ms(process_on(world, job, hook, node))
-    return launch._replace(setup=setup.setup_of(world, node, directory), until_ms=until_ms)
+    launch = _hook_launch(hook, _hook_subject(world, job, hook, node), run, task_directory(job.id, hook.task_id))
+    return _on_node(world, launch, node, process_on(world, job, hook, node))
 
 
 def process_on(world: World, job: Job, hook: HookProcess, node: int) -> Process:
@@ -383,24 +381,6 @@ def process_on(world: World, job: Job, hook: HookProcess, node: int) -> Process:
 
 def _hook_subject(world: World, job: Job, hook: HookProcess, node: int) -> tuple[str, ...]:
     return hook.kind.name, job.id.lower(), world.pool_of(node).id.lower(), str(world.nodes[node].position)
-
-
-def _hook_launch_on(
-    hook: HookProcess, os: OsFamily, subject: tuple[str, ...], run: int, position: int, directory: str
-) -> Launch:
-    spec = hook.spec
-    return Launch(
-        hook.kind,
-        spec.command_line,
-        spec.simulate,
-        subject,
-        run,
-        position,
-        os,
-        directory,
-        spec.resource_files,
-        hook.wall_clock_ms,
-    )
 
 
 def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> tuple[int, Start | None]:
@@ -426,30 +406,33 @@ def end_after_wait(world: World, row: int, *, is_release: bool) -> None:
     """Enter the end of an instance's process, now that what it waited for has come true (JM-12)."""
     instances = world.instances
     job, node = world.jobs[instances.job[row]], instances.node[row]
-    if is_release:
-        runs, starts, move_end = instances.release_runs, instances.release_start, instances.move_release_end
-    else:
-        runs, starts, move_end = instances.prep_runs, instances.prep_start, instances.move_prep_end
+    runs = instances.release_runs if is_release else instances.prep_runs
+    starts = instances.release_start if is_release else instances.prep_start
     hook = process_of(world, job, is_release=is_release)
     plan = world.executor.plan(hook_launch(world, job, hook, node, runs[row]))
     end_ms = max(world.now_ms, planned_end_ms(world, starts[row], plan))
-    move_end(row, end_ms)
+    instances.move_end(row, end_ms, is_release=is_release)
     world.calendar.at(end_ms, _KINDS[is_release][1], row)
 
 
 def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Ending:
     """End the process of a preparation or release task: write its files, and return how it ended."""
-    if hook.plain is not None:
-        plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
-        code = plan.exit_code or 0
-    else:
-        launch = hook_launch(world, job, hook, node, run)
-        plan = world.executor.plan(launch)
-        world.nodes.forget_setup(node, launch.directory)
-        end_acting(world, process_on(world, job, hook, node))
-        code = 0
-        if plan.failure is None:
-            code = finish(world, node, launch, plan, Work(hook.spec, job, hook.task_id)).exit_code
+    if hook.plain is None:
+        launch, work = hook_launch(world, job, hook, node, run), Work(hook.spec, job, hook.task_id)
+        return end(world, process_on(world, job, hook, node), node, launch, work)
+    plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+    return _ending(plan, plan.exit_code or 0)
+
+
+def end(world: World, process: Process, node: int, launch: Launch, work: Work) -> Ending:
+    """End a process at its planned moment: write its files unless it failed before, and return how it ended."""
+    plan = world.executor.plan(launch)
+    world.nodes.forget_setup(node, launch.directory)
+    end_acting(world, process)
+    return _ending(plan, finish(world, node, launch, plan, work).exit_code if plan.failure is None else 0)
+
+
+def _ending(plan: Plan, exit_code: int) -> Ending:
     if plan.failure is not None:
         return Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure)
-    return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL
+    return Ending(exit_code, FAILURE_EXIT_CODE) if exit_code else ENDED_WELL

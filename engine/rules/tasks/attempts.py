@@ -295,13 +295,7 @@ def leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well
 
 
 def back_to_queue(
-    world: World,
-    task: int,
-    extra: TaskExtra,
-    rule: str,
-    exit_code: int | None = None,
-    *,
-    fills_at_once: bool = False,
+    world: World, task: int, extra: TaskExtra, rule: str, exit_code: int | None = None, *, fills_at_once: bool = False
 ) -> None:
     """Make a task that has left its nodes active again, with these counters; it waits for its turn."""
     profile = world.tasks.profile_of(task)

@@ -128,7 +128,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     ordered = sorted(closed.items(), key=lambda group: -len(group[1]))
     reasons = tuple(reason(world, found, f"{plural(len(found), 'node')} {why[0]}", why[1]) for why, found in ordered)
     firsts = ((why, first_of(found)) for why, found in closed.items())
-    changes = {why: _change(world, first, why[1]) for why, first in firsts if first is not None}
+    changes = {why: _change(world, first, why) for why, first in firsts if first is not None}
     # The end of a preparation frees no slots, nor does an eviction; they count only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
     following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
@@ -139,6 +139,11 @@ def ineligible_nodes(job: Job, pool: Pool) -> set[int]:
     """Return the nodes that the pool has or had on which preparation failed for good (PREP-9)."""
     positions = f"{job.ineligible:b}"[::-1] if job.ineligible else ""
     return {node for node, bit in zip(pool.nodes, positions, strict=False) if bit == "1"}
+
+
+def too_large_tasks(job: Job, pool: Pool) -> int:
+    """Return how many of the job's tasks need more slots than a node of the pool has (SCHED-10)."""
+    return sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
 
 
 def _preparations(world: World, job: Job) -> dict[int, int]:
@@ -260,13 +265,13 @@ def state_passes_ms(world: World, agenda: Agenda, node: int) -> int | None:
     return agenda.node_steps.get(node)
 
 
-def _change(world: World, first: tuple[int, int], rule: str) -> Next:
+def _change(world: World, first: tuple[int, int], why: _Why) -> Next:
     when_ms, node = first
     state = world.nodes.state_of(node)
     where = name_of(world, node)
     if state is not None and state not in READY:
-        return Next(f"{where} is no longer {state.wire}", when_ms, rule)
-    if rule == "PREP-6":
+        return Next(f"{where} is no longer {state.wire}", when_ms, why[1])
+    if why == _PREPARES:
         return Next(f"preparation ends on {where}", when_ms, "PREP-7")
     task = min(task for task in world.nodes.running[node] if task_end_ms(world, task) == when_ms)  # of room_ms
     ends = Next(f"{task_name(world, task)} ends on {where}", world.tasks.ended[task], "SCHED-15")

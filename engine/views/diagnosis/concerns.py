@@ -29,9 +29,10 @@ from engine.views.diagnosis.failures import (
     left_open,
     left_open_concerns,
 )
-from engine.views.diagnosis.model import Concern, ConcernKind, Severity, counted, listed
+from engine.views.diagnosis.model import Concern, ConcernKind, Severity, joined, listed, shared, some, whose
 from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
 from engine.views.hook_status import Hook
+from engine.views.log.kept import Kept, KeptByKey
 from engine.views.log.reader import LogReader, matching, of_kind
 from engine.views.resources.account import is_loss
 from engine.views.resources.instances import last_task_ms
@@ -69,34 +70,37 @@ class Attention:
         self._evictions = Evictions(simulation)
         self._schedules = ScheduleConcerns(simulation)
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
-        self._of_nodes: tuple[object, list[Concern]] = (None, [])
-        self._moment: object = None
-        self._concerns: Sequence[Concern] = ()
-        self._of_jobs: dict[str, tuple[Severity, int]] = {}  # the worst, and how many
+        self._of_nodes: Kept[list[Concern]] = Kept()
+        self._concerns: Kept[Sequence[Concern]] = Kept()
+        self._of_jobs: Kept[dict[str, list[Severity]]] = Kept()  # in the order of the concerns
 
     def concerns(self) -> Sequence[Concern]:
         """Return all concerns, the worst first, among equals the newest."""
-        simulation = self._simulation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.finished
-        if moment != self._moment:
-            self._moment = moment
-            self._concerns = sorted(self._all(), key=lambda concern: concern.order)
-            self._of_jobs = {}
-            for concern in self._concerns:
-                for job_id in concern.jobs:
-                    worst, count = self._of_jobs.get(job_id, (concern.severity, 0))
-                    self._of_jobs[job_id] = worst, count + 1
-        return self._concerns
+        return self._concerns.get(self._sources, lambda: sorted(self._all(), key=lambda concern: concern.order))
+
+    @property
+    def _sources(self) -> object:
+        return *self._simulation.moment, self._simulation.finished
 
     def problems(self, job_id: str) -> int:
         """Return the number of concerns about a job."""
-        self.concerns()
-        return self._of_jobs[job_id][1] if job_id in self._of_jobs else 0
+        return len(self._severities(job_id))
 
     def worst(self, job_id: str) -> int:
         """Return the severity of the worst concern about a job, as a number that orders jobs, the worst first."""
-        self.concerns()
-        return self._of_jobs[job_id][0] if job_id in self._of_jobs else len(Severity)
+        return next(iter(self._severities(job_id)), len(Severity))
+
+    def _severities(self, job_id: str) -> Sequence[Severity]:
+        """Return the severities of the concerns about a job, the worst first."""
+
+        def of_jobs() -> dict[str, list[Severity]]:
+            found: dict[str, list[Severity]] = {}
+            for concern in self.concerns():
+                for concerned in concern.jobs:
+                    found.setdefault(concerned, []).append(concern.severity)
+            return found
+
+        return self._of_jobs.get(self._sources, of_jobs).get(job_id, ())
 
     def _all(self) -> list[Concern]:
         simulation, world = self._simulation, self._simulation.world
@@ -121,15 +125,15 @@ class Attention:
     def _nodes(self, *, names_jobs: bool, names_pools: bool) -> list[Concern]:
         """Return the concerns of nodes and of what runs once on each; only log entries about those change them."""
         simulation = self._simulation
-        known = simulation.jumps, len(self._changes.entries()), len(simulation.log.cuts), names_jobs, names_pools
-        if known != self._of_nodes[0]:
-            found = [
+        sources = simulation.jumps, len(self._changes.entries()), len(simulation.log.cuts), names_jobs, names_pools
+        return self._of_nodes.get(
+            sources,
+            lambda: [
                 *hook_concerns(simulation, names_jobs=names_jobs),
                 *self._retries.concerns(names_jobs=names_jobs),
                 *node_concerns(simulation, names_pools=names_pools),
-            ]
-            self._of_nodes = known, found
-        return self._of_nodes[1]
+            ],
+        )
 
 
 def _merged(stalled: list[Concern], of_nodes: list[Concern]) -> list[Concern]:
@@ -167,10 +171,9 @@ def _rejected(simulation: Simulation) -> list[Concern]:
     return found
 
 
-def _in_use(certificate: CertificateRecord) -> str:
+def _users(certificate: CertificateRecord) -> list[str]:
     pools, nodes = certificate.use or ((), ())
-    users = [*(f"pool {pool_id}" for pool_id in pools), *([counted(len(nodes), "node")] if nodes else [])]
-    return f"in use by {listed(users)}"
+    return [*(f"pool {pool_id}" for pool_id in pools), *([some(len(nodes), "node")] if nodes else [])]
 
 
 def _certificates(world: World) -> list[Concern]:
@@ -180,15 +183,12 @@ def _certificates(world: World) -> list[Concern]:
             Severity.SHORTAGE,
             f"certificate {certificate.spec.thumbprint} could not be deleted",
             certificate.since_ms,
-            effect=_in_use(certificate),
+            effect=f"in use by {listed(_users(certificate))}",
             remedy="take it out of the pools, then delete it again",
         )
         for certificate in world.certificates.rows
         if certificate.state is CertificateState.DELETE_FAILED
     ]
-
-
-_ALL = -1  # as a row: all pools
 
 
 class JobEnds(NamedTuple):
@@ -223,22 +223,16 @@ class EndsAhead:
         """Read from what has been played ahead of a simulation: both number their jobs alike."""
         self._present = present
         self._ahead = ahead
-        self._generation = -1
-        self._known: dict[int, JobEnds] = {}
-        self._inputs = PlannedInputs(present)
+        self._ends: KeptByKey[JobEnds] = KeptByKey()
+        self._inputs: Kept[PlannedInputs] = Kept()
 
     def of(self, job_id: str) -> JobEnds | None:
         """Return the ends of a job that is there now; None while they are not known."""
         future, row = self._ahead.future, row_of_job(self._present, job_id)
         if future is None or row is None:
             return None
-        if self._generation != self._ahead.generation:
-            self._generation = self._ahead.generation
-            self._known.clear()
-            self._inputs = PlannedInputs(future)
-        if row not in self._known:
-            self._known[row] = _ends(future, self._inputs, future.world.jobs[row])
-        return self._known[row]
+        inputs = self._inputs.get(self._ahead.generation, lambda: PlannedInputs(future))
+        return self._ends.get(self._ahead.generation, row, lambda: _ends(future, inputs, future.world.jobs[row]))
 
 
 class CostsAhead:
@@ -248,31 +242,24 @@ class CostsAhead:
         """Read from what has been played ahead of a simulation: both number their pools alike."""
         self._present = present
         self._ahead = ahead
-        self._generation = -1
-        self._known: dict[int, float] = {}
+        self._costs: KeptByKey[float] = KeptByKey()
 
     def of_run(self) -> float | None:
         """Return the cost of all pools; None while it is not known."""
-        return self._of(_ALL)
+        return self._of(None, cost_usd)
 
     def of_pool(self, pool_id: str) -> float | None:
         """Return the cost of a pool that is there now, or was; None while it is not known."""
         pool = self._present.world.pools.latest(pool_id)
-        return None if pool is None else self._of(pool.row)
+        if pool is None:
+            return None
+        return self._of(pool.row, lambda world, end_ms: pool_cost_usd(world, world.pools[pool.row], end_ms))
 
-    def _of(self, row: int) -> float | None:
+    def _of(self, row: int | None, cost: Callable[[World, int], float]) -> float | None:
         future = self._ahead.future
         if future is None:
             return None
-        if self._generation != self._ahead.generation:
-            self._generation = self._ahead.generation
-            self._known.clear()
-        if row not in self._known:
-            world, end_ms = future.world, future.now_ms
-            self._known[row] = (
-                cost_usd(world, end_ms) if row == _ALL else pool_cost_usd(world, world.pools[row], end_ms)
-            )
-        return self._known[row]
+        return self._costs.get(self._ahead.generation, row, lambda: cost(future.world, future.now_ms))
 
 
 def _ends(future: Simulation, inputs: PlannedInputs, job: Job) -> JobEnds:
@@ -324,36 +311,22 @@ class Foretold:
         """Begin with nothing read."""
         self._simulation = simulation
         self._ahead = ahead
-        self._read_at = -1  # the generation of what was read
-        self._troubles: list[_Trouble] = []
-        self._left_open: list[OpenJob] = []  # at the end
-        self._names_jobs = False
-        self._known: tuple[object, list[Concern]] = (None, [])
+        self._end: Kept[_End] = Kept()
+        self._coming: Kept[list[Concern]] = Kept()
 
     def concerns(self) -> list[Concern]:
         """Return what will fail, end badly, be missed, or stay as it is; nothing as long as that is not known."""
         future = self._ahead.future
         if future is None:
             return []
-        if self._read_at != self._ahead.generation:
-            self._read_at = self._ahead.generation
-            self._troubles = sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0])
-            self._names_jobs = sum(1 for _ in future.world.jobs.present()) > 1
-            self._left_open = left_open(future)
-        now_ms = self._simulation.now_ms
-        key = self._read_at, [self._past(trouble, now_ms) for trouble in self._troubles]
-        if self._known[0] != key:
-            self._known = key, self._coming(key[1])
-        return [*self._known[1], *self._open_now()]
-
-    def _open_now(self) -> list[Concern]:
-        """Return the jobs left open whose tasks have ended by now; once the run is over they are known anyway."""
-        simulation = self._simulation
-        if simulation.finished:
-            return []
-        return left_open_concerns(
-            simulation.world, [one for one in self._left_open if one.since_ms <= simulation.now_ms]
-        )
+        generation, simulation = self._ahead.generation, self._simulation
+        end = self._end.get(generation, lambda: _read_end(future))
+        past = [self._past(trouble, simulation.now_ms) for trouble in end.troubles]
+        coming = self._coming.get((generation, past), lambda: self._to_come(end, past))
+        if simulation.finished:  # the jobs left open are known anyway
+            return coming
+        open_now = [one for one in end.left_open if one.since_ms <= simulation.now_ms]
+        return [*coming, *left_open_concerns(simulation.world, open_now)]
 
     def _past(self, trouble: _Trouble, now_ms: int) -> int:
         """Return how many moments of a trouble are over. That of a job is over as soon as it is terminating."""
@@ -361,24 +334,26 @@ class Foretold:
         is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED)
         return len(trouble.when_ms) if is_ending else bisect_right(trouble.when_ms, now_ms)
 
-    def _coming(self, past: Sequence[int]) -> list[Concern]:
-        """Return the troubles of which not all moments are over."""
+    def _to_come(self, end: _End, past: Sequence[int]) -> list[Concern]:
+        """Return concerns with a future occurrence."""
         coming: dict[tuple[ConcernKind, str], list[tuple[_Trouble, Sequence[int]]]] = {}
-        for trouble, at in zip(self._troubles, past, strict=True):
+        for trouble, at in zip(end.troubles, past, strict=True):
             if at < len(trouble.when_ms):
                 coming.setdefault((trouble.kind, trouble.cause), []).append((trouble, trouble.when_ms[at:]))
         by_kind: dict[ConcernKind, list[Concern]] = {}
         for (kind, cause), each in coming.items():
-            by_kind.setdefault(kind, []).append(self._concern(kind, cause, each))
+            by_kind.setdefault(kind, []).append(self._concern(kind, cause, each, names_jobs=end.names_jobs))
         found = []
         for concerns in by_kind.values():
             *before, last = sorted(concerns, key=lambda concern: concern.since_ms)[:_MOST_OF_A_KIND]
             rest = len(concerns) - _MOST_OF_A_KIND
-            more = [last.effect, f"and {counted(rest, 'other cause')} after it"] if rest > 0 else [last.effect]
-            found += [*before, last._replace(effect="; ".join(filter(None, more)))]
+            more = f"and {some(rest, 'other cause')} after it" if rest > 0 else ""
+            found += [*before, last._replace(effect=joined(last.effect, more))]
         return found
 
-    def _concern(self, kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]]) -> Concern:
+    def _concern(
+        self, kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]], *, names_jobs: bool
+    ) -> Concern:
         world = self._simulation.world
         owners = [trouble.owner for trouble, _ in each]
         finders: dict[ConcernKind, Callable[[str], object]] = {
@@ -387,13 +362,12 @@ class Foretold:
         }
         find = finders.get(kind, world.jobs.find)
         present = tuple(owner for owner in owners if find(owner) is not None)
-        effects = [listed(owners)] if len(owners) > 1 else []
         return Concern(
             kind,
             Severity.SHORTAGE,
-            f"{self._text(kind, cause, each)} (simulated)",
+            f"{_text(kind, cause, each, names_jobs=names_jobs)} (simulated)",
             min(moments[0] for _, moments in each),
-            effect="; ".join(effects),
+            effect=shared(owners),
             jobs=present if kind not in finders else (),
             pools=present if kind == "pool" else (),
             schedules=present if kind == "job schedule" else (),
@@ -401,31 +375,45 @@ class Foretold:
             is_coming=True,
         )
 
-    def _text(self, kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]]) -> str:
-        """Return what will happen."""
-        count = sum(len(moments) for _, moments in each)
-        item = each[0][0].item if count == 1 else ""
-        noun = kind if kind in ("job schedule", "pool") else "job"
-        owner = each[0][0].owner if len(each) == 1 else counted(len(each), noun)
-        of = f" of {owner}" if self._names_jobs or len(each) > 1 else ""
-        match kind:
-            case "job schedule":
-                occurrences = "an occurrence" if count == 1 else f"{count:,} occurrences"
-                return f"{'job schedule ' if len(each) == 1 else ''}{owner} will miss {occurrences}: {_to_come(cause)}"
-            case "pool":
-                resizes = "a resize" if count == 1 else counted(count, "resize")
-                return f"{resizes} of {f'pool {owner}' if len(each) == 1 else owner} will fail: {cause}"
-            case "job":
-                return f"{'job ' if len(each) == 1 else ''}{owner} will end: {cause}"
-            case "task":
-                return f"{f'task {item}' if item else counted(count, 'task')}{of} will fail: {cause}"
-            case _:
-                return f"{kind} task{of} will fail on {item or counted(count, 'node')}: {cause}"
+
+def _text(kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]], *, names_jobs: bool) -> str:
+    """Return what will happen."""
+    count = sum(len(moments) for _, moments in each)
+    item = each[0][0].item if count == 1 else ""
+    noun = kind if kind in ("job schedule", "pool") else "job"
+    owner = whose([trouble.owner for trouble, _ in each], noun)
+    owned = f"{noun} {owner}" if len(each) == 1 else owner
+    of = f" of {owner}" if names_jobs or len(each) > 1 else ""
+    match kind:
+        case "job schedule":
+            occurrences = "an occurrence" if count == 1 else f"{count:,} occurrences"
+            return f"{owned} will miss {occurrences}: {_as_future(cause)}"
+        case "pool":
+            return f"{'a resize' if count == 1 else some(count, 'resize')} of {owned} will fail: {cause}"
+        case "job":
+            return f"{owned} will end: {cause}"
+        case "task":
+            return f"{f'task {item}' if item else some(count, 'task')}{of} will fail: {cause}"
+        case _:
+            return f"{kind} task{of} will fail on {item or some(count, 'node')}: {cause}"
 
 
-def _to_come(reason: str) -> str:
+def _as_future(reason: str) -> str:
     """Return the reason of a missed occurrence as one that lies ahead."""
     return reason.replace(" was still ", " will still be ").replace(" was ", " will be ")
+
+
+class _End(NamedTuple):
+    """What is known of the end of a run that concerns are made from."""
+
+    troubles: list[_Trouble]  # in the order of their first moments
+    left_open: list[OpenJob]
+    names_jobs: bool
+
+
+def _read_end(future: Simulation) -> _End:
+    troubles = sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0])
+    return _End(troubles, left_open(future), sum(1 for _ in future.world.jobs.present()) > 1)
 
 
 def _troubles(future: Simulation) -> Iterator[_Trouble]:

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from functools import partial
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from engine.base.lifecycles import COMING_UP, NODE_STATES
 from engine.base.terms import (
@@ -30,7 +30,19 @@ from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.state.tasks import GONE as DELETED
 from engine.views.bulk import picked, values
-from engine.views.diagnosis.model import MOST_NAMED, Concern, Severity, apart, counted, listed, moment
+from engine.views.diagnosis.candidates import too_large_tasks
+from engine.views.diagnosis.model import (
+    MOST_NAMED,
+    Concern,
+    Severity,
+    apart,
+    first_names,
+    joined,
+    listed,
+    moment,
+    some,
+    whose,
+)
 from engine.views.diagnosis.pools import network_remedy
 from engine.views.hook_status import eligible_again
 from engine.views.log.reader import LogReader, of_kind
@@ -93,14 +105,13 @@ class PreparationRetries:
         world = self._simulation.world
         instances = world.instances
         nodes = [instances.node[row] for row in rows]
-        named = tuple(f"n{world.nodes[node].position}" for node in nodes[:MOST_NAMED])
-        on = f"node {named[0]}" if len(nodes) == 1 else counted(len(nodes), "node")
-        of = f" of {jobs[0].id}" if len(jobs) == 1 else f" of {counted(len(jobs), 'job')}"
+        named = first_names(world, nodes)
+        on = f"node {named[0]}" if len(nodes) == 1 else some(len(nodes), "node")
         names = tuple(job.id for job in jobs)
         return Concern(
             "preparation",
             Severity.SHORTAGE,
-            f"preparation task{of if names_jobs else ''} failed on {on} and is retried",
+            f"preparation task{f' of {whose(names)}' if names_jobs else ''} failed on {on} and is retried",
             max(instances.prep_start[row] for row in rows),
             effect=self._attempt(jobs[0], rows) if len(jobs) == 1 else listed(names),
             names=named if len(nodes) > 1 else (),
@@ -224,14 +235,14 @@ class TaskRetries:
         ended = [dict(log.shapes[number].fields) for number in shapes]
         codes = {fields["exitCode"] for fields in ended}
         cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
-        who = f"task {named[0]}" if len(tasks) == 1 else counted(len(tasks), "task")
-        of = f" of {jobs[0].id}" if len(jobs) == 1 else f" of {counted(len(jobs), 'job')}"
+        who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
         are = "is" if len(tasks) == 1 else "are"
         names = tuple(job.id for job in jobs)
+        of = f" of {whose(names)}" if names_jobs else ""
         return Concern(
             "task",
             Severity.NOTICE,
-            f"{who}{of if names_jobs else ''} failed and {are} retried{cause}",
+            f"{who}{of} failed and {are} retried{cause}",
             log.when[latest],
             effect=self._attempt(tasks, ended) if len(jobs) == 1 else listed(names),
             names=tuple(named) if len(tasks) > 1 else (),
@@ -266,15 +277,6 @@ def _is_new_attempt(shape: Shape) -> bool:
     return is_start and isinstance(attempt, int) and attempt > 1
 
 
-class _Stall(NamedTuple):
-    text: str
-    effect: str
-    remedy: str
-    severity: Severity = Severity.STANDSTILL
-    nodes: tuple[int, ...] = ()
-    since_ms: int | None = None  # where that is not the moment since which the pool is steady
-
-
 def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: PlannedInputs) -> list[Concern]:
     """Return the jobs of which no task runs, though some wait, for another reason than that others have their turn.
 
@@ -291,36 +293,44 @@ def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: Pl
     for job in waiting:
         stall = _stall(world, failures, job, is_pool_busy=busy[job.pool] > 0)
         if stall is not None:
-            text, effect, remedy, severity, nodes, since_ms = stall
-            if since_ms is None:
-                since_ms = 0 if job.pool < 0 else world.pools[job.pool].allocation_since_ms
-            since_ms = max(since_ms, job.since_ms)
-            pools = (job.pool_id,) if job.pool_id else ()
             plans = next_words(planned.to_come(subjects_of_job(world, job)), partial(moment, world))
-            effect = "; ".join(filter(None, (effect, plans)))
-            found.append(Concern("job", severity, text, since_ms, effect, remedy, (), nodes, (), (job.id,), pools))
+            found.append(
+                stall._replace(
+                    since_ms=max(stall.since_ms, job.since_ms),
+                    effect=joined(stall.effect, plans),
+                    jobs=(job.id,),
+                    pools=(job.pool_id,) if job.pool_id else (),
+                )
+            )
     return found
+
+
+def _stalled(text: str, since_ms: int, effect: str, remedy: str) -> Concern:
+    return Concern("job", Severity.STANDSTILL, text, since_ms, effect, remedy)
 
 
 def _waiting(job: Job, *, of_job: bool = True) -> str:
     count = job.counts[ACTIVE]
-    return f"{counted(count, 'task')}{f' of {job.id}' if of_job else ''} wait{'s' if count == 1 else ''}"
+    return f"{some(count, 'task')}{f' of {job.id}' if of_job else ''} wait{'s' if count == 1 else ''}"
 
 
-def _stall(world: World, failures: TaskFailures, job: Job, *, is_pool_busy: bool) -> _Stall | None:
+def _stall(world: World, failures: TaskFailures, job: Job, *, is_pool_busy: bool) -> Concern | None:
+    """Return the concern about a job, without the job, since when at the earliest, and what the timeline has."""
+    pool = world.pools[job.pool] if job.pool >= 0 else None
+    steady_ms = 0 if pool is None else pool.allocation_since_ms
     if job.state is JobState.DISABLED:
-        return _Stall(f"job {job.id} is disabled", _waiting(job, of_job=False), "enable it", Severity.NOTICE)
+        told = _stalled(f"job {job.id} is disabled", steady_ms, _waiting(job, of_job=False), "enable it")
+        return told._replace(severity=Severity.NOTICE)
     if job.state is not JobState.ACTIVE:
         return None
-    pool = world.pools[job.pool] if job.pool >= 0 else None
     if pool is None or pool.state is None:
-        return _Stall(f"{_waiting(job)} for a pool", f"there is no pool {job.pool_id}", "create it")
+        return _stalled(f"{_waiting(job)} for a pool", steady_ms, f"there is no pool {job.pool_id}", "create it")
     if pool.state is PoolState.DELETING:
-        return _Stall(f"{_waiting(job)} for a pool", f"pool {pool.id} is being deleted", "create it again")
-    too_large = sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
+        return _stalled(f"{_waiting(job)} for a pool", steady_ms, f"pool {pool.id} is being deleted", "create it again")
+    too_large = too_large_tasks(job, pool)
     if too_large:
-        effect = f"a node of pool {pool.id} has {counted(pool.slots, 'task slot')} (SCHED-10)"
-        return _Stall(f"{counted(too_large, 'task')} of {job.id} too large for any node", effect, "")
+        effect = f"a node of pool {pool.id} has {some(pool.slots, 'task slot')} (SCHED-10)"
+        return _stalled(f"{some(too_large, 'task')} of {job.id} too large for any node", steady_ms, effect, "")
     is_emptied = pool.scaling is None and not pool.target_dedicated + pool.target_spot
     if job.busy or pool.pending or (pool.allocation is not AllocationState.STEADY and not is_emptied):
         return None
@@ -329,7 +339,7 @@ def _stall(world: World, failures: TaskFailures, job: Job, *, is_pool_busy: bool
     return _without_nodes(world, failures, job, pool, is_pool_busy=is_pool_busy)
 
 
-def _without_nodes(world: World, failures: TaskFailures, job: Job, pool: Pool, *, is_pool_busy: bool) -> _Stall | None:
+def _without_nodes(world: World, failures: TaskFailures, job: Job, pool: Pool, *, is_pool_busy: bool) -> Concern | None:
     """Return why none of the nodes of a steady pool takes the job's tasks."""
     tasks = _waiting(job)
     states = bytes(values(world.nodes.state, pool.nodes))
@@ -343,8 +353,8 @@ def _without_nodes(world: World, failures: TaskFailures, job: Job, pool: Pool, *
         if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
             again = eligible_again(world.options)
             text = f"preparation of {job.id} failed on every node"
-            remedy = f"{again.remedy} a node or add one"
-            return _Stall(text, f"{tasks}, and none can run (PREP-11)", remedy, nodes=tuple(present))
+            remedy, effect = f"{again.remedy} a node or add one", f"{tasks}, and none can run (PREP-11)"
+            return _stalled(text, pool.allocation_since_ms, effect, remedy)._replace(nodes=tuple(present))
     if is_pool_busy:
         return None
     if not job.ready_count:
@@ -354,24 +364,25 @@ def _without_nodes(world: World, failures: TaskFailures, job: Job, pool: Pool, *
     text = f"{tasks}: no node takes tasks"
     if is_cut_off and any(states.count(state) for state in (*COMING_UP, NodeState.UNUSABLE)):
         effect = f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch (NET-4)"
-        return _Stall(text, effect, network_remedy(world, pool))
+        return _stalled(text, pool.allocation_since_ms, effect, network_remedy(world, pool))
     closed_ms = max(pool.allocation_since_ms, *values(world.nodes.since, pool.nodes))
-    return _Stall(text, ", ".join(_why_closed(states)), "enable, repair or add nodes", since_ms=closed_ms)
+    counts = ((some(states.count(state), "node"), NODE_STATES[state].text) for state in NodeState if state in states)
+    closed = ", ".join(f"{nodes} {why or 'with scheduling disabled'}" for nodes, why in counts)
+    return _stalled(text, closed_ms, closed, "enable, repair or add nodes")
 
 
-def _empty(job: Job, pool: Pool, tasks: str) -> _Stall | None:
-    text = f"{tasks}: pool {pool.id} has no nodes"
+def _empty(job: Job, pool: Pool, tasks: str) -> Concern | None:
+    effect, remedy = "its formula leaves its target at 0", "change its formula"
     if pool.resize_errors:
-        return _Stall(text, f"its resize failed: {pool.resize_errors[0].code}", "resize it or add another pool")
-    if pool.scaling is None:
-        return _Stall(text, "its target is 0", "resize it or switch on autoscale")
-    run = pool.scaling.run
-    if run is None or run.when_ms < job.created_ms:
+        effect, remedy = f"its resize failed: {pool.resize_errors[0].code}", "resize it or add another pool"
+    elif pool.scaling is None:
+        effect, remedy = "its target is 0", "resize it or switch on autoscale"
+    elif pool.scaling.run is None or pool.scaling.run.when_ms < job.created_ms:
         return None  # the formula has not seen the job yet
-    return _Stall(text, "its formula leaves its target at 0", "change its formula")
+    return _stalled(f"{tasks}: pool {pool.id} has no nodes", pool.allocation_since_ms, effect, remedy)
 
 
-def _dependencies(world: World, failures: TaskFailures, job: Job, tasks: str) -> _Stall | None:
+def _dependencies(world: World, failures: TaskFailures, job: Job, tasks: str) -> Concern | None:
     """Return the dependency that is never met: nothing of the job runs, and all that is left waits for others."""
     book = world.dependencies.get(job.row)
     if book is None or book.waiting_count < job.counts[ACTIVE]:
@@ -383,10 +394,10 @@ def _dependencies(world: World, failures: TaskFailures, job: Job, tasks: str) ->
     first = f"{world.tasks.task_id(task)} waits for {ids[0]}" if ids else ""
     text = f"{tasks} for others that have failed or do not exist"
     since_ms = max(world.tasks.block_of(task).created_ms, failures.newest_ms(job))
-    return _Stall(text, first, "reactivate or add these", since_ms=since_ms)
+    return _stalled(text, since_ms, first, "reactivate or add these")
 
 
-def _gang(world: World, job: Job, pool: Pool, tasks: str) -> _Stall | None:
+def _gang(world: World, job: Job, pool: Pool, tasks: str) -> Concern | None:
     """Return the multi-instance task that the pool is too small for."""
     queues = job.queues_in_order()
     profile = world.tasks.profile_of(queues[0][1].head()) if queues else None
@@ -394,15 +405,7 @@ def _gang(world: World, job: Job, pool: Pool, tasks: str) -> _Stall | None:
     if profile is None or profile.instances <= nodes:
         return None
     effect = f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of pool {pool.id} take tasks"
-    return _Stall(f"{tasks}, none runs", effect, "resize it")
-
-
-def _why_closed(states: bytes) -> Iterator[str]:
-    """Yield the states of nodes that take no tasks, with their numbers."""
-    for state in NodeState:
-        count = states.count(state)
-        if count:
-            yield f"{counted(count, 'node')} {NODE_STATES[state].text or 'with scheduling disabled'}"
+    return _stalled(f"{tasks}, none runs", pool.allocation_since_ms, effect, "resize it")
 
 
 class ScheduleConcerns:
@@ -432,7 +435,7 @@ class ScheduleConcerns:
         """Return the occurrences that made no job (JS-15), with the reason of the last one."""
         count = missed(self._simulation.world, schedule, self._simulation.now_ms)
         last = ", the last one" if count > 1 else ""
-        missed_ones = f"{counted(count, 'occurrence')} missed{last}: {self._last_reason(schedule.row)}"
+        missed_ones = f"{some(count, 'occurrence')} missed{last}: {self._last_reason(schedule.row)}"
         text = f"job schedule {schedule.id}: {missed_ones}"
         effect = f"no job was created{' for them' if count > 1 else ''}"
         return Concern("job schedule", Severity.SHORTAGE, text, when_ms, effect, schedules=(schedule.id,))

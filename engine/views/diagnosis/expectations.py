@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from engine import Simulation
-    from engine.run.conditions import Outcome, RefusedCommand
-    from engine.scenario.model import Expectation, TimelineEntry
+    from engine.run.conditions import Outcome
+    from engine.scenario.model import Expectation
     from engine.specs.command import Command
     from engine.specs.conditions import ConditionSubject, Wanted
 
@@ -54,11 +54,6 @@ class ExpectationRow(NamedTuple):
     decided_ms: int | None  # None while it is pending
     parts: tuple[ExpectationPart, ...]
     line: int  # in the scenario file; 0 where it is not known
-
-    @property
-    def holds(self) -> bool:
-        """True if it would be met if it were decided now."""
-        return all(part.is_met for part in self.parts)
 
     @property
     def differing(self) -> tuple[ExpectationPart, ...]:
@@ -105,7 +100,7 @@ def row_of(simulation: Simulation, judged: Judgement) -> ExpectationRow:
     kind, item_id = _item(one.condition.subject)
     return ExpectationRow(
         number=one.index + 1,
-        state=_state(outcome, decided_ms),
+        state=_state(outcome.met, decided_ms),
         subject=_subject(one.condition.subject),
         kind=kind,
         item_id=item_id,
@@ -116,10 +111,10 @@ def row_of(simulation: Simulation, judged: Judgement) -> ExpectationRow:
     )
 
 
-def _state(outcome: Outcome, decided_ms: int | None) -> ExpectationState:
+def _state(is_met: bool, decided_ms: int | None) -> ExpectationState:
     if decided_ms is None:
         return ExpectationState.PENDING
-    return ExpectationState.MET if outcome.met else ExpectationState.BROKEN
+    return ExpectationState.MET if is_met else ExpectationState.BROKEN
 
 
 def _when(simulation: Simulation, one: Expectation) -> str:
@@ -214,51 +209,29 @@ def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
     """Yield the refusals that the scenario expects, and those that it does not; not those of commands given by hand."""
     by_hand = {id(one.command) for one in simulation.journal.by_hand()}
     announced = [entry for entry in simulation.scenario.timeline if entry.refused is not None]
-    outcomes = dict(
-        zip(map(id, (one.command for one in simulation.refusals)), simulation.command_outcomes, strict=True)
-    )
-    refusals = {id(one.command): one for one in simulation.refusals}
+    refusals = {
+        id(one.command): (one.when_ms, str(outcome.seen), outcome.met)
+        for one, outcome in zip(simulation.refusals, simulation.command_outcomes, strict=True)
+    }
+    others = (simulation.now_ms, "never given", False) if simulation.finished else (None, "not given yet", False)
     for entry in announced:
         number += 1
-        yield _expected_refusal(simulation, number, entry, refusals.get(id(entry.command)), outcomes)
+        decided_ms, seen, is_met = refusals.get(id(entry.command), others)
+        part = ExpectationPart("refused", str(entry.refused), seen, is_met)
+        yield _command_row(number, entry.command, decided_ms, part, entry.line)
     expected = {id(entry.command) for entry in announced}
     for refusal in simulation.refusals:
         if id(refusal.command) not in expected | by_hand:
             number += 1
-            part = ExpectationPart("outcome", "accepted", str(outcomes[id(refusal.command)].seen), False)
-            yield _command_row(number, ExpectationState.BROKEN, refusal.command, refusal.when_ms, part)
-
-
-def _expected_refusal(
-    simulation: Simulation,
-    number: int,
-    entry: TimelineEntry,
-    refusal: RefusedCommand | None,
-    outcomes: Mapping[int, Outcome],
-) -> ExpectationRow:
-    wanted = str(entry.refused)
-    if refusal is not None:
-        outcome = outcomes[id(entry.command)]
-        part = ExpectationPart("refused", wanted, str(outcome.seen), outcome.met)
-        state = ExpectationState.MET if outcome.met else ExpectationState.BROKEN
-        return _command_row(number, state, entry.command, refusal.when_ms, part, entry.line)
-    part = ExpectationPart("refused", wanted, "never given" if simulation.finished else "not given yet", False)
-    state = ExpectationState.BROKEN if simulation.finished else ExpectationState.PENDING
-    decided_ms = simulation.now_ms if simulation.finished else None
-    return _command_row(number, state, entry.command, decided_ms, part, entry.line)
+            when_ms, seen, _ = refusals[id(refusal.command)]
+            yield _command_row(number, refusal.command, when_ms, ExpectationPart("outcome", "accepted", seen, False))
 
 
 def _command_row(
-    number: int,
-    state: ExpectationState,
-    command: Command,
-    decided_ms: int | None,
-    part: ExpectationPart,
-    line: int = 0,
+    number: int, command: Command, decided_ms: int | None, part: ExpectationPart, line: int = 0
 ) -> ExpectationRow:
-    return ExpectationRow(
-        number, state, f"command {command.NAME}", "", "", "when it is given", decided_ms, (part,), line
-    )
+    state, subject = _state(part.is_met, decided_ms), f"command {command.NAME}"
+    return ExpectationRow(number, state, subject, "", "", "when it is given", decided_ms, (part,), line)
 
 
 def broken_expectations(simulation: Simulation) -> list[Concern]:

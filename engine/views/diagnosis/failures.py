@@ -18,9 +18,20 @@ from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.views.bulk import LazyRows
-from engine.views.diagnosis.model import MOST_NAMED, Concern, Severity, apart, cause_of, counted, listed
+from engine.views.diagnosis.model import (
+    MOST_NAMED,
+    Concern,
+    Severity,
+    apart,
+    cause_of,
+    first_names,
+    shared,
+    some,
+    whose,
+)
 from engine.views.hook_status import OVER, Hook, HookStatus, eligible_again, prep_status, release_status
-from engine.views.log.reader import LogReader, of_kind
+from engine.views.log.kept import Kept
+from engine.views.log.reader import LogReader, is_event, of_kind
 from engine.views.resources.instances import last_task_ms
 from engine.views.resources.jobs import bad_end
 
@@ -35,16 +46,17 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
-class _FailedHooks(NamedTuple):
-    """The nodes on which one task of a job has failed for one reason."""
+class HookFailure(NamedTuple):
+    """A run of a job's preparation or release that has failed on a node for good."""
 
-    job: Job
-    nodes: list[int]
-    since_ms: int
-    is_ineligible: bool  # no task of the job may come to them
+    hook: Hook
+    cause: str
+    job: int
+    row: int  # of the instance
+    is_ineligible: bool  # no task of the job may come to the node
 
 
-HookFailure = tuple[Hook, str, int, int, bool]  # cause, job, instance, and whether the node is ineligible
+_Failures = tuple["Job", list[HookFailure]]  # of one hook of a job, for one reason
 
 
 def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
@@ -52,26 +64,17 @@ def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
 
     A failure lasts no longer than its job if its node has left.
     """
-    instances, nodes = simulation.world.instances, simulation.world.nodes.state
-    groups: dict[tuple[Hook, str], dict[int, list[tuple[int, bool]]]] = {}
-    for hook, cause, job, row, is_ineligible in hook_failures(simulation):
-        if nodes[instances.node[row]] == GONE and simulation.world.jobs[job].state is JobState.COMPLETED:
-            continue
-        groups.setdefault((hook, cause), {}).setdefault(job, []).append((row, is_ineligible))
-    found: list[Concern] = []
-    for (hook, cause), jobs in groups.items():
-        ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
-        each = [
-            _FailedHooks(
-                simulation.world.jobs[job],
-                [instances.node[row] for row, _ in rows],
-                max(ends[row] for row, _ in rows),
-                any(is_ineligible for _, is_ineligible in rows),
-            )
-            for job, rows in jobs.items()
-        ]
-        found += (_concern(simulation, hook, cause, group, names_jobs=names_jobs) for group in apart(each))
-    return found
+    world, instances = simulation.world, simulation.world.instances
+    groups: dict[tuple[Hook, str], dict[int, list[HookFailure]]] = {}
+    for one in hook_failures(simulation):
+        is_gone = world.nodes.state[instances.node[one.row]] == GONE
+        if not is_gone or world.jobs[one.job].state is not JobState.COMPLETED:
+            groups.setdefault((one.hook, one.cause), {}).setdefault(one.job, []).append(one)
+    return [
+        _concern(simulation, hook, cause, group, names_jobs=names_jobs)
+        for (hook, cause), by_job in groups.items()
+        for group in apart([(world.jobs[job], failures) for job, failures in by_job.items()])
+    ]
 
 
 def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
@@ -83,8 +86,9 @@ def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
                 row, hook = key >> 1, Hook.RELEASE if key & 1 else Hook.PREPARATION
                 job = jobs[instances.job[row]]
                 if job.state is not None and _has_failed(simulation, job, row, hook):
-                    flags = instances.flags[row]
-                    yield hook, _hook_cause(ending), job.row, row, bool(flags & PrepFlag.INELIGIBLE)
+                    is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
+                    cause = cause_of(ending.failure, ending.exit_code)
+                    yield HookFailure(hook, cause, job.row, row, is_ineligible)
 
 
 def _is_final(ending: Ending, *, is_release: bool) -> bool:
@@ -93,10 +97,6 @@ def _is_final(ending: Ending, *, is_release: bool) -> bool:
     if failure is None:
         return bool(ending.exit_code)
     return is_release or failure.code != "TaskEnded" or failure == TIME_LIMIT
-
-
-def _hook_cause(ending: Ending) -> str:
-    return cause_of(ending.failure, ending.exit_code)
 
 
 def _has_failed(simulation: Simulation, job: Job, row: int, hook: Hook) -> bool:
@@ -118,46 +118,45 @@ def _has_failed(simulation: Simulation, job: Job, row: int, hook: Hook) -> bool:
 
 
 def _concern(
-    simulation: Simulation, hook: Hook, cause: str, groups: Sequence[_FailedHooks], *, names_jobs: bool
+    simulation: Simulation, hook: Hook, cause: str, groups: Sequence[_Failures], *, names_jobs: bool
 ) -> Concern:
-    records = simulation.world.nodes
-    nodes = sorted({node for group in groups for node in group.nodes})
-    named = [f"n{records[node].position}" for node in nodes[:MOST_NAMED]]
-    jobs = tuple(group.job.id for group in groups)
-    where = f" of {jobs[0]}" if len(jobs) == 1 else f" of {counted(len(jobs), 'job')}"
-    what = f"{hook.value.lower()} task{where if names_jobs else ''} failed"
-    on = named[0] if len(nodes) == 1 else counted(len(nodes), "node")
+    instances = simulation.world.instances
+    ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
+    rows = [one.row for _, failures in groups for one in failures]
+    nodes = sorted({instances.node[row] for row in rows})
+    named = first_names(simulation.world, nodes)
+    jobs = tuple(job.id for job, _ in groups)
+    what = f"{hook.value.lower()} task{f' of {whose(jobs)}' if names_jobs else ''} failed"
+    on = named[0] if len(nodes) == 1 else some(len(nodes), "node")
     severity, effect, remedy = _consequence(simulation, hook, groups)
     return Concern(
         "preparation" if hook is Hook.PREPARATION else "release",
         severity,
         f"{what} on {on}: {cause}",
-        max(group.since_ms for group in groups),
-        effect=effect if len(jobs) == 1 else "; ".join(filter(None, (listed(jobs), effect))),
+        max(map(ends.__getitem__, rows)),
+        effect=shared(jobs, effect),
         remedy=remedy,
-        names=tuple(named) if len(nodes) > 1 else (),
+        names=named if len(nodes) > 1 else (),
         nodes=nodes,
         jobs=jobs,
         cause=cause,
     )
 
 
-def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_FailedHooks]) -> tuple[Severity, str, str]:
+def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_Failures]) -> tuple[Severity, str, str]:
     """Return how bad it is, its effect, and its remedy."""
     if hook is Hook.RELEASE:
         return Severity.SHORTAGE, "the job still completes; what it should clean up may be left (REL-7)", ""
-    if all(group.job.state in OVER for group in groups):
+    if all(job.state in OVER for job, _ in groups):
         return Severity.SHORTAGE, "", ""
-    if not any(group.is_ineligible for group in groups):
+    if not any(one.is_ineligible for _, failures in groups for one in failures):
         return Severity.SHORTAGE, "no effect on scheduling: waitForSuccess is false (PREP-13)", ""
     helps = eligible_again(simulation.world.options)
     who = "job" if len(groups) == 1 else "jobs"
     return Severity.FAILURE, f"no task of the {who} runs there ({helps.rule})", f"{helps.remedy} to prepare anew"
 
 
-# The cause of tasks that a user terminated, or that ended with their job, begins so: they did not fail by themselves.
 _BY_USERS = ("TaskEnded", "JobBeingTerminated")
-_STOPPED = "stopped: "
 _WITH_JOB = "the job was ended"
 
 
@@ -191,6 +190,13 @@ class FailedTasks(LazyRows):
         return FailedTasks(self._rows, [*self._parts, *(part for other in others for part in other._parts)])
 
 
+class _Cause(NamedTuple):
+    """The cause of failed tasks; it is meant if a user terminated them, or they ended with their job."""
+
+    text: str
+    is_meant: bool = False
+
+
 class _TasksOfCause(NamedTuple):
     job: Job
     tasks: FailedTasks
@@ -202,29 +208,30 @@ class TaskFailures:
     def __init__(self, simulation: Simulation) -> None:
         """Begin with nothing read."""
         self._simulation = simulation
-        self._reader = LogReader(simulation, of_kind(_says_failure))
+        self._reader = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.FAILURE)))
         self._read = 0  # how many of the reader's entries are in groups
-        self._causes: list[str | None] = []  # by shape
-        self._groups: dict[int, dict[str, array[int]]] = {}  # by job and cause: entries in ascending order
-        self._lasting: tuple[object, dict[str, list[_TasksOfCause]]] = (None, {})
-        self._concerns: tuple[object, list[Concern]] = (None, [])
+        self._causes: list[_Cause | None] = []  # by shape
+        self._groups: dict[int, dict[_Cause, array[int]]] = {}  # by job and cause: entries in ascending order
+        self._lasting: Kept[dict[_Cause, list[_TasksOfCause]]] = Kept()
+        self._concerns: Kept[list[Concern]] = Kept()
 
     def concerns(self, *, names_jobs: bool) -> list[Concern]:
         """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated."""
-        lasting = self._by_cause()
-        known = self._lasting[0], names_jobs
-        if known != self._concerns[0]:
-            found: list[Concern] = []
-            for cause, each in lasting.items():
-                found += (self._concern(cause, groups, names_jobs=names_jobs) for groups in apart(each))
-            self._concerns = known, found
-        return self._concerns[1]
+        sources = self._sources()
+        return self._concerns.get(
+            (sources, names_jobs),
+            lambda: [
+                self._concern(cause, groups, names_jobs=names_jobs)
+                for cause, each in self._by_cause(sources).items()
+                for groups in apart(each)
+            ],
+        )
 
     def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:
         """Yield cause, job and log entries of the failures that last, without tasks that a user stopped."""
-        for cause, groups in self._by_cause().items():
-            for group in groups if not cause.startswith(_STOPPED) else ():
-                yield cause, group.job, group.tasks.entries
+        for cause, groups in self._by_cause(self._sources()).items():
+            for group in groups if not cause.is_meant else ():
+                yield cause.text, group.job, group.tasks.entries
 
     def newest_ms(self, job: Job) -> int:
         """Return when a task of the job has last failed for good, in ms since the start; 0 where none has."""
@@ -233,25 +240,32 @@ class TaskFailures:
         over = (entries[: bisect_left(entries, len(log))] for entries in self._groups.get(job.row, {}).values())
         return max((log.when[entries[-1]] for entries in over if entries), default=0)
 
-    def _by_cause(self) -> dict[str, list[_TasksOfCause]]:
-        """Return the failures that last by cause, and for each cause by job.
+    def _sources(self) -> object:
+        """Return what decides on the failures that last.
 
         While time goes on, one ends only with its job, or as its task is reactivated or deleted: the job has one less
         then, unless the log has told another one.
         """
         self._update()
-        simulation = self._simulation
-        jobs = [simulation.world.jobs[row] for row in self._groups if row < len(simulation.world.jobs)]
-        told = bisect_left(self._reader.found, len(simulation.log))
-        known = simulation.jumps, told, [(job.row, job.state, job.failed) for job in jobs]
-        if known != self._lasting[0]:
-            found: dict[str, list[_TasksOfCause]] = {}
-            for job in jobs:
+        told = bisect_left(self._reader.found, len(self._simulation.log))
+        return self._simulation.jumps, told, [(job.row, job.state, job.failed) for job in self._jobs()]
+
+    def _jobs(self) -> Iterator[Job]:
+        jobs = self._simulation.world.jobs
+        return (jobs[row] for row in self._groups if row < len(jobs))
+
+    def _by_cause(self, sources: object) -> dict[_Cause, list[_TasksOfCause]]:
+        """Return the failures that last by cause, and for each cause by job."""
+
+        def by_cause() -> dict[_Cause, list[_TasksOfCause]]:
+            found: dict[_Cause, list[_TasksOfCause]] = {}
+            for job in self._jobs():
                 if job.state is not None and job.failed:
                     for cause, tasks in self._of_job(job, self._groups[job.row]).items():
                         found.setdefault(cause, []).append(_TasksOfCause(job, tasks))
-            self._lasting = known, found
-        return self._lasting[1]
+            return found
+
+        return self._lasting.get(sources, by_cause)
 
     def _update(self) -> None:
         if self._reader.update():
@@ -263,14 +277,14 @@ class TaskFailures:
             self._groups.setdefault(job, {}).setdefault(cause, array("I")).append(at)
         self._read = len(self._reader.found)
 
-    def _cause(self, shape: int) -> str:
+    def _cause(self, shape: int) -> _Cause:
         self._causes += [None] * (shape + 1 - len(self._causes))
         cause = self._causes[shape]
         if cause is None:
             cause = self._causes[shape] = _task_cause(self._simulation.log.shapes[shape])
         return cause
 
-    def _of_job(self, job: Job, groups: dict[str, array[int]]) -> dict[str, FailedTasks]:
+    def _of_job(self, job: Job, groups: dict[_Cause, array[int]]) -> dict[_Cause, FailedTasks]:
         """Return the failed tasks of a job by cause, as they are at the moment that is shown."""
         log = self._simulation.log
         now = {cause: bisect_left(entries, len(log)) for cause, entries in groups.items()}
@@ -279,55 +293,49 @@ class TaskFailures:
             now = {cause: len(entries) for cause, entries in groups.items()}
         return {cause: FailedTasks(log.row_a, [(groups[cause], length)]) for cause, length in now.items() if length}
 
-    def _still_failed(self, groups: dict[str, array[int]]) -> dict[str, array[int]]:
+    def _still_failed(self, groups: dict[_Cause, array[int]]) -> dict[_Cause, array[int]]:
         """Keep the last failure of each task that is still completed and failed."""
         tasks, rows = self._simulation.world.tasks, self._simulation.log.row_a
-        last: dict[int, tuple[int, str]] = {}
+        last: dict[int, tuple[int, _Cause]] = {}
         for cause, entries in groups.items():
             for at in entries:
                 last[rows[at]] = max(last.get(rows[at], (at, cause)), (at, cause))
-        kept: dict[str, array[int]] = {}
+        kept: dict[_Cause, array[int]] = {}
         for at, cause in sorted(last.values()):
             if tasks.result(rows[at]) is TaskResult.FAILURE:
                 kept.setdefault(cause, array("I")).append(at)
         return kept
 
-    def _concern(self, cause: str, groups: Sequence[_TasksOfCause], *, names_jobs: bool) -> Concern:
+    def _concern(self, cause: _Cause, groups: Sequence[_TasksOfCause], *, names_jobs: bool) -> Concern:
         tasks = groups[0].tasks.with_all(group.tasks for group in groups[1:])
         table = self._simulation.world.tasks
         named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
         jobs = tuple(group.job.id for group in groups)
-        where = f" of {jobs[0]}" if len(jobs) == 1 else f" of {counted(len(jobs), 'job')}"
-        who = f"task {named[0]}" if len(tasks) == 1 else counted(len(tasks), "task")
+        who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
+        where = f" of {whose(jobs)}" if names_jobs else ""
         is_open = any(group.job.state is JobState.ACTIVE for group in groups)
-        is_meant = cause.startswith(_STOPPED)
         return Concern(
             "task",
-            Severity.NOTICE if is_meant else Severity.FAILURE,
-            f"{who}{where if names_jobs else ''} {cause if is_meant else f'failed: {cause}'}",
+            Severity.NOTICE if cause.is_meant else Severity.FAILURE,
+            f"{who}{where} {'' if cause.is_meant else 'failed: '}{cause.text}",
             self._simulation.log.when[tasks.newest_entry],
-            effect="" if len(jobs) == 1 else listed(jobs),
+            effect=shared(jobs),
             remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
             names=tuple(named) if len(tasks) > 1 else (),
             tasks=tasks,
             jobs=jobs,
-            cause=cause,
+            cause=cause.text,
         )
 
 
-def _says_failure(shape: Shape) -> bool:
-    """Return whether an event says that a task is completed and has failed; subtasks end with their primary task."""
-    return shape.event == "TaskStateChanged" and dict(shape.fields).get("result") is TaskResult.FAILURE
-
-
-def _task_cause(shape: Shape) -> str:
+def _task_cause(shape: Shape) -> _Cause:
     fields = dict(shape.fields)
     failure, exit_code = fields.get("failureInfo"), fields.get("exitCode")
     assert failure is None or isinstance(failure, FailureInfo)
     assert exit_code is None or isinstance(exit_code, int)
     if failure is not None and failure.code in _BY_USERS and failure.category == ErrorCategory.USER_ERROR:
-        return _STOPPED + dict(failure.details).get("Message", _WITH_JOB)
-    return cause_of(failure, exit_code)
+        return _Cause(f"stopped: {dict(failure.details).get('Message', _WITH_JOB)}", is_meant=True)
+    return _Cause(cause_of(failure, exit_code))
 
 
 # Terminate reasons of jobs whose work was not done, with the effect; the empty one is that of a job without tasks.
@@ -374,25 +382,20 @@ def _has_run_nothing(job: Job) -> bool:
 
 
 def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Concern:
-    who = f"job {jobs[0].id}" if len(jobs) == 1 else counted(len(jobs), "job")
+    ids = tuple(job.id for job in jobs)
+    who = f"job {ids[0]}" if len(ids) == 1 else whose(ids)
     without = " without running a task" if has_run_nothing else ""
     because = f": {reason}" if reason else ""
-    effects = [] if len(jobs) == 1 else [listed(job.id for job in jobs)]
-    if jobs[0].scheduling_error is not None:
-        effects.append(jobs[0].scheduling_error.message.rstrip("."))
-    else:
-        effects.append(_EFFECTS[reason])
-    left = sum(job.counts[ACTIVE] for job in jobs)
-    if left:
-        effects.append(f"{counted(left, 'task')} never completed")
+    error, left = jobs[0].scheduling_error, sum(job.counts[ACTIVE] for job in jobs)
+    effect = _EFFECTS[reason] if error is None else error.message.rstrip(".")
     return Concern(
         "job",
         Severity.FAILURE if reason else Severity.SHORTAGE,
         f"{who} ended{without}{because}",
         max(job.since_ms for job in jobs),
-        effect="; ".join(effects),
+        effect=shared(ids, effect, f"{some(left, 'task')} never completed" if left else ""),
         remedy="raise the quota" if "Quota" in reason else "",
-        jobs=tuple(job.id for job in jobs),
+        jobs=ids,
     )
 
 
@@ -425,36 +428,35 @@ def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Concern]:
 def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool) -> Concern:
     """Return the concern about jobs of one kind; it is more than advice if their release tasks never run."""
     jobs = [world.jobs[each.row] for each in found]
-    is_one = len(jobs) == 1
-    who = f"job {jobs[0].id} stays active" if is_one else f"{counted(len(jobs), 'job')} stay active"
+    ids, is_one = tuple(job.id for job in jobs), len(jobs) == 1
+    who = f"job {ids[0]} stays active" if is_one else f"{whose(ids)} stay active"
     its, it = ("its", "it") if is_one else ("their", "them")
     why = f"{its} release task never runs" if has_release else f"{its} tasks have ended, nothing in this run ends {it}"
-    effects = [] if is_one else [listed(job.id for job in jobs)]
     return Concern(
         "job",
         Severity.SHORTAGE if has_release else Severity.NOTICE,
         f"{who}: {why}",
         max(each.since_ms for each in found),
-        "; ".join([*effects, *_cost_of_open(world, jobs)]),
+        shared(ids, _cost_of_open(world, jobs)),
         f"terminate {it}, or set onAllTasksComplete to terminatejob",
-        jobs=tuple(job.id for job in jobs),
+        jobs=ids,
         pools=tuple(dict.fromkeys(job.pool_id for job in jobs if job.pool_id)),
     )
 
 
-def _cost_of_open(world: World, jobs: Sequence[Job]) -> Iterator[str]:
-    """Yield what goes on costing money: an auto pool lives as long as its job, other pools until a user acts."""
+def _cost_of_open(world: World, jobs: Sequence[Job]) -> str:
+    """Return what goes on costing money: an auto pool lives as long as its job, other pools until a user acts."""
     pools = [world.pools[row] for row in dict.fromkeys(job.pool for job in jobs if job.pool >= 0)]
-    billed = _billed(world, pools)
-    if billed:
-        of = f"pool {pools[0].id}" if len(pools) == 1 else counted(len(pools), "pool")
-        until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
-        until = until if len(pools) == 1 else "these shrink or are deleted"
-        yield f"{counted(billed, 'node')} of {of} cost{'s' if billed == 1 else ''} money until {until}"
+    if len(pools) != 1:
+        return _cost(world, pools, f" of {some(len(pools), 'pool')}", "these shrink or are deleted")
+    until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
+    return _cost(world, pools, f" of pool {pools[0].id}", until)
 
 
-def _billed(world: World, pools: Iterable[Pool]) -> int:
-    return sum(world.nodes.state[node] not in (GONE, *UNBILLED) for pool in pools for node in pool.nodes)
+def _cost(world: World, pools: Iterable[Pool], of: str, until: str) -> str:
+    """Return how many nodes of some pools are billed, and until when; empty for none."""
+    billed = sum(world.nodes.state[node] not in (GONE, *UNBILLED) for pool in pools for node in pool.nodes)
+    return f"{some(billed, 'node')}{of} cost{'s' if billed == 1 else ''} money until {until}" if billed else ""
 
 
 def idle_pool_concerns(simulation: Simulation) -> list[Concern]:
@@ -466,17 +468,17 @@ def idle_pool_concerns(simulation: Simulation) -> list[Concern]:
     if any(one.state is JobScheduleState.ACTIVE for one in world.job_schedules):
         return []
     used = {job.pool for job in world.jobs.present()}
-    idle = [(pool, _billed(world, [pool])) for pool in world.pools.present() if pool.row not in used]
+    idle = [pool for pool in world.pools.present() if pool.row not in used]
     return [
         Concern(
             "pool",
             Severity.NOTICE,
             f"no job uses pool {pool.id}",
             simulation.now_ms,
-            f"{counted(billed, 'node')} cost{'s' if billed == 1 else ''} money until it shrinks or is deleted",
+            cost,
             "resize it to 0 nodes, or delete it" if pool.scaling is None else "delete it, or change its formula",
             pools=(pool.id,),
         )
-        for pool, billed in idle
-        if billed
+        for pool in idle
+        if (cost := _cost(world, [pool], "", "it shrinks or is deleted"))
     ]

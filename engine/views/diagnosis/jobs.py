@@ -19,7 +19,14 @@ from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.bulk import values
-from engine.views.diagnosis.candidates import Outlook, first_end, ineligible_nodes, priority_check, state_passes_ms
+from engine.views.diagnosis.candidates import (
+    Outlook,
+    first_end,
+    ineligible_nodes,
+    priority_check,
+    state_passes_ms,
+    too_large_tasks,
+)
 from engine.views.diagnosis.model import (
     Check,
     Next,
@@ -147,7 +154,7 @@ def _obstacles(world: World, job: Job) -> list[Check]:
         checks.append(Check("dependencies", False, f"{some(book.waiting_count, 'task')} waiting for others", "JOB-8"))
     if job.pool >= 0:
         pool = world.pools[job.pool]
-        too_large = sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
+        too_large = too_large_tasks(job, pool)
         if too_large:
             checks.append(Check("size", False, f"{some(too_large, 'task')} too large for any node", "SCHED-10"))
         if job.ineligible:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
@@ -30,6 +30,18 @@ if TYPE_CHECKING:
 
 # The words for an answer that nothing due can change.
 NOTHING = "nothing by itself, a user has to act"
+
+
+class Condition(StrEnum):
+    """The conditions on which it depends what a task waits for, with their labels."""
+
+    JOB_STATE = "job state"
+    JOB_POOL = "job pool"
+    KNOWN = "known to the scheduler"
+    DEPENDENCIES = "dependencies"
+    PARALLEL_LIMIT = "job parallel limit"
+    SIZE = "size"
+    MULTI_INSTANCE = "multi-instance"
 
 
 class Check(NamedTuple):
@@ -245,9 +257,24 @@ def apart(items: Sequence[ItemT]) -> list[Sequence[ItemT]]:
     return [[item] for item in items] if len(items) <= MOST_APART else [items]
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: ``1 task``, ``2,000 tasks``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def whose(ids: Sequence[str], noun: str = "job") -> str:
+    """Return the only one of these ids, or how many there are: ``j``, ``4 jobs``."""
+    return ids[0] if len(ids) == 1 else some(len(ids), noun)
+
+
+def joined(*phrases: str) -> str:
+    """Return the phrases that are not empty as one."""
+    return "; ".join(filter(None, phrases))
+
+
+def shared(ids: Sequence[str], *effects: str) -> str:
+    """Return the effects on these jobs, or other owners, after their ids if there are several."""
+    return joined(listed(ids) if len(ids) > 1 else "", *effects)
+
+
+def first_names(world: World, nodes: Sequence[int]) -> tuple[str, ...]:
+    """Return the first of some nodes as scenarios name them."""
+    return tuple(name_of(world, node) for node in nodes[:MOST_NAMED])
 
 
 def listed(names: Iterable[str]) -> str:

@@ -32,13 +32,12 @@ from engine.views.diagnosis.model import (
 )
 from engine.views.diagnosis.pools import network_checks, network_notes, next_evaluation
 from engine.views.hook_status import eligible_again
-from engine.views.log.reader import matching
+from engine.views.log.reader import is_event, matching
 from engine.views.resources.instances import given_up_ms
 from engine.views.resources.nodes import BY_CHANCE
 from engine.views.resources.processes import is_behind, packages_and_images, ready_ms
 
 if TYPE_CHECKING:
-    from engine.base.log import Shape
     from engine.specs.bodies import JobPreparationTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
@@ -346,15 +345,11 @@ def _rule_of(world: World, verdict: PrepVerdict, flags: int, view: InstanceView)
 
 def _rule_of_start(world: World, job: Job, node: int, start_ms: int) -> str:
     """Return the rule that the log names for the start of a run; reads the entries of that moment only."""
-    log = world.log
-    for at in matching(log, _is_start, log.index_at(start_ms - 1), log.index_at(start_ms)):
+    log, is_start = world.log, is_event("JobPreparationTaskStateChanged", to=InstanceState.RUNNING)
+    for at in matching(log, is_start, log.index_at(start_ms - 1), log.index_at(start_ms)):
         if (log.row_a[at], log.row_b[at]) == (job.row, node):
             return str(dict(log.shapes[log.shape_of[at]].fields)["rule"])
     return ""
-
-
-def _is_start(shape: Shape) -> bool:
-    return shape.event == "JobPreparationTaskStateChanged" and ("to", InstanceState.RUNNING) in shape.fields
 
 
 def _state_notes(

@@ -24,7 +24,6 @@ from engine.state.nodes import GONE
 from engine.views.bulk import places, values
 from engine.views.diagnosis.candidates import room_ms
 from engine.views.diagnosis.model import (
-    MOST_NAMED,
     Check,
     Concern,
     Next,
@@ -32,9 +31,9 @@ from engine.views.diagnosis.model import (
     Reason,
     Severity,
     answer,
-    counted,
     due,
     earliest,
+    first_names,
     first_of,
     listed,
     moment,
@@ -43,7 +42,7 @@ from engine.views.diagnosis.model import (
     reason,
     some,
 )
-from engine.views.log.reader import LogReader, of_kind
+from engine.views.log.reader import LogReader, is_event, of_kind
 from engine.views.resources.instances import given_up_ms
 from engine.views.resources.processes import is_behind
 
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine import Simulation
-    from engine.base.log import Shape
     from engine.state.pools import AutoScaleRun, Pool, ResizeError, Scaling
     from engine.views.diagnosis.model import Explanation
     from engine.world import World
@@ -322,8 +320,8 @@ def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) 
     is_cut_off = state is NodeState.UNUSABLE and capacity.blocked_ports(world, pool)
     cut_off = "closed ports in their subnet cut them off from Batch (NET-4)" if is_cut_off else ""
     for code, nodes in by_error.items():
-        named = tuple(f"n{table[node].position}" for node in nodes[:MOST_NAMED])
-        who = f"node {named[0]}" if len(nodes) == 1 else counted(len(nodes), "node")
+        named = first_names(world, nodes)
+        who = f"node {named[0]}" if len(nodes) == 1 else some(len(nodes), "node")
         present = len(pool.nodes) - bytes(values(table.state, pool.nodes)).count(GONE)
         every = f"all {present:,} nodes" if present == len(nodes) > 1 else who
         yield Concern(
@@ -366,7 +364,7 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
     world = simulation.world
     kept = _nodes_kept(world, pool) if pool.resize_errors else 0
     if kept:
-        text = f"pool {pool.id} keeps {counted(kept, 'node')} more than its target"
+        text = f"pool {pool.id} keeps {some(kept, 'node')} more than its target"
         effect = "tasks on them did not end within the resize timeout (RSZ-5)"
         remedy = "" if pool.auto_scale else "resize it again"
         yield Concern("pool", Severity.NOTICE, text, pool.allocation_since_ms, effect, remedy, pools=(pool.id,))
@@ -412,7 +410,7 @@ def _spot(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
     has_failed = since_ms is not None and missing > 0 and world.now_ms - since_ms > SPOT_REFILL_INTERVAL_MS
     if has_failed:
         target = pool.target_dedicated + pool.target_spot
-        effect, again = f"{target - missing:,} of {counted(target, 'node')} left, no capacity for more", "tries again"
+        effect, again = f"{target - missing:,} of {some(target, 'node')} left, no capacity for more", "tries again"
     else:
         effect, again = "tasks there went back to the queue (SPOT-3)", "tries to replace them"
     if pool.refill_at_ms is not None:
@@ -423,15 +421,15 @@ def _spot(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
     if preempted:
         moments = sorted(map(table.since.__getitem__, preempted))
         at = "at" if moments[0] == moments[-1] else "since"
-        text = f"{counted(len(preempted), 'Spot node')} preempted {at} {moment(world, moments[0])}"
+        text = f"{some(len(preempted), 'Spot node')} preempted {at} {moment(world, moments[0])}"
         yield _concern(pool, text, moments[-1], effect, remedy)._replace(
             kind="node",
-            names=tuple(f"n{table[node].position}" for node in preempted[:MOST_NAMED]),
+            names=first_names(world, preempted),
             nodes=preempted,
             state=NodeState.PREEMPTED,
         )
     elif has_failed and since_ms is not None and not pool.resize_errors:
-        text = f"{counted(missing, 'Spot node')} missing since {moment(world, since_ms)}"
+        text = f"{some(missing, 'Spot node')} missing since {moment(world, since_ms)}"
         yield _concern(pool, text, since_ms, effect, remedy)
 
 
@@ -441,7 +439,7 @@ class Evictions:
     def __init__(self, simulation: Simulation) -> None:
         """Begin with nothing read."""
         self._simulation = simulation
-        self._notices = LogReader(simulation, of_kind(_announces_eviction))
+        self._notices = LogReader(simulation, of_kind(is_event("FaultInjected", command=EvictNode.NAME)))
 
     def concerns(self) -> Iterator[Concern]:
         """Yield the nodes of each pool that are about to be preempted; nodes are looked at only after a notice."""
@@ -454,17 +452,13 @@ class Evictions:
             moments = sorted(ms for node in nodes if (ms := world.nodes[node].evicted_ms) is not None)
             if moments:
                 at = "at" if moments[0] == moments[-1] else "from"
-                text = f"{counted(len(nodes), 'Spot node')} will be preempted {at} {moment(world, moments[0])}"
+                text = f"{some(len(nodes), 'Spot node')} will be preempted {at} {moment(world, moments[0])}"
                 since_ms = moments[-1] - world.eviction_notice_ms
                 yield _concern(pool, text, since_ms, "tasks there will go back to the queue (SPOT-3)", "")._replace(
                     kind="node",
-                    names=tuple(f"n{world.nodes[node].position}" for node in nodes[:MOST_NAMED]),
+                    names=first_names(world, nodes),
                     nodes=nodes,
                 )
-
-
-def _announces_eviction(shape: Shape) -> bool:
-    return shape.event == "FaultInjected" and dict(shape.fields).get("command") == EvictNode.NAME
 
 
 def _concern(pool: Pool, text: str, since_ms: int, effect: str, remedy: str) -> Concern:

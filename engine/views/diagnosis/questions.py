@@ -25,7 +25,7 @@ from engine.views.diagnosis.pools import why_pool, why_targets
 from engine.views.diagnosis.tasks import why_task
 from engine.views.hook_status import HookStatus
 from engine.views.log.histories import JobHistory, TaskHistory
-from engine.views.log.reader import count_by_job, matching, where
+from engine.views.log.reader import count_by_job, is_event, matching, where
 from engine.views.resources.instances import oldest_waiting
 from engine.views.resources.statistics import critical_path, deciding_task
 
@@ -212,8 +212,8 @@ def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: in
     """
     log, jobs = simulation.log, simulation.world.jobs
     first, stop = log.index_at(from_ms - 1), log.index_at(until_ms - 1)
-    tasks = count_by_job(simulation, _comes, 0, stop)
-    tasks.subtract(count_by_job(simulation, _goes, 0, first))
+    tasks = count_by_job(simulation, lambda shape: _on_node(shape) == (False, True), 0, stop)
+    tasks.subtract(count_by_job(simulation, lambda shape: _on_node(shape) == (True, False), 0, first))
     found = [
         _reason(job, jobs[row], count)
         for row, count in sorted(tasks.items(), key=lambda each: (-each[1], each[0]))
@@ -243,14 +243,6 @@ def _on_node(shape: Shape) -> tuple[bool, bool]:
     fields = dict(shape.fields)
     is_task = shape.event == "TaskStateChanged"
     return is_task and fields["from"] in _ON_NODE, is_task and fields["to"] in _ON_NODE
-
-
-def _comes(shape: Shape) -> bool:
-    return _on_node(shape) == (False, True)
-
-
-def _goes(shape: Shape) -> bool:
-    return _on_node(shape) == (True, False)
 
 
 def _change_of_ready(shape: Shape) -> int:
@@ -367,7 +359,7 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
 def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
     """Return the first entry from this number on that is waited for."""
     log = simulation.log
-    for at in matching(log, lambda shape: shape.event == wait.event, start):
+    for at in matching(log, is_event(wait.event), start):
         if wait.row_a in (None, log.row_a[at]) and wait.row_b in (None, log.row_b[at]):
             fields = dict(log.shapes[log.shape_of[at]].fields)
             text = wait.meaning(fields.get("to"), log.row_b[at])

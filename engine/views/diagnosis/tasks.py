@@ -5,6 +5,7 @@ Multi-instance tasks have reasons of their own: where they can run, and what the
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from engine.base.paths import task_directory
@@ -20,10 +21,12 @@ from engine.state.tasks import COMPLETED
 from engine.views.diagnosis.candidates import Fit, Outlook, first_end, priority_check
 from engine.views.diagnosis.model import (
     Check,
+    Condition,
     Next,
     Note,
     answer,
     cause_notes,
+    due,
     earliest,
     moment,
     name_of,
@@ -51,7 +54,7 @@ def pool_check(pool: Pool) -> Check:
         value = f"{pool.id} has {pool.slots} task slots per node instead of 1: it never runs there"
     else:
         value = f"{pool.id} has inter-node communication, and 1 task slot per node"
-    return Check("multi-instance", pool.hosts_gangs, value, "MI-2")
+    return Check(Condition.MULTI_INSTANCE, pool.hosts_gangs, value, "MI-2")
 
 
 def why_preparing(world: World, task: int, gang: Gang) -> Explanation:
@@ -142,74 +145,79 @@ class _Waiting:
         world, fit = self.world, self.outlook.fit(self.job, self.profile)
         checks = [self._job_state(), self._pool(), self._seen(), self._dependencies(), self._limit(), self._size()]
         checks += [self._turn(), self._room(fit), priority_check(world, self.job, fit)]
-        found = tuple(check for check in checks if check is not None)
-        following = self._next(found, fit)
+        deciding = next((check for check in checks if check is not None and not check.ok), None)
+        following = self._next(deciding, fit)
         question = f"Why is {task_name(world, self.task)} waiting?"
-        reasons, nothing = () if fit is None else fit.reasons, "" if following is not None else self._nothing(found)
-        return answer(world, question, found, reasons, following, self._notes(found), nothing)
+        reasons, nothing = () if fit is None else fit.reasons, "" if following is not None else self._nothing(deciding)
+        return answer(world, question, checks, reasons, following, self._notes(deciding), nothing)
 
-    def _nothing(self, checks: tuple[Check, ...]) -> str:
+    def _nothing(self, deciding: Check | None) -> str:
         """Return the rule by which it waits until a user acts; empty where that is not certain."""
-        deciding = next((check for check in checks if not check.ok), None)
-        if any(acting.waits for _, acting in self.world.acting):  # the end of a process may change anything (JM-12)
-            return ""
-        if deciding is None or (deciding.label == "job state" and self.job.state is not JobState.DISABLED):
-            return ""
-        if deciding.label == "job parallel limit" or (deciding.label == "dependencies" and deciding.rule != "DEP-5"):
-            return ""
-        return "JOB-12" if deciding.label == "job state" else deciding.rule
+        if deciding is None or any(acting.waits for _, acting in self.world.acting):
+            return ""  # the end of a process may change anything (JM-12)
+        match deciding.label:
+            case Condition.JOB_STATE:
+                return "JOB-12" if self.job.state is JobState.DISABLED else ""
+            case Condition.PARALLEL_LIMIT:
+                return ""
+            case Condition.DEPENDENCIES if deciding.rule != "DEP-5":
+                return ""
+        return deciding.rule
 
     def _job_state(self) -> Check:
         state = self.job.state
         value = "deleted" if state is None else state.wire
-        return Check("job state", state is JobState.ACTIVE, value, "SCHED-7")
+        return Check(Condition.JOB_STATE, state is JobState.ACTIVE, value, "SCHED-7")
 
     def _pool(self) -> Check:
         pool = self.pool
         if pool is None:
             ended = self.job.state is JobState.COMPLETED
             value = "none since the job ended" if ended else f"{self.job.pool_id} does not exist"
-            return Check("job pool", False, value, "JOB-15" if ended else "POOL-18")
+            return Check(Condition.JOB_POOL, False, value, "JOB-15" if ended else "POOL-18")
         allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
         if pool.state is not PoolState.ACTIVE:
-            return Check("job pool", False, f"{pool.id} is being deleted", "POOL-19")
-        return Check("job pool", True, f"{pool.id}{allocation}", "SCHED-7")
+            return Check(Condition.JOB_POOL, False, f"{pool.id} is being deleted", "POOL-19")
+        return Check(Condition.JOB_POOL, True, f"{pool.id}{allocation}", "SCHED-7")
 
     def _seen(self) -> Check | None:
         when_ms = self.outlook.agenda.tasks_seen.get(self.world.tasks.block_of(self.task).first)
         if when_ms is None:
             return None
-        return Check("known to the scheduler", False, f"at {moment(self.world, when_ms)}", "TIME-9")
+        return Check(Condition.KNOWN, False, f"at {moment(self.world, when_ms)}", "TIME-9")
 
     def _dependencies(self) -> Check:
         wanted = self.world.tasks.spec(self.task).depends_on if self.job.spec.uses_task_dependencies else None
         book = self.world.dependencies.get(self.job.row)
         if wanted is None or book is None:
-            return Check("dependencies", True, "none", "DEP-4")
+            return Check(Condition.DEPENDENCIES, True, "none", "DEP-4")
         if not book.is_waiting(self.task):
-            return Check("dependencies", True, "satisfied", "DEP-4")
+            return Check(Condition.DEPENDENCIES, True, "satisfied", "DEP-4")
         ids, numbers = book.unmet(wanted)
-        parents = {task_id: self._state_of(task_id) for task_id in ids[:_MOST_IDS]}
-        for_ever = any(state in ("failed", "does not exist") for state in parents.values())
-        named = [f"{task_id} ({state})" for task_id, state in parents.items()]
+        parents = [(task_id, *self._parent(task_id)) for task_id in ids[:_MOST_IDS]]
+        named = [f"{task_id} ({state})" for task_id, state, _ in parents]
         more = [f"{len(ids) - _MOST_IDS} more"] if len(ids) > _MOST_IDS else []
         ranged = [f"{some(numbers, 'id')} in its ranges"] if numbers else []
         value = "waits for " + ", ".join([*named, *more, *ranged])
-        return Check("dependencies", False, value, "DEP-5" if for_ever else "DEP-4")
+        is_open = all(can_succeed for _, _, can_succeed in parents)
+        return Check(Condition.DEPENDENCIES, False, value, "DEP-4" if is_open else "DEP-5")
 
-    def _state_of(self, task_id: str) -> str:
+    def _parent(self, task_id: str) -> tuple[str, bool]:
+        """Return the state of a task that this one depends on, and whether it can still succeed by itself."""
         tasks = self.world.tasks
         row = tasks.find(self.job.row, task_id)
         if row is None:
-            return "does not exist"
-        return "failed" if tasks.result(row) is TaskResult.FAILURE else TaskState(tasks.state[row]).wire
+            return "does not exist", False
+        return (
+            ("failed", False) if tasks.result(row) is TaskResult.FAILURE else (TaskState(tasks.state[row]).wire, True)
+        )
 
     def _limit(self) -> Check:
         job = self.job
         if job.max_parallel < 0:
-            return Check("job parallel limit", True, "not set", "SCHED-7")
+            return Check(Condition.PARALLEL_LIMIT, True, "not set", "SCHED-7")
         value = f"{job.busy:,} of {job.max_parallel:,} preparing or running"
-        return Check("job parallel limit", job.busy < job.max_parallel, value, "SCHED-7")
+        return Check(Condition.PARALLEL_LIMIT, job.busy < job.max_parallel, value, "SCHED-7")
 
     def _size(self) -> Check | None:
         needed = self.profile.required_slots
@@ -217,7 +225,9 @@ class _Waiting:
             return pool_check(self.pool)
         if self.pool is None or needed <= self.pool.slots:
             return None
-        return Check("size", False, f"needs {needed} slots, a node has {self.pool.slots}: it never runs", "SCHED-10")
+        return Check(
+            Condition.SIZE, False, f"needs {needed} slots, a node has {self.pool.slots}: it never runs", "SCHED-10"
+        )
 
     def _turn(self) -> Check | None:
         """Check its turn: of the tasks that need as many slots, or nodes, only the first is considered."""
@@ -241,30 +251,29 @@ class _Waiting:
         label = "an empty node" if self.profile.exclusive else f"a node with {some(slots, 'free slot')}"
         return Check(label, fit.fitting > 0, value, "SCHED-8")
 
-    def _next(self, checks: tuple[Check, ...], fit: Fit | None) -> Next | None:
+    def _next(self, deciding: Check | None, fit: Fit | None) -> Next | None:
         """Return what can change the first condition that is not met."""
-        deciding = next((check.label for check in checks if not check.ok), "")
-        job = self.job
-        if deciding == "job state":
-            when_ms = self.outlook.agenda.job_steps.get(job.row)
-            is_enabling = job.state is JobState.ENABLING and when_ms is not None
-            return Next(f"job {job.id} is active again", when_ms or 0, "TIME-19") if is_enabling else None
-        if deciding == "known to the scheduler":
-            when_ms = self.outlook.agenda.tasks_seen[self.world.tasks.block_of(self.task).first]
-            return Next("the scheduler sees the task", when_ms, "TIME-9")
-        if deciding in ("dependencies", "job parallel limit") and self.pool is not None:
-            return first_end(self.world, self.pool.nodes, job)
-        if deciding in ("", "job pool", "size", "multi-instance") or fit is None:
-            return None
-        return earliest((fit.next_change, next_evaluation(self.pool)))
+        job, agenda = self.job, self.outlook.agenda
+        match deciding and deciding.label:
+            case Condition.JOB_STATE:
+                when_ms = agenda.job_steps.get(job.row) if job.state is JobState.ENABLING else None
+                return due(f"job {job.id} is active again", when_ms, "TIME-19")
+            case Condition.KNOWN:
+                when_ms = agenda.tasks_seen[self.world.tasks.block_of(self.task).first]
+                return Next("the scheduler sees the task", when_ms, "TIME-9")
+            case Condition.DEPENDENCIES | Condition.PARALLEL_LIMIT if self.pool is not None:
+                return first_end(self.world, self.pool.nodes, job)
+            case None | Condition.JOB_POOL | Condition.SIZE | Condition.MULTI_INSTANCE:
+                return None
+        return fit and earliest((fit.next_change, next_evaluation(self.pool)))
 
-    def _notes(self, checks: tuple[Check, ...]) -> list[Note]:
+    def _notes(self, deciding: Check | None) -> list[Note]:
         world, extra = self.world, self.world.tasks.extra(self.task)
         notes = []
         if not extra.attempts:
             added = moment(world, world.tasks.block_of(self.task).created_ms)
             notes.append(Note(f"It has been active since {added}.", "TASK-7"))
-        if all(check.ok for check in checks):
+        if deciding is None:
             notes.append(Note("It starts at the end of this instant.", "SCHED-15"))
         if self.job.state in (JobState.TERMINATING, JobState.COMPLETED):
             notes.append(Note("Tasks that are active when their job ends stay active.", "JOB-15"))
@@ -341,11 +350,9 @@ def _acts(world: World, task: int) -> list[Note]:
         return []
     number = world.acting.number_of(acting.process)
     assert number is not None
-    due = acts_due(world, number)
-    commands = acting.acts.commands
-    return [
-        Note(f"{act_words(act)}.", "JM-11") for at, act in enumerate(commands) if at in due or at in acting.waiting
-    ][:_MOST_ACTS]
+    to_come = {*acts_due(world, number), *acting.waiting}
+    acts = (act for at, act in enumerate(acting.acts.commands) if at in to_come)
+    return [Note(f"{act_words(act)}.", "JM-11") for act in islice(acts, _MOST_ACTS)]
 
 
 def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: int) -> Check | None:

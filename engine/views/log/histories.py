@@ -8,6 +8,7 @@ deleted.
 from __future__ import annotations
 
 from enum import Enum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.base.lifecycles import NODE_STATES, WIPED_IN, Interruption
@@ -15,7 +16,7 @@ from engine.base.log import LogSubject
 from engine.base.paths import task_directory
 from engine.base.terms import FAILURE_EXIT_CODE, FailureInfo, InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.state.tasks import COMPLETED, GONE
-from engine.views.log.reader import LogReader, about, latest_numbers_of, numbers_of, of_kind
+from engine.views.log.reader import LogReader, about, is_event, latest_numbers_of, numbers_of, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,10 +44,10 @@ def state_spans(
     """Return the states that the entries of this event tell of, in order; the last one lasts until now."""
     log = simulation.log
     changes = [(log.when[at], dict(shape.fields)["to"]) for at, shape in entries if shape.event == event]
-    ends = [when_ms for when_ms, _ in changes[1:]] + [simulation.now_ms]
+    changes.append((simulation.now_ms, None))
     return [
         StateSpan(begin_ms, end_ms, state if isinstance(state, states) else None)
-        for (begin_ms, state), end_ms in zip(changes, ends, strict=False)
+        for (begin_ms, state), (end_ms, _) in pairwise(changes)
     ]
 
 
@@ -57,17 +58,13 @@ class JobHistory:
         """Read the log for the job in this row: a job has an entry for each of its nodes, but few of its own."""
         self._simulation = simulation
         self._job = job
-        self._reader = LogReader(simulation, of_kind(_changes_job))
+        self._reader = LogReader(simulation, of_kind(is_event(_JOB_EVENT)))
 
     def states(self) -> list[StateSpan[JobState]]:
         """Return its states, in order."""
         rows = self._simulation.log.row_a
         own = ((at, shape) for at, shape in self._reader if rows[at] == self._job)
         return state_spans(self._simulation, own, _JOB_EVENT, JobState)
-
-
-def _changes_job(shape: Shape) -> bool:
-    return shape.event == _JOB_EVENT
 
 
 class TaskStep(NamedTuple):
@@ -166,24 +163,22 @@ class TaskHistory:
 
     def times(self) -> dict[TaskState, TimeInState]:
         """Return the states in which it has been, and for how long."""
-        steps = self.steps()
-        ends = [step.when_ms for step in steps[1:]] + [self._simulation.now_ms]
         times: dict[TaskState, TimeInState] = {}
-        for step, end_ms in zip(steps, ends, strict=True):
-            if step.state is not None:
-                first_ms, count, spent_ms = times.get(step.state, (step.when_ms, 0, 0))
-                times[step.state] = TimeInState(first_ms, count + 1, spent_ms + end_ms - step.when_ms)
+        for begin_ms, end_ms, state in self._spans():
+            if state is not None:
+                first_ms, count, spent_ms = times.get(state, (begin_ms, 0, 0))
+                times[state] = TimeInState(first_ms, count + 1, spent_ms + end_ms - begin_ms)
         return times
 
     def states(self) -> list[StateSpan[TaskState]]:
         """Return its states before it completed or was deleted, in order; one that goes on lasts until now."""
+        return [span for span in self._spans() if span.state not in (None, TaskState.COMPLETED)]
+
+    def _spans(self) -> list[StateSpan[TaskState]]:
+        """Return all its states, in order; the last one lasts until now."""
         steps = self.steps()
-        ends = [step.when_ms for step in steps[1:]] + [self._simulation.now_ms]
-        return [
-            StateSpan(step.when_ms, end_ms, step.state)
-            for step, end_ms in zip(steps, ends, strict=True)
-            if step.state not in (None, TaskState.COMPLETED)
-        ]
+        ends = [*(step.when_ms for step in steps[1:]), self._simulation.now_ms]
+        return [StateSpan(step.when_ms, end_ms, step.state) for step, end_ms in zip(steps, ends, strict=True)]
 
 
 def last_directory(simulation: Simulation, task: int) -> tuple[int, str] | None:
@@ -321,12 +316,9 @@ class NodeHistory:
         job = world.jobs.find(job_id)
         if job is None:
             return []
-        tasks = [log.row_a[at] for at, shape in self._own() if _is_requeue(shape)]
+        is_requeue = is_event("TaskStateChanged", rule="PREP-8")
+        tasks = [log.row_a[at] for at, shape in self._own() if is_requeue(shape)]
         return [task for task in tasks if world.tasks.block_of(task).job == job.row]
-
-
-def _is_requeue(shape: Shape) -> bool:
-    return shape.event == "TaskStateChanged" and dict(shape.fields).get("rule") == "PREP-8"
 
 
 def recent_task(world: World, at: int) -> RecentTask | None:

@@ -20,6 +20,7 @@ from engine.base.lifecycles import READY
 from engine.base.terms import JobState
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.hook_status import Hook, eligible_again
+from engine.views.log.kept import KeptByKey
 from engine.views.log.levels import LaneTotals
 from engine.views.log.node_lane import Lane, Step, TaskTracks, meaning_of
 from engine.views.log.reader import Cuts, kinds_of
@@ -204,8 +205,7 @@ class Lanes:
             at_most: The number of entries to read here, and for lanes until the next ``update``; None reads all.
         """
         log = self._log
-        length = self._cuts.shortest()
-        if length is not None and length < self._read:
+        if self._cuts.kept(self._read) < self._read:
             self._begin()
             self.version += 1
         self._may_read = _EVERYTHING if at_most is None else at_most
@@ -424,18 +424,14 @@ class PhasesOverTime:
         """Read the tables of a simulation, and the lanes of its nodes; ``starts`` is shared with estimates."""
         self._simulation = simulation
         self._lanes = lanes
-        self._jumps = -1
         self._starts = starts
-        self._ended: dict[int, tuple[int, int]] = {}  # job -> its completed tasks, and the last end of one
+        self._last_ends: KeptByKey[int] = KeptByKey()  # of a job's completed tasks, by their number
 
     def of(self, job_id: str) -> JobPhases:
         """Return the phases of a job; none while there is no job of this id."""
         job = self._simulation.world.jobs.find(job_id)
         if job is None:
             return JobPhases(None, None, None)
-        if self._jumps != self._simulation.jumps:
-            self._jumps = self._simulation.jumps
-            self._ended.clear()
         extent = self._lanes.hook_extent
         return JobPhases(extent(Hook.PREPARATION, job.row), self._tasks(job, job_id), extent(Hook.RELEASE, job.row))
 
@@ -448,10 +444,8 @@ class PhasesOverTime:
         if any(job.counts[state] for state in (ACTIVE, PREPARING, RUNNING)):
             ends = (each.begin_ms for each in self._lanes.job(job_id) if each.state in _ENDS)
             return Extent(begin_ms, next(ends, None))
-        done = job.counts[COMPLETED]
-        if self._ended.get(job.row, (-1, 0))[0] != done:
-            self._ended[job.row] = done, max(self._ends(job))
-        return Extent(begin_ms, self._ended[job.row][1])
+        key = job.row, job.counts[COMPLETED]
+        return Extent(begin_ms, self._last_ends.get(self._simulation.jumps, key, lambda: max(self._ends(job))))
 
     def _ends(self, job: Job) -> list[int]:
         tasks = self._simulation.world.tasks

@@ -13,8 +13,8 @@ from engine.base.lifecycles import READY
 from engine.base.log import LogSubject
 from engine.base.terms import TaskState
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, RUNNING
-from engine.views.log.histories import RECENT_TASKS, TASK_EVENTS, NodeHistory, RecentTask, recent_task
-from engine.views.log.reader import Cuts, latest_numbers_of, matching
+from engine.views.log.histories import RECENT_TASKS, TASK_EVENTS, NodeHistory, RecentTask, TaskHistory, recent_task
+from engine.views.log.reader import Cuts, is_event, matching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,12 +98,11 @@ class LatestTransitions:
 
     def now(self) -> TaskTransitions:
         """Return the transitions so far; only what the log has got since the last call is read."""
-        known, cut = self._known, self._cuts.shortest()
-        went_back = known is not None and len(self._simulation.log) < known.length
-        if known is None or went_back or (cut is not None and cut < known.length):
-            self._known = TaskTransitions(self._simulation.world)
-            return self._known
-        known.update()
+        known = self._known
+        if known is None or min(len(self._simulation.log), self._cuts.kept(known.length)) < known.length:
+            known = self._known = TaskTransitions(self._simulation.world)
+        else:
+            known.update()
         return known
 
 
@@ -123,26 +122,13 @@ def plain_transitions(world: World, task: int) -> Transitions | None:
     return None
 
 
-def last_transitions(world: World, task: int) -> Transitions:
-    """Return the last transitions of one task, read backwards from the last one."""
-    plain = plain_transitions(world, task)
+def last_transitions(simulation: Simulation, task: int) -> Transitions:
+    """Return the last transitions of one task; most tasks need no look into the log."""
+    plain = plain_transitions(simulation.world, task)
     if plain is not None:
         return plain
-    log = world.log
-    created_ms = world.tasks.block_of(task).created_ms
-    last: Transitions | None = None
-    for at in latest_numbers_of(log.row_a, task):
-        shape = log.shapes[log.shape_of[at]]
-        if log.when[at] < created_ms:
-            break
-        if _kind(shape) < ACTIVE:
-            continue
-        if last is not None:
-            return last._replace(previous_since_ms=log.when[at])
-        old = dict(shape.fields)["from"]
-        assert isinstance(old, TaskState)
-        last = Transitions(log.when[at], old, created_ms)
-    return last or Transitions(created_ms)
+    *before, last = TaskHistory(simulation, task).steps()
+    return Transitions(last.when_ms, before[-1].state, before[-1].when_ms) if before else Transitions(last.when_ms)
 
 
 def ready_ms(world: World, now_ms: int) -> dict[int, int]:
@@ -150,7 +136,7 @@ def ready_ms(world: World, now_ms: int) -> dict[int, int]:
     log = world.log
     since: dict[int, int] = {}
     total: dict[int, int] = {}
-    for at in matching(log, lambda shape: shape.event == "NodeStateChanged"):
+    for at in matching(log, is_event("NodeStateChanged")):
         node, when_ms = log.row_b[at], log.when[at]
         if dict(log.shapes[log.shape_of[at]].fields)["to"] in READY:
             since.setdefault(node, when_ms)
@@ -199,10 +185,9 @@ class LatestTasks:
 
     def _update(self) -> None:
         log, world = self._simulation.log, self._simulation.world
-        cut = self._cuts.shortest()
-        if len(log) < self._read or (cut is not None and cut < self._read):
+        if min(len(log), self._cuts.kept(self._read)) < self._read:
             self._read, self._found = 0, {}
-        for at in matching(log, _is_about_task, self._read, len(log)):
+        for at in matching(log, is_event(*TASK_EVENTS), self._read, len(log)):
             recent = recent_task(world, at)
             if recent is None:
                 continue
@@ -212,7 +197,3 @@ class LatestTasks:
             if len(latest) > RECENT_TASKS:
                 del latest[next(iter(latest))]
         self._read = len(log)
-
-
-def _is_about_task(shape: Shape) -> bool:
-    return shape.event in TASK_EVENTS

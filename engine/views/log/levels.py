@@ -9,12 +9,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from enum import Enum, auto
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.log import LogSubject
-from engine.base.terms import InstanceState, NodeState
+from engine.base.terms import InstanceState
 from engine.views.log.changes import ALL
 from engine.views.log.node_lane import Step
 from engine.views.log.reader import Cuts, where
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from engine.views.log.node_lane import Meaning
 
 
-_NEVER_MS = -1
 _BLOCK = 256  # values of which the highest is kept
 
 
@@ -103,20 +102,27 @@ def _nothing() -> PoolCounts:
     return CountsOverTime(), CountsOverTime(), CountsOverTime()
 
 
+@dataclass(slots=True)
+class _NodeTotals:
+    """The totals of one node; moments are in ms since the start."""
+
+    pool: int
+    came_ms: int
+    left_ms: int | None = None
+    first_work_ms: int | None = None
+    working: int = 0  # tasks and subtasks that run
+    busy_since_ms: int = 0
+    busy_ms: int = 0
+
+
 class LaneTotals:
     """Totals by node, and numbers over time by pool."""
 
     def __init__(self) -> None:
         """Begin with nothing read."""
-        self._pools = array("i")  # by node
-        self._working: list[int] = []  # tasks and subtasks that run, by node
+        self._nodes: list[_NodeTotals] = []
         self.failures: dict[int, int] = {}  # by node: failures of it, and of preparation or release there
         self.retries: dict[int, int] = {}  # by node
-        self._busy_since = array("q")
-        self._busy = array("q")
-        self._first_work = array("q")
-        self._came = array("q")
-        self._left = array("q")
         self._preparing: dict[int, dict[int, None]] = {}  # node -> jobs
         self.of_pool: defaultdict[int, PoolCounts] = defaultdict(_nothing)  # by pool
 
@@ -125,29 +131,32 @@ class LaneTotals:
     def begin_task(self, when_ms: int, node: int) -> None:
         """Count a task that begins on a node."""
         self._begin_work(when_ms, node)
-        self.of_pool[self._pools[node]][1].add(when_ms, 1)
+        self.of_pool[self._nodes[node].pool][1].add(when_ms, 1)
 
     def end_task(self, when_ms: int, node: int) -> None:
         """Count a task that has ended on a node."""
         self._end_work(when_ms, node)
-        self.of_pool[self._pools[node]][1].add(when_ms, -1)
+        self.of_pool[self._nodes[node].pool][1].add(when_ms, -1)
 
     def _begin_work(self, when_ms: int, node: int) -> None:
-        if not self._working[node]:
-            self._busy_since[node] = when_ms
-            if self._first_work[node] == _NEVER_MS:
-                self._first_work[node] = when_ms
-        self._working[node] += 1
+        totals = self._nodes[node]
+        if not totals.working:
+            totals.busy_since_ms = when_ms
+            if totals.first_work_ms is None:
+                totals.first_work_ms = when_ms
+        totals.working += 1
 
     def _end_work(self, when_ms: int, node: int) -> None:
-        self._working[node] -= 1
-        if not self._working[node]:
-            self._busy[node] += when_ms - self._busy_since[node]
+        totals = self._nodes[node]
+        totals.working -= 1
+        if not totals.working:
+            totals.busy_ms += when_ms - totals.busy_since_ms
 
     def take(self, when_ms: int, meaning: Meaning, row: int, node: int) -> None:
         """Count an entry that is not about a plain task; a new node's pool is its ``row``."""
-        if node >= len(self._pools):
-            self._grow(when_ms, pool=row)
+        if node >= len(self._nodes):
+            self._nodes.append(_NodeTotals(row, when_ms))
+            self.of_pool[row][0].add(when_ms, 1)
         if meaning.has_failed:
             self.failures[node] = self.failures.get(node, 0) + 1
         match meaning.step:
@@ -159,29 +168,18 @@ class LaneTotals:
                 self._begin_preparation(when_ms, node, row)
             case Step.PREPARATION_ENDS:
                 self._end_preparation(when_ms, node, row)
-            case Step.STATE if meaning.state is None:
-                self._left[node] = when_ms
-                self.of_pool[self._pools[node]][0].add(when_ms, -1)
-                self._end_preparation(when_ms, node, None)
             case Step.STATE if meaning.state not in READY:
+                if meaning.state is None:
+                    self._nodes[node].left_ms = when_ms
+                    self.of_pool[self._nodes[node].pool][0].add(when_ms, -1)
                 self._end_preparation(when_ms, node, None)
-
-    def _grow(self, when_ms: int, *, pool: int) -> None:
-        self._pools.append(pool)
-        self._working.append(0)
-        for column in (self._busy_since, self._busy):
-            column.append(0)
-        for column in (self._first_work, self._left):
-            column.append(_NEVER_MS)
-        self._came.append(when_ms)
-        self.of_pool[pool][0].add(when_ms, 1)
 
     def _begin_preparation(self, when_ms: int, node: int, job: int) -> None:
         jobs = self._preparing.setdefault(node, {})
         if job in jobs:
             self.retries[node] = self.retries.get(node, 0) + 1
         elif not jobs:
-            self.of_pool[self._pools[node]][2].add(when_ms, 1)
+            self.of_pool[self._nodes[node].pool][2].add(when_ms, 1)
         jobs[job] = None
 
     def _end_preparation(self, when_ms: int, node: int, job: int | None) -> None:
@@ -195,37 +193,26 @@ class LaneTotals:
             jobs.pop(job, None)
         if not jobs:
             del self._preparing[node]
-            self.of_pool[self._pools[node]][2].add(when_ms, -1)
+            self.of_pool[self._nodes[node].pool][2].add(when_ms, -1)
 
     # -- queries -------------------------------------------------------------------------------------------------
 
     def first_work_ms(self, node: int) -> int | None:
         """Return the start of the first task on a node; None while there was none."""
-        when_ms = self._first_work[node] if node < len(self._first_work) else _NEVER_MS
-        return None if when_ms == _NEVER_MS else when_ms
+        return self._nodes[node].first_work_ms if node < len(self._nodes) else None
 
     def busy_share(self, node: int, until_ms: int) -> float:
         """Return the share of its time in the pool, up to ``until_ms``, in which tasks ran on a node: 0 to 1."""
-        if node >= len(self._came):
+        if node >= len(self._nodes):
             return 0.0
-        left_ms = until_ms if self._left[node] == _NEVER_MS else self._left[node]
-        busy_ms = self._busy[node]
-        if self._working[node]:
-            busy_ms += until_ms - self._busy_since[node]
-        return busy_ms / max(1, left_ms - self._came[node])
+        totals = self._nodes[node]
+        left_ms = until_ms if totals.left_ms is None else totals.left_ms
+        busy_ms = totals.busy_ms + (until_ms - totals.busy_since_ms if totals.working else 0)
+        return busy_ms / max(1, left_ms - totals.came_ms)
 
 
 _COST = 16  # entries of other kinds are skipped in the time that one takes
 _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes")
-
-
-class _Step(Enum):
-    """The effect of a log entry on the levels."""
-
-    PREPARATION = auto()  # begins or ends on a node
-    TARGET = auto()
-    BILL = auto()
-    INTERRUPTION = auto()  # the node is not ready: preparations on it end
 
 
 class Level(CountsOverTime):
@@ -270,7 +257,7 @@ class RareLevels:
         """Begin with nothing read; ``update`` reads."""
         self._simulation = simulation
         self._cuts = Cuts(simulation.log)
-        self._meanings: list[tuple[_Step | None, int]] = []  # by shape
+        self._effects: list[_Effect] = []  # by shape
         self._is_rare: list[bool] = []  # by shape
         self._read = 0
         self._found = array("I")  # the rare entries among those that were read
@@ -286,16 +273,16 @@ class RareLevels:
 
     def update(self, at_most: int) -> None:
         """Read what is new in the log, but not more than so many entries."""
-        length = self._cuts.shortest()
-        if length is not None and length < self._read:
-            self._read = length
-            del self._found[bisect_left(self._found, length) :]
+        kept = self._cuts.kept(self._read)
+        if kept < self._read:
+            self._read = kept
+            del self._found[bisect_left(self._found, kept) :]
             if self._taken > len(self._found):
                 self._begin()
         log = self._simulation.log
-        new = list(map(_meaning_of, log.shapes[len(self._meanings) :]))
-        self._meanings += new
-        self._is_rare += (step is not None for step, _ in new)
+        new = list(map(_effect_of, log.shapes[len(self._effects) :]))
+        self._effects += new
+        self._is_rare += (effect != _NO_EFFECT for effect in new)
         stop = min(len(log), self._read + at_most)
         if self._read < stop:
             self._found.extend(where(self._is_rare, log.shape_of[self._read : stop], self._read))
@@ -311,19 +298,18 @@ class RareLevels:
     def _take(self, entries: Sequence[int]) -> None:
         log = self._simulation.log
         for at in entries:
-            step, value = self._meanings[log.shape_of[at]]
+            effect = self._effects[log.shape_of[at]]
             when_ms, row, node = log.when[at], log.row_a[at], log.row_b[at]
-            if step is _Step.PREPARATION:
-                self._take_preparation(when_ms, row, node, is_begin=bool(value))
-            elif step is _Step.TARGET:
-                self.target[row].set(when_ms, value)
-            elif step is not None:
-                if value:
-                    record = self._simulation.world.nodes[node]
-                    (self.dedicated if record.dedicated else self.spot)[record.pool].add(when_ms, value)
-                if step is _Step.INTERRUPTION:
-                    for job in self._preparing_on.pop(node, ()):
-                        self._prepare(when_ms, job, -1)
+            if effect.prepares is not None:
+                self._take_preparation(when_ms, row, node, is_begin=effect.prepares)
+            if effect.target is not None:
+                self.target[row].set(when_ms, effect.target)
+            if effect.billed:
+                record = self._simulation.world.nodes[node]
+                (self.dedicated if record.dedicated else self.spot)[record.pool].add(when_ms, effect.billed)
+            if effect.interrupts:
+                for job in self._preparing_on.pop(node, ()):
+                    self._prepare(when_ms, job, -1)
         self._taken += len(entries)
 
     def _take_preparation(self, when_ms: int, job: int, node: int, *, is_begin: bool) -> None:
@@ -340,19 +326,32 @@ class RareLevels:
         self.preparing[ALL].add(when_ms, change)
 
 
-def _meaning_of(shape: Shape) -> tuple[_Step | None, int]:
-    """Return the effect of entries of a shape: a change of billed nodes, the new target, or 1 for a beginning."""
+class _Effect(NamedTuple):
+    """The effect of all entries of a shape on the levels."""
+
+    prepares: bool | None = None  # a preparation begins, or ends
+    target: int | None = None  # of the pool
+    billed: int = 0  # nodes more
+    interrupts: bool = False  # the node is not ready: preparations on it end
+
+
+_NO_EFFECT = _Effect()
+
+
+def _effect_of(shape: Shape) -> _Effect:
     fields = dict(shape.fields)
     if shape.event == "NodeStateChanged":
-        is_ready = isinstance(fields["to"], NodeState) and fields["to"] in READY
-        change = _is_billed(fields["to"]) - _is_billed(fields["from"])
-        return (None if is_ready and not change else _Step.BILL if is_ready else _Step.INTERRUPTION), change
+        return _Effect(billed=billing(shape), interrupts=fields["to"] not in READY)
     if shape.event == "JobPreparationTaskStateChanged":
-        return _Step.PREPARATION, fields["to"] is InstanceState.RUNNING
+        return _Effect(prepares=fields["to"] is InstanceState.RUNNING)
     if shape.event == "PoolResizeStart" and shape.subject is LogSubject.POOL:
-        return _Step.TARGET, sum(value for name in _TARGETS if isinstance(value := fields[name], int))
-    return None, 0
+        return _Effect(target=sum(value for name in _TARGETS if isinstance(value := fields[name], int)))
+    return _NO_EFFECT
 
 
-def _is_billed(state: object) -> bool:
-    return state is not None and state not in UNBILLED
+def billing(shape: Shape) -> int:
+    """Return 1 if a node is billed from such an entry on, -1 if it is not any more, else 0."""
+    if shape.event != "NodeStateChanged":
+        return 0
+    fields = dict(shape.fields)
+    return (fields["to"] not in (None, *UNBILLED)) - (fields["from"] not in (None, *UNBILLED))

@@ -22,9 +22,10 @@ from engine.base.log import LogSubject
 from engine.base.terms import TaskState
 from engine.base.values import bytes_above, equals, lowest_bytes, where_set
 from engine.base.values import tally as tally_bytes
+from engine.views.log.kept import KeptByKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from engine import Simulation
     from engine.base.log import EventLog, Shape
@@ -50,6 +51,11 @@ class Cuts:
         self._seen += len(cuts)
         return min(cuts, default=None)
 
+    def kept(self, read: int) -> int:
+        """Return how many of the entries that were read are still there; ask once for the cuts since the last call."""
+        length = self.shortest()
+        return read if length is None else min(read, length)
+
 
 class LogReader:
     """The entries that a function finds. Each entry of the log is read once, even if time goes back."""
@@ -71,14 +77,11 @@ class LogReader:
     def update(self) -> bool:
         """Read on. Return whether a branch has cut off entries that had been found."""
         log = self._simulation.log
-        length = self._cuts.shortest()
-        is_cut = False
-        if length is not None:
-            kept = bisect_left(self.found, length)
-            is_cut = kept < len(self.found)
-            self._taken = -1 if is_cut else self._taken
-            del self.found[kept:]
-            self._read = min(self._read, length)
+        before, self._read = self._read, self._cuts.kept(self._read)
+        is_cut = self._read < before and bool(self.found) and self.found[-1] >= self._read
+        if is_cut:
+            self._taken = -1
+            del self.found[bisect_left(self.found, self._read) :]
         if self._read < len(log):
             self.found.extend(self._find(log, self._read))
             self._read = len(log)
@@ -129,6 +132,12 @@ def of_kind(is_wanted: Callable[[Shape], bool]) -> Callable[[EventLog, int], Ite
         return _where(kinds, table, log.shape_of[start:], start)
 
     return find
+
+
+def is_event(*events: str, **fields: Hashable) -> Callable[[Shape], bool]:
+    """Return a function that tells the shapes of some events, if these have the given fields."""
+    wanted = fields.items()
+    return lambda shape: shape.event in events and wanted <= dict(shape.fields).items()
 
 
 def matching(
@@ -282,26 +291,21 @@ class FirstStarts:
     def __init__(self, simulation: Simulation) -> None:
         """Begin with no job."""
         self._simulation = simulation
-        self._cuts = Cuts(simulation.log)
-        self._found: dict[int, int] = {}  # the entry of the log by the row of the job
+        self._found: KeptByKey[int] = KeptByKey()  # the entry of the log by the row of the job
 
     def began_ms(self, job: Job) -> int | None:
         """Return when the first of the job's tasks started, in ms since the start; None before that."""
-        log, cut = self._simulation.log, self._cuts.shortest()
-        if cut is not None:
-            self._found = {row: at for row, at in self._found.items() if at < cut}
-        at = self._found.get(job.row)
-        if at is None:
-            at = self._search(job)
-            if at is None:
+        log = self._simulation.log
+        found = self._found.at(len(log.cuts))
+        if job.row not in found:
+            ranges = self._simulation.world.tasks.ranges_of(job.blocks)
+            starts = matching(log, _starts, log.index_at(job.created_ms - 1))
+            first = next((at for at in starts if any(log.row_a[at] in rows for rows in ranges)), None)
+            if first is None:
                 return None
-            self._found[job.row] = at
+            found[job.row] = first
+        at = found[job.row]
         return log.when[at] if at < len(log) else None
-
-    def _search(self, job: Job) -> int | None:
-        log, ranges = self._simulation.log, self._simulation.world.tasks.ranges_of(job.blocks)
-        starts = matching(log, _starts, log.index_at(job.created_ms - 1))
-        return next((at for at in starts if any(log.row_a[at] in rows for rows in ranges)), None)
 
 
 def _starts(shape: Shape) -> bool:

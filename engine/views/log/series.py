@@ -222,7 +222,7 @@ class RunSeries:
             self._all.cut(length, from_ms)
             if not self._hour.cut(length, from_ms):
                 self._hour = self._new_hour()
-        moment = simulation.now_ms, len(simulation.log), simulation.jumps
+        moment = simulation.moment
         if moment == self._moment and length is None:
             return
         self._moment = moment

@@ -14,11 +14,12 @@ from enum import Enum
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engine.base.lifecycles import NODE_STATES, UNBILLED, Interruption
+from engine.base.lifecycles import NODE_STATES, Interruption
 from engine.base.log import LogSubject, plain
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.base.values import HOUR_MS
-from engine.views.log.reader import matching, where
+from engine.views.log.levels import billing
+from engine.views.log.reader import is_event, matching, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -96,7 +97,7 @@ def tally(
     for event, (_, failed) in _HOOKS.items():
         if failed is not None and counts[failed]:
             counts[failed] = _failed_at_last(shapes, event, columns, start, stop)
-    ends = where([_completes(shape) for shape in shapes], entries, start)
+    ends = where(list(map(is_event("JobStateChanged", to=JobState.COMPLETED), shapes)), entries, start)
     names = simulation.names.job if jobs is None else jobs.__getitem__
     return Tally(counts, {names(columns.row_a[at]): columns.when[at] for at in ends})
 
@@ -120,7 +121,10 @@ def tally_since(simulation: Simulation, start: int) -> Tally:
 def leaving_since(simulation: Simulation, start: int) -> dict[int, int]:
     """Return the nodes that began to leave their pool in the entries from number ``start`` on, and when, in ms."""
     log = simulation.log
-    return {log.row_b[at]: log.when[at] for at in matching(log, _is_departure, start)}
+    return {
+        log.row_b[at]: log.when[at]
+        for at in matching(log, is_event("NodeStateChanged", to=NodeState.LEAVING_POOL), start)
+    }
 
 
 def shortfalls_since(simulation: Simulation, start: int) -> dict[tuple[str, str], str]:
@@ -145,10 +149,6 @@ def lacks_nodes(fields: Mapping[str, Hashable]) -> bool:
     """Return whether a pool has fewer nodes than its target; one that waits in vain for tasks to end has more."""
     kinds = ("DedicatedNodes", "LowPriorityNodes")
     return any(cast("int", fields[f"current{kind}"]) < cast("int", fields[f"target{kind}"]) for kind in kinds)
-
-
-def _is_departure(shape: Shape) -> bool:
-    return shape.event == "NodeStateChanged" and ("to", NodeState.LEAVING_POOL) in shape.fields
 
 
 def all_job_ids(simulation: Simulation) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ class NodeUse(NamedTuple):
 
 def node_use(simulation: Simulation, columns: LogColumns, until_ms: int, prices: Sequence[float]) -> NodeUse:
     """Return the use of nodes up to a moment; ``prices`` are those of an hour of each node (ACC-10)."""
-    shapes = [_billing(shape) for shape in simulation.log.shapes]
+    shapes = list(map(billing, simulation.log.shapes))
     node_ms = 0
     cost = 0.0  # US dollars, times the ms of an hour
     for at in where([each != 0 for each in shapes], columns.shape_of, 0):
@@ -187,22 +187,6 @@ def node_use(simulation: Simulation, columns: LogColumns, until_ms: int, prices:
         node_ms += change * left_ms
         cost += change * left_ms * prices[columns.row_b[at]]
     return NodeUse(node_ms / HOUR_MS, cost / HOUR_MS)
-
-
-def _billing(shape: Shape) -> int:
-    """Return 1 if a node is billed from such an entry on, -1 if it is not any more, else 0."""
-    if shape.event != "NodeStateChanged":
-        return 0
-    fields = dict(shape.fields)
-    return _is_billed(fields["to"]) - _is_billed(fields["from"])
-
-
-def _is_billed(state: Hashable) -> bool:
-    return state is not None and state not in UNBILLED
-
-
-def _completes(shape: Shape) -> bool:
-    return shape.event == "JobStateChanged" and dict(shape.fields).get("to") is JobState.COMPLETED
 
 
 def _measure(shape: Shape) -> Measure | None:
@@ -302,21 +286,22 @@ def task_times(simulation: Simulation, columns: LogColumns, stop: int) -> TaskTi
     """
     shapes = simulation.log.shapes
     when, rows, kinds = columns.when, columns.row_a[:stop], columns.shape_of[:stop]
-    changes = [_is_change(shape) for shape in shapes]
-    begins = [change and _enters(shape, TaskState.RUNNING) for shape, change in zip(shapes, changes, strict=True)]
-    counted = [change and _counts(shape) for shape, change in zip(shapes, changes, strict=True)]
-    ends = [change and _enters(shape, TaskState.COMPLETED) for shape, change in zip(shapes, changes, strict=True)]
+    changes = [shape.event == "TaskStateChanged" and shape.subject is LogSubject.TASK for shape in shapes]
+    begins, ends = (
+        [is_change and ("to", state) in shape.fields for shape, is_change in zip(shapes, changes, strict=True)]
+        for state in (TaskState.RUNNING, TaskState.COMPLETED)
+    )
     started = _latest(begins, kinds, rows)
     created = _Creations(shapes, columns, stop)
     waits: list[int] = []
     runs: list[int] = []
     for task, at in _latest(changes, kinds, rows).items():
-        if counted[kinds[at]] and task in started:
+        if (begins[kinds[at]] or ends[kinds[at]]) and task in started:
             start_ms = when[started[task]]
             waits.append(start_ms - created.of(task))
             if ends[kinds[at]]:
                 runs.append(when[at] - start_ms)
-    gone = {rows[at] for at in where([_is_deleted_job(shape) for shape in shapes], kinds, 0)}
+    gone = {rows[at] for at in where(list(map(is_event("JobStateChanged", to=None), shapes)), kinds, 0)}
     preparation, release = (_hook_ms(event, shapes, columns, stop, gone) for event in (_PREPARATION, _RELEASE))
     return TaskTimes(waits, runs, preparation, release)
 
@@ -325,23 +310,6 @@ def _latest(wanted: Sequence[bool], kinds: Sequence[int], rows: Iterable[int]) -
     """Return the number of the last entry of a wanted shape about each row."""
     flags = bytes(map(wanted.__getitem__, kinds))
     return dict(zip(compress(rows, flags), compress(range(len(flags)), flags), strict=True))
-
-
-def _is_change(shape: Shape) -> bool:
-    return shape.event == "TaskStateChanged" and shape.subject is LogSubject.TASK
-
-
-def _enters(shape: Shape, state: TaskState) -> bool:
-    return ("to", state) in shape.fields
-
-
-def _counts(shape: Shape) -> bool:
-    """Return whether a task whose last entry has this shape counts: it runs or is completed."""
-    return _enters(shape, TaskState.RUNNING) or _enters(shape, TaskState.COMPLETED)
-
-
-def _is_deleted_job(shape: Shape) -> bool:
-    return shape.event == "JobStateChanged" and ("to", None) in shape.fields
 
 
 class _Creations:

@@ -22,6 +22,7 @@ from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.state.tasks import GONE as TASK_GONE
 from engine.views.bulk import places, values
 from engine.views.hook_status import OVER, Hook, HookStatus, InstanceStatuses
+from engine.views.log.kept import Kept
 
 if TYPE_CHECKING:
     from array import array
@@ -213,7 +214,7 @@ class InstancePage(InstanceStatuses):
         self._listed: int | None = None
         self._unrecorded: int | None = None
         self._last_end_ms: int | None = None
-        self._ordered: tuple[object, Sequence[int]] = (None, ())
+        self._ordered: Kept[Sequence[int]] = Kept()
 
     def _update(self) -> bool:
         is_other = super()._update()
@@ -268,9 +269,7 @@ class InstancePage(InstanceStatuses):
         _, starts, _ = self.columns()
         nodes = self._nodes() if with_all else ()
         known = self._simulation.jumps, self._codes, values(starts, self._rows), nodes
-        if self._ordered[0] != known:
-            self._ordered = known, self._new_order(starts, nodes, with_all=with_all)
-        return self._ordered[1]
+        return self._ordered.get(known, lambda: self._new_order(starts, nodes, with_all=with_all))
 
     def count(self) -> int:
         """Return how many nodes ``order`` lists, without ordering them."""

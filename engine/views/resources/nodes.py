@@ -19,6 +19,7 @@ from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.views.bulk import places, side_by_side, values
 from engine.views.hook_status import Hook, HookStatus
+from engine.views.log.kept import Kept
 from engine.views.resources.instances import InstancePage
 
 if TYPE_CHECKING:
@@ -144,8 +145,8 @@ class NodePage:
         self._simulation = simulation
         self.pool_id = pool_id
         self._prep, self._release = preparation, release
-        self._ordered: tuple[bytes, Sequence[int]] = (b"", ())
-        self._hooks: tuple[object, bytes] = (None, b"")
+        self._ordered: Kept[Sequence[int]] = Kept()
+        self._hooks: Kept[bytes] = Kept()
 
     def is_of(self, pool_id: str, preparation: InstancePage, release: InstancePage) -> bool:
         """Return whether it lists this pool with this preparation and release."""
@@ -165,9 +166,9 @@ class NodePage:
     def order(self) -> Sequence[int]:
         """Return unusable and failed nodes first, then changing ones, then the rest; those that left last."""
         nodes, ranks = self.nodes(), self.states().translate(_RANKS)
-        if self._ordered[0] != ranks:
-            self._ordered = ranks, [nodes[at] for rank in sorted(set(ranks)) for at in places(ranks, rank)]
-        return self._ordered[1]
+        return self._ordered.get(
+            ranks, lambda: [nodes[at] for rank in sorted(set(ranks)) for at in places(ranks, rank)]
+        )
 
     def states(self) -> bytes:
         """Return a byte for each of ``nodes``, its state, to be read with ``state_in``."""
@@ -193,11 +194,12 @@ class NodePage:
     def all_hooks(self) -> bytes:
         """Return a byte for each of ``nodes``, its status for the job in focus, to be read with ``hooks_in``."""
         codes = side_by_side(self._prep.codes(), self._release.codes(), _STATUS_BITS)
-        known = self._simulation.jumps, len(self.nodes()), codes
-        if self._hooks[0] != known:
+
+        def hooks() -> bytes:
             found = dict(zip(self._prep.nodes_of_rows(), codes, strict=True))
-            self._hooks = known, bytes(found.get(node, _NO_HOOKS) for node in self.nodes())
-        return self._hooks[1]
+            return bytes(found.get(node, _NO_HOOKS) for node in self.nodes())
+
+        return self._hooks.get((self._simulation.jumps, len(self.nodes()), codes), hooks)
 
     def free_slots(self) -> Sequence[int]:
         """Return the free task slots of each of ``nodes``."""

@@ -17,6 +17,7 @@ from engine.rules.processes.setup import Work
 from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.bulk import rows_in_state, values
+from engine.views.log.kept import KeptByKey
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.resources.instances import task_counts
 from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
@@ -110,7 +111,7 @@ class TaskPage:
         self.groups = TaskGroups(simulation)
         self._failures = LogReader(simulation, of_kind(_tells_failure))
         self._failed: list[int] = []
-        self._risen: tuple[object, bool] = (None, True)
+        self._risen: KeptByKey[bool] = KeptByKey()
 
     @property
     def _job(self) -> Job | None:
@@ -159,9 +160,8 @@ class TaskPage:
         job, simulation = self._job, self._simulation
         if job is None:
             return True
-        # Blocks are only added, and their tasks stay the same, unless another moment is shown.
-        known = key, simulation.jumps, job.row, len(job.blocks)
-        if self._risen[0] != known:
+
+        def rises() -> bool:
             sources = [simulation.world.tasks.blocks[number].source for number in job.blocks]
             if key is TaskKey.ID:
                 rise = all(each.ids_rise for each in sources)
@@ -169,8 +169,10 @@ class TaskPage:
             else:
                 rise = all(each.command_lines_rise for each in sources)
                 texts = [each.command_line(at) for each in sources for at in (0, each.count - 1)]
-            self._risen = known, rise and all(one <= other for one, other in pairwise(map(natural_key, texts)))
-        return self._risen[1]
+            return rise and all(one <= other for one, other in pairwise(map(natural_key, texts)))
+
+        # Blocks are only added, and their tasks stay the same, unless another moment is shown.
+        return self._risen.get((simulation.jumps, job.row, len(job.blocks)), key, rises)
 
     def ranges(self) -> list[range]:
         """Return the job's tasks by row number, with deleted ones."""

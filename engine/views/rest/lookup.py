@@ -66,7 +66,7 @@ def task_wire(simulation: Simulation, task: int) -> Body | None:
     world = simulation.world
     if world.tasks.state_of(task) is None:
         return None
-    body = task_body(world, task, last_transitions(world, task))
+    body = task_body(world, task, last_transitions(simulation, task))
     return body | {"subtasks": subtask_bodies(world, task)} if "multiInstanceSettings" in body else body
 
 

@@ -6,17 +6,19 @@ A form begins with the body of a new item, of a copy of a present one, or of wha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.errors import Problem
 from engine.base.terms import Plain
 from engine.base.values import lazy_regex
 from engine.scenario.commands import TypedCommand, read_typed
-from engine.scenario.record import block_text, flow_text
+from engine.scenario.record import block_text
 from engine.scenario.text import shown
+from engine.specs.base import wire_names
+from engine.specs.bodies import JobScheduleUpdate, PoolReplacement
 from engine.specs.command import Command
 from engine.specs.commands import COMMANDS, AddTasks
 from engine.views.resources.account import account_in_force, schedule_ids
@@ -43,90 +45,80 @@ from tui.viewmodels.actions.action import (
     pool_for_jobs,
     property_at,
     unfold_tasks,
-    with_property,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tui.viewmodels.session import Session
 
 
-_DEFAULT_SIZE = "standard_d2s_v3"
-_POOL_CHANGES = (
-    "displayName",
-    "taskSlotsPerNode",
-    "taskSchedulingPolicy",
-    "targetNodeCommunicationMode",
-    "enableInterNodeCommunication",
-    "startTask",
-    "applicationPackageReferences",
-    "certificateReferences",
-    "metadata",
-)
-_POOL_PROPERTIES = (
-    "startTask",
-    "applicationPackageReferences",
-    "certificateReferences",
-    "metadata",
-    "targetNodeCommunicationMode",
-)
-_JOB_CHANGES = (
-    "priority",
-    "poolInfo",
-    "maxParallelTasks",
-    "onAllTasksComplete",
-    "constraints",
-    "allowTaskPreemption",
-    "networkConfiguration",
-    "metadata",
-)
-_SCHEDULE_CHANGES = ("schedule", "jobSpecification", "metadata")
+# What can change of each, in the order in which a body shows it.
+_CHANGEABLE = {
+    "updatePool": (
+        *("displayName", "taskSlotsPerNode", "taskSchedulingPolicy", "targetNodeCommunicationMode"),
+        *("enableInterNodeCommunication", "startTask", "applicationPackageReferences", "certificateReferences"),
+        "metadata",
+    ),
+    "replacePoolProperties": wire_names(PoolReplacement),
+    "updateJob": (
+        *("priority", "poolInfo", "maxParallelTasks", "onAllTasksComplete", "constraints", "allowTaskPreemption"),
+        *("networkConfiguration", "metadata"),
+    ),
+    "updateJobSchedule": wire_names(JobScheduleUpdate),
+}
 
 
 # -- ids
 
 
-def free_id(taken: Sequence[str], stem: str) -> str:
+def _among(*ids: Iterable[str]) -> Callable[[str], bool]:
+    """Return a function that says whether a name is one of these ids, in any case of letters."""
+    known = {each.lower() for each in chain(*ids)}
+    return lambda name: name.lower() in known
+
+
+def _pool_ids(session: Session) -> Callable[[str], bool]:
+    return _among(pool_ids(session.simulation))
+
+
+def _job_ids(session: Session) -> Callable[[str], bool]:
+    """Return a function that says whether a job or a job schedule has an id."""
+    return _among(job_ids(session.simulation), schedule_ids(session.simulation))
+
+
+def _free_id(stem: str, is_taken: Callable[[str], bool]) -> str:
     """Return the first id that is not taken: ``pool-1``, ``pool-2`` and so on."""
-    known = {each.lower() for each in taken}
-    number = 1
-    while f"{stem}-{number}".lower() in known:
-        number += 1
-    return f"{stem}-{number}"
+    return next(name for number in count(1) if not is_taken(name := f"{stem}-{number}"))
 
 
-def taken_ids(session: Session) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
-    """Return the ids of pools, jobs and job schedules."""
-    simulation = session.simulation
-    return pool_ids(simulation), job_ids(simulation), schedule_ids(simulation)
-
-
-def with_id(body: Body, new_id: str) -> dict[str, Any]:
-    """Return a body under another id."""
-    return {"id": new_id, **{name: value for name, value in with_property(body, "id", None).items() if name != "id"}}
-
-
-def _some(body: Body | None, names: Iterable[str]) -> dict[str, Any]:
-    return {name: body[name] for name in names if name in body} if body is not None else {}
+def _copy_of(body: Body | None, old: str, is_taken: Callable[[str], bool]) -> dict[str, Any]:
+    """Return a body under a new id."""
+    stem = f"{old}-copy"
+    names = chain((stem,), (f"{stem}-{number}" for number in count(2)))
+    rest = {name: value for name, value in (body or {}).items() if name != "id"}
+    return {"id": next(name for name in names if not is_taken(name)), **rest}
 
 
 # -- new items
 
 
-def new_pool(session: Session, beginning: Body | None = None) -> Document:
-    """Return the body of a new pool of two nodes, or of one like ``beginning``."""
-    pools, _, _ = taken_ids(session)
-    start: Body = beginning or {"id": free_id(pools, "pool"), "vmSize": _DEFAULT_SIZE, "targetDedicatedNodes": 2}
+def _pool(session: Session, start: Body) -> Document:
     return Document(start, account=account_in_force(session.simulation))
+
+
+def new_pool(session: Session) -> Document:
+    """Return the body of a new pool of two nodes."""
+    pool_id = _free_id("pool", _pool_ids(session))
+    return _pool(session, {"id": pool_id, "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 2})
+
+
+def _in_pool(pool_id: str) -> dict[str, Any]:
+    return {"poolInfo": {"poolId": pool_id}} if pool_id else {}
 
 
 def new_job(session: Session, pool_id: str = "") -> Document:
     """Return the body of a new job in this pool, else in the one in focus."""
-    _, jobs, schedules = taken_ids(session)
-    pool = pool_id or pool_for_jobs(session)
-    start: dict[str, Any] = {"id": free_id((*jobs, *schedules), "job")}
-    return _job(session, {**start, **({"poolInfo": {"poolId": pool}} if pool else {})})
+    pool = _in_pool(pool_id or pool_for_jobs(session))
+    return _job(session, {"id": _free_id("job", _job_ids(session)), **pool})
 
 
 def _job(session: Session, start: Body) -> Document:
@@ -134,17 +126,20 @@ def _job(session: Session, start: Body) -> Document:
         start,
         unfold=unfold_tasks,
         fold=partial(fold_tasks, default_id=FIRST_ID),
-        cautions=lambda body: cautions_about_job(session, body),
+        cautions=partial(cautions_about_job, session),
     )
 
 
-def new_tasks(session: Session, job_id: str, beginning: Body | None = None) -> Document:
+def new_tasks(session: Session, job_id: str) -> Document:
     """Return the body that adds a task to a job."""
     page = session.tasks(job_id)
     stem = "task"
     while page.find(f"{stem}-1") is not None or page.find(stem) is not None:
         stem += "-new"
-    task = beginning or {"id": stem, "commandLine": "work", "simulate": {"duration": "PT1M"}}
+    return _tasks(session, job_id, {"id": stem, "commandLine": "work", "simulate": {"duration": "PT1M"}})
+
+
+def _tasks(session: Session, job_id: str, task: Body) -> Document:
     return Document(
         {"tasks": [task]},
         unfold=unfold_one_task,
@@ -166,82 +161,63 @@ def new_certificate(number: int) -> Document:
 
 def new_schedule(session: Session) -> Document:
     """Return the body of a new job schedule whose jobs run in the pool in focus."""
-    _, jobs, schedules = taken_ids(session)
-    pool_id = pool_for_jobs(session)
-    pool = {"poolInfo": {"poolId": pool_id}} if pool_id else {}
-    return _schedule(
-        session,
-        {
-            "id": free_id((*schedules, *jobs), "schedule"),
-            "schedule": {"recurrenceInterval": "PT1H"},
-            "jobSpecification": {**pool, "onAllTasksComplete": "terminatejob"},
-        },
-    )
+    start = {
+        "id": _free_id("schedule", _job_ids(session)),
+        "schedule": {"recurrenceInterval": "PT1H"},
+        "jobSpecification": {**_in_pool(pool_for_jobs(session)), "onAllTasksComplete": "terminatejob"},
+    }
+    return _schedule(session, start)
 
 
 def _schedule(session: Session, start: Body) -> Document:
-    return Document(start, cautions=lambda body: cautions_about_schedule(session, body))
+    return Document(start, cautions=partial(cautions_about_schedule, session))
 
 
 # -- copies
 
 
-def _copy_id(taken: Iterable[str], old: str) -> str:
-    known = {each.lower() for each in taken}
-    new, number = f"{old}-copy", 2
-    while new.lower() in known:
-        new, number = f"{old}-copy-{number}", number + 1
-    return new
-
-
 def pool_like(session: Session, pool_id: str) -> Document:
     """Return the body of a pool like this one, under a new id."""
-    body = pool_as_created(session.simulation, pool_id) or {}
-    return new_pool(session, with_id(body, _copy_id(taken_ids(session)[0], pool_id)))
+    return _pool(session, _copy_of(pool_as_created(session.simulation, pool_id), pool_id, _pool_ids(session)))
 
 
 def job_like(session: Session, job_id: str) -> Document:
     """Return the body of a job like this one, with the tasks that it was created with, under a new id."""
-    _, jobs, schedules = taken_ids(session)
-    body = job_as_created(session.simulation, job_id) or {}
-    start = with_id(body, _copy_id((*jobs, *schedules), job_id)) | tasks_as_created(session.simulation, job_id)
-    return _job(session, start)
+    body = _copy_of(job_as_created(session.simulation, job_id), job_id, _job_ids(session))
+    return _job(session, body | tasks_as_created(session.simulation, job_id))
 
 
 def task_like(session: Session, job_id: str, task: int) -> Document:
     """Return the body that adds a task like this one, under a new id."""
     page = session.tasks(job_id)
     body = task_as_created(session.simulation, task) or {}
-    old = str(body.get("id", "task"))
-    new, number = f"{old}-copy", 2
-    while page.find(new) is not None:
-        new, number = f"{old}-copy-{number}", number + 1
-    return new_tasks(session, job_id, with_id(body, new))
+    copied = _copy_of(body, str(body.get("id", "task")), lambda name: page.find(name) is not None)
+    return _tasks(session, job_id, copied)
 
 
 def schedule_like(session: Session, schedule_id: str) -> Document:
     """Return the body of a job schedule like this one, under a new id."""
-    _, jobs, schedules = taken_ids(session)
-    body = schedule_as_created(session.simulation, schedule_id) or {}
-    return _schedule(session, with_id(body, _copy_id((*schedules, *jobs), schedule_id)))
+    body = schedule_as_created(session.simulation, schedule_id)
+    return _schedule(session, _copy_of(body, schedule_id, _job_ids(session)))
 
 
 # -- changes
 
 
-def changes_of_pool(session: Session, pool_id: str) -> Document:
-    """Return what can change of a pool; what differs is sent."""
-    return Document(_some(pool_as_created(session.simulation, pool_id), _POOL_CHANGES), is_patch=True)
+def _changes(command: str, body: Body | None) -> Document:
+    """Return what a command can change in a body; of all but a replacement, what differs is sent."""
+    start = {name: body[name] for name in _CHANGEABLE[command] if name in body} if body is not None else {}
+    return Document(start, is_patch=command != "replacePoolProperties")
 
 
-def properties_of_pool(session: Session, pool_id: str) -> Document:
-    """Return the properties of a pool that are replaced as a whole."""
-    return Document(_some(pool_as_created(session.simulation, pool_id), _POOL_PROPERTIES))
+def changes_of_pool(session: Session, pool_id: str, command: str = "updatePool") -> Document:
+    """Return the properties of a pool that a command changes, or replaces as a whole."""
+    return _changes(command, pool_as_created(session.simulation, pool_id))
 
 
 def changes_of_job(session: Session, job_id: str) -> Document:
     """Return what can change of a job; what differs is sent."""
-    return Document(_some(job_as_created(session.simulation, job_id), _JOB_CHANGES), is_patch=True)
+    return _changes("updateJob", job_as_created(session.simulation, job_id))
 
 
 def changes_of_task(session: Session, task: int) -> Document:
@@ -253,7 +229,7 @@ def changes_of_task(session: Session, task: int) -> Document:
 
 def changes_of_schedule(session: Session, schedule_id: str) -> Document:
     """Return what can change of a job schedule; what differs is sent."""
-    return Document(_some(schedule_as_created(session.simulation, schedule_id), _SCHEDULE_CHANGES), is_patch=True)
+    return _changes("updateJobSchedule", schedule_as_created(session.simulation, schedule_id))
 
 
 # The service takes so many tasks in one request, and so many bytes (TASK-3).
@@ -344,15 +320,9 @@ def read_form(
     body, mistakes = body_of(command, fields, document, document.start if base is None else base, texts)
     if mistakes:
         return FormResult((), tuple(mistakes))
-    result = read_text(command, beside, document, text_of(body) or "{}")
+    commands, *found = read_body(command, beside, document, body)
     labels = {field.name: field.label for field in fields}
-
-    def placed(found: Sequence[FormMistake]) -> tuple[FormMistake, ...]:
-        return tuple(_of_field(each, labels) for each in found)
-
-    return result._replace(
-        mistakes=placed(result.mistakes), refusals=placed(result.refusals), warnings=placed(result.warnings)
-    )
+    return FormResult(commands, *(tuple(_of_field(each, labels) for each in some) for some in found))
 
 
 def _of_field(mistake: FormMistake, labels: Mapping[str, str]) -> FormMistake:
@@ -368,40 +338,36 @@ def _of_field(mistake: FormMistake, labels: Mapping[str, str]) -> FormMistake:
     return FormMistake(mistake.message, name, labels[name])
 
 
-def read_text(command: str, beside: Sequence[Body], document: Document, text: str) -> FormResult:
-    """Return a body that was typed as commands, one for each of ``beside``, the ids beside it."""
+def read_body(command: str, beside: Sequence[Body], document: Document, body: Body | str) -> FormResult:
+    """Return a body as commands, one for each of ``beside``, the ids beside it; a text is what an editor has."""
     commands: list[Command] = []
     typed = TypedCommand(None, None, ())
     for names in beside:
-        typed = read_typed(command, text, cast("Mapping[str, Plain]", names), document.account)
+        typed = read_typed(command, body, names, document.account)
         if typed.command is None:
-            return FormResult((), tuple(map(_mistake, typed.mistakes)))
+            return FormResult((), _mistakes(typed.mistakes))
         given: Command = typed.command
         if document.is_patch:
-            changed = _changes(document.start, typed.body or {})
+            after = typed.body or {}
+            changed = {name: value for name, value in after.items() if document.start.get(name) != value}
             if not changed:
                 return FormResult((), (FormMistake("Nothing differs yet: change a property first."),))
             given = COMMANDS[command].from_wire({**names, **changed})
         commands += in_requests(given)
-    refusals, warnings = (tuple(map(_mistake, each)) for each in (typed.refusals, typed.warnings))
     cautions = tuple(FormMistake(said, path) for path, said in document.cautions(typed.body or {}))
-    return FormResult(tuple(commands), (), refusals, (*warnings, *cautions))
+    return FormResult(tuple(commands), (), _mistakes(typed.refusals), (*_mistakes(typed.warnings), *cautions))
 
 
-def _changes(before: Body, after: Body) -> dict[str, object]:
-    return {name: value for name, value in after.items() if before.get(name) != value}
+def _mistakes(problems: Sequence[Problem]) -> tuple[FormMistake, ...]:
+    return tuple(FormMistake(each.message, each.path, "", each.line, each.column) for each in problems)
 
 
-def _mistake(problem: Problem) -> FormMistake:
-    return FormMistake(problem.message, problem.path, "", problem.line, problem.column)
-
-
-def read_bodies(command: str, bodies: Sequence[Mapping[str, object]], fields: Sequence[Field[Any]]) -> FormResult:
+def read_bodies(command: str, bodies: Sequence[Body], fields: Sequence[Field[Any]]) -> FormResult:
     """Return bodies that differ in the ids beside them as commands, with mistakes at the fields."""
-    labels = {field.name: field.label for field in fields}
-    typed = read_typed(command, flow_text(cast("Plain", bodies[0])))
+    typed = read_typed(command, bodies[0])
     if typed.command is None:
-        return FormResult((), tuple(_of_field(_mistake(each), labels) for each in typed.mistakes))
+        labels = {field.name: field.label for field in fields}
+        return FormResult((), tuple(_of_field(each, labels) for each in _mistakes(typed.mistakes)))
     return FormResult((typed.command, *(COMMANDS[command].from_wire(body) for body in bodies[1:])))
 
 
@@ -436,9 +402,7 @@ def first_lines(mistakes: Sequence[FormMistake], most: int) -> list[str]:
 
 def base_for(typed: str, command: str, beside: Sequence[Body], document: Document) -> Body | str:
     """Return the body in a text, in the form that creates the thing; a sentence if the text cannot be read as one."""
-    found = read_typed(
-        command, typed or "{}", cast("Mapping[str, Plain]", beside[0] if beside else {}), document.account
-    )
+    found = read_typed(command, typed or "{}", beside[0] if beside else {}, document.account)
     if found.body is None:
         first = found.mistakes[0]
         return f"Line {first.line}: {first.message}"

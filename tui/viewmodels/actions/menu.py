@@ -156,11 +156,19 @@ class Action(NamedTuple):
             raise ValueError(read.mistakes[0].sentence)
         return list(read.commands)
 
-    def read(self, choice: Choice | None = None, answers: Mapping[str, str] | None = None) -> FormResult:
-        """Return what was typed into the fields as commands, with all mistakes."""
+    def read(
+        self, choice: Choice | None = None, answers: Mapping[str, str] | None = None, base: Body | None = None
+    ) -> FormResult:
+        """Return what was typed into the fields as commands, with all mistakes.
+
+        Args:
+            choice: By default the first.
+            answers: What was typed, by the names of the properties; by default what the fields begin with.
+            base: The whole body with the properties that have no field; by default the one that the form begins with.
+        """
         texts = self.defaults if answers is None else answers
         if self.document is not None:
-            return read_form(self.command, self.bodies, self.document, self.entries, texts)
+            return read_form(self.command, self.bodies, self.document, self.entries, texts, base)
         mistakes = [
             FormMistake("is required", each.name, each.label)
             for each in self.entries

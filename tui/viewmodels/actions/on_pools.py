@@ -172,7 +172,7 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
         "replacePoolProperties",
         ("what is left empty is removed (POOL-14)",),
         fields=POOL_PROPERTIES,
-        document=lambda pool, session: forms.properties_of_pool(session, pool.row.pool_id),
+        document=lambda pool, session: forms.changes_of_pool(session, pool.row.pool_id, "replacePoolProperties"),
     ),
     ActionType(
         "Clone {}",

@@ -23,7 +23,6 @@ from tui.viewmodels.timeline.rows import (
     SUCCEEDED,
     Bar,
     Extent,
-    Openable,
     Sort,
     TimeColumns,
     TimelineRows,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.views.log.lanes import Lanes
-    from engine.views.resources.instances import HookCounts
     from engine.views.resources.tasks import TaskPage
     from tui.viewmodels.session import Session
 
@@ -129,20 +127,16 @@ class JobRows(TimelineRows):
             bars.append(Bar(begin_ms, end_ms, RUNNING, "tasks", (note,), ending))
         if phases.release is not None:
             counts = job.phases.release
-            bars.append(Bar(*phases.release, RELEASING, "release", (_done(counts),), _sign(counts)))
+            failed_nodes, done = counts[HookStatus.FAILED], counts[HookStatus.SUCCEEDED] + counts[HookStatus.FAILED]
+            note = f"{done:,} of {counts.total:,} nodes"
+            bars.append(Bar(*phases.release, RELEASING, "release", (note,), FAILED if failed_nodes else None))
         return [bars] if bars else ()
 
     def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the states in which the job does nothing: before its first phase, disabled, terminating."""
-        return [_WAITING_JOB if each is _ACTIVE else each for each in self._until_end(self.cells(key, columns))]
-
-    @staticmethod
-    def _until_end(cells: list[Glyph]) -> list[Glyph]:
-        """Return the cells with the end of the job in one of them, and nothing after it."""
-        for at, glyph in enumerate(cells):
-            if glyph in _OVER:
-                return [*cells[: at + 1], *[NOTHING] * (len(cells) - at - 1)]
-        return cells
+        cells = [_WAITING_JOB if each is _ACTIVE else each for each in self.cells(key, columns)]
+        end = next((at + 1 for at, glyph in enumerate(cells) if glyph in _OVER), len(cells))
+        return cells[:end] + [NOTHING] * (len(cells) - end)
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the last change of state within the cell, or its begin."""
@@ -164,9 +158,6 @@ class JobRows(TimelineRows):
         job = self.session.job(self._ids[key])
         return "" if job is None else JOB[job.state].name
 
-    def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing jobs have a row
-        return [Openable(f"job {self.label(key)}", self.subject(key))]
-
     def estimated_ms(self, key: int) -> int | None:
         """Return the estimated end of the job in focus; None for other jobs."""
         return self.session.forecast().job_ms if self._ids[key] == self.session.job_id else None
@@ -174,15 +165,6 @@ class JobRows(TimelineRows):
     def is_over(self, key: int) -> bool:
         stretches = self.lanes.job(self._ids[key])
         return bool(stretches) and stretches[-1].state is JobState.COMPLETED
-
-
-def _done(counts: HookCounts) -> str:
-    """Return on how many nodes preparation or release is completed, of all."""
-    return f"{counts[HookStatus.SUCCEEDED] + counts[HookStatus.FAILED]:,} of {counts.total:,} nodes"
-
-
-def _sign(counts: HookCounts) -> Glyph | None:
-    return FAILED if counts[HookStatus.FAILED] else None
 
 
 _ACTIVE_TASK = TASK[TaskState.ACTIVE]
@@ -283,9 +265,6 @@ class TaskRows(TimelineRows):
         """Return the present state of the task."""
         task = self._page.brief(key)
         return task_glyph(task.state, task.result).name
-
-    def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing tasks have a row
-        return [Openable(f"task {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
         return planned_task_end_ms(self.session.simulation, key)

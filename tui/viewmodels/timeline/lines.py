@@ -7,19 +7,20 @@ of the pool in focus. Rows have recorded cells, planned cells and the cursor; un
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.views.log.kept import KeptByKey
 from tui.viewmodels.glyphs import Glyph, going_on, to_ascii
 from tui.viewmodels.text import Line, Role, Span, fit, merged, split_at, squeeze, width
-from tui.viewmodels.timeline.rows import Canvas, ticks
+from tui.viewmodels.timeline.rows import Canvas, ColumnCache, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from engine.views.log.lanes import Lanes
-    from engine.views.log.levels import Peak
+    from engine.views.log.levels import CountsOverTime, Peak
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
     from tui.viewmodels.timeline.rows import Bar, Height, TimeColumns, TimelineRows
@@ -65,36 +66,25 @@ class PoolBand:
     def __init__(self, session: Session, lanes: Lanes) -> None:
         self._session = session
         self._lanes = lanes
-        self._over: dict[int, tuple[int, list[int]]] = {}  # by line: the first column, and the numbers from there on
-        self._tops: dict[int, Peak] = {}
-        self._valid: object = None
+        self._columns: ColumnCache[int] = ColumnCache()
+        self._tops: KeptByKey[Peak] = KeptByKey()
 
     def values(self, columns: TimeColumns, known_ms: int) -> list[list[int]]:
         """Return for each line the highest number in each column that has begun. Columns that are over are cached."""
-        valid = self._session.pool_id, self._lanes.version, columns.step_ms
-        if valid != self._valid:
-            self._over.clear()
-            self._tops.clear()
-            self._valid = valid
-        found, step_ms = [], columns.step_ms
-        stop = columns.first + columns.begun(known_ms)
-        for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
-            first, over = self._over.get(number, (columns.first, []))
-            if not first <= columns.first <= first + len(over):
-                first, over = columns.first, []
-            new = range(first + len(over), min(stop, known_ms // step_ms))
-            over += [counts.highest(column * step_ms, (column + 1) * step_ms)[0] for column in new]
-            self._over[number] = first, over
-            shown = over[columns.first - first : stop - first]
-            last = range(columns.first + len(shown), stop)
-            found.append(shown + [counts.highest(at * step_ms, (at + 1) * step_ms)[0] for at in last])
-        return found
+        return [
+            self._columns.get(self._sources, number, columns, known_ms, partial(_highest, counts, columns.step_ms))
+            for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id))
+        ]
+
+    @property
+    def _sources(self) -> object:
+        return self._session.pool_id, self._lanes.version
 
     def tops(self) -> list[int]:
         """Return for each line the highest number in the part of the log that has been read."""
-        found = []
+        found, tops = [], self._tops.at(self._sources)
         for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
-            top, self._tops[number] = counts.highest(0, _NEVER_MS, self._tops.get(number))
+            top, tops[number] = counts.highest(0, _NEVER_MS, tops.get(number))
             found.append(top)
         return found
 
@@ -120,6 +110,10 @@ class PoolBand:
                 spans = Span(fit(label, label_cells), Role.DIM), Span(bars, role), Span(text, Role.STRONG)
                 lines.append((*spans, Span(" " * rest)))
         return lines
+
+
+def _highest(counts: CountsOverTime, step_ms: int, column: int) -> int:
+    return counts.highest(column * step_ms, (column + 1) * step_ms)[0]
 
 
 @lru_cache(maxsize=64)

@@ -22,6 +22,7 @@ from tui.viewmodels.timeline.rows import (
     RETRYING,
     RUNNING,
     Bar,
+    ColumnCache,
     Extent,
     Openable,
     RowsByNode,
@@ -64,7 +65,6 @@ _HOOK_OF = {
 _LASTING = ((Activity.WORKING,), (Activity.IDLE, Activity.INELIGIBLE))
 _MOST_NAMED = 4
 _LEAST_BAR = 3  # columns that a task has on average, for some to have room for a name
-_MOST_CACHED = 500  # rows
 
 
 class NodeRows(RowsByNode):
@@ -76,9 +76,7 @@ class NodeRows(RowsByNode):
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
         super().__init__(session, lanes)
-        # Past columns do not change: the first cached column, and the glyphs from there on.
-        self._over: dict[int, tuple[int, list[Glyph]]] = {}
-        self._valid = (0, 0)
+        self._columns: ColumnCache[Glyph] = ColumnCache()
         # As of the last ``order``, which each update asks for.
         self._planned_ms: dict[int, int | None] = {}
         self._estimated_ms: int | None = None
@@ -130,21 +128,10 @@ class NodeRows(RowsByNode):
 
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return what the node did in each column. Columns that are over are cached."""
-        valid = self.lanes.version, columns.step_ms
-        if valid != self._valid or len(self._over) > _MOST_CACHED:
-            self._over.clear()
-            self._valid = valid
-        lane = self.lanes.lane(key)
-        known_ms = self.known_ms(key)
-        stop = columns.first + columns.begun(known_ms)
-        first, over = self._over.get(key, (columns.first, []))
-        if not first <= columns.first <= first + len(over):
-            first, over = columns.first, []
-        new = range(first + len(over), min(stop, known_ms // columns.step_ms))
-        over += [_glyph(lane, column, columns.step_ms) for column in new]
-        self._over[key] = first, over
-        shown = over[columns.first - first : stop - first]
-        return shown + [_glyph(lane, at, columns.step_ms) for at in range(columns.first + len(shown), stop)]
+        lane, known_ms = self.lanes.lane(key), self.known_ms(key)
+        return self._columns.get(
+            self.lanes.version, key, columns, known_ms, lambda column: _glyph(lane, column, columns.step_ms)
+        )
 
     def recorded_of(self, keys: Sequence[int]) -> object:
         return (keys, self.lanes.latest(keys)) if self.lanes.unread_from_ms() is None else None
@@ -162,10 +149,7 @@ class NodeRows(RowsByNode):
         """Return the time in which the pool had nodes."""
         whole = super().extent()
         found = self.lanes.in_pool(self.session.pool_id)[0].extent()
-        if found is None:
-            return whole
-        begin_ms, end_ms = found
-        return whole._replace(begin_ms=begin_ms) if end_ms is None else Extent(begin_ms, end_ms, is_over=True)
+        return whole if found is None else whole.between(*found)
 
     def tracks_wanted(self) -> int:
         """Return the number of slots of a node."""
@@ -258,7 +242,7 @@ class NodeRows(RowsByNode):
             runs = self.lanes.hook_runs(hook, self.session.job_id, key)
             if any(run.begin_ms <= when_ms and (run.end_ms is None or when_ms < run.end_ms) for run in runs):
                 found = [Openable(f"{view} on {self.label(key)}", self.subject(key), view)]
-        return [*found, Openable(f"node {self.label(key)}", self.subject(key))]
+        return [*found, *super().openables(key, when_ms)]
 
     def planned_ms(self, key: int) -> int | None:
         if key not in self._planned_ms:
@@ -351,11 +335,7 @@ class InstanceRows(RowsByNode):
         """Return the time from the first attempt on any node to the last one."""
         whole = cut_to_job(super().extent(), self.lanes.job(self.session.job_id))
         found = self.lanes.hook_extent_of(self.hook, self.session.job_id)
-        if found is None:
-            return whole
-        if found.end_ms is None:
-            return whole._replace(begin_ms=found.begin_ms)
-        return Extent(found.begin_ms, found.end_ms, is_over=True)
+        return whole if found is None else whole.between(*found)
 
     def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:  # noqa: ARG002  # there are few
         """Return the attempts, with their durations."""
@@ -403,9 +383,7 @@ class InstanceRows(RowsByNode):
         """Return the preparation or release task, or the node before its first attempt."""
         if any(run.begin_ms <= when_ms for run in self._runs(key)):
             return [Openable(f"{self.view} on {self.label(key)}", self.subject(key), self.view)]
-        return (
-            [Openable(f"node {self.label(key)}", self.subject(key))] if self.lanes.lane(key).has_begun(when_ms) else []
-        )
+        return super().openables(key, when_ms) if self.lanes.lane(key).has_begun(when_ms) else []
 
     def planned_ms(self, key: int) -> int | None:
         return self._page.planned_end_ms(key)

@@ -9,12 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from enum import Enum
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 
 from engine.base.terms import JobState, TaskState
+from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.hook_status import HookStatus
+from engine.views.log.kept import KeptByKey
 from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph, going_on
 from tui.viewmodels.text import ItemRef, Role, Span, squeeze
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
+
+
+ValueT = TypeVar("ValueT")
+_MOST_CACHED = 500  # rows
 
 
 class TimeColumns(NamedTuple):
@@ -60,8 +66,11 @@ class Extent(NamedTuple):
     end_ms: int
     is_over: bool
 
+    def between(self, begin_ms: int, end_ms: int | None) -> Extent:
+        """Return the part from one moment to another; without ``end_ms`` it goes on as this one does."""
+        return self._replace(begin_ms=begin_ms) if end_ms is None else Extent(begin_ms, end_ms, is_over=True)
 
-_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+
 _AHEAD_SHARE = 0.1  # of the time so far, for what is planned
 
 _UP_TO_EIGHT = (1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8)
@@ -71,11 +80,11 @@ _UP_TO_SIXTY = (*_UP_TO_EIGHT, 10, 12, 15, 18, 20, 25, 30, 36, 45, 50)
 ROUND_STEPS_MS = tuple(
     round(each * unit_ms)
     for unit_ms, numbers in (
-        (_SECOND / 10, _UP_TO_EIGHT),
-        (_SECOND, _UP_TO_SIXTY),
-        (_MINUTE, _UP_TO_SIXTY),
-        (_HOUR, (*_UP_TO_EIGHT, 10, 12, 15, 18, 20)),
-        (_DAY, _UP_TO_SIXTY),
+        (SECOND_MS / 10, _UP_TO_EIGHT),
+        (SECOND_MS, _UP_TO_SIXTY),
+        (MINUTE_MS, _UP_TO_SIXTY),
+        (HOUR_MS, (*_UP_TO_EIGHT, 10, 12, 15, 18, 20)),
+        (DAY_MS, _UP_TO_SIXTY),
     )
     for each in numbers
 )
@@ -104,10 +113,10 @@ def ticks(columns: TimeColumns, least_cells: int) -> Iterator[int]:
 
 
 _ROUND_MS = (
-    *(each * _SECOND for each in (1, 2, 5, 10, 15, 20, 30)),
-    *(each * _MINUTE for each in (1, 2, 5, 10, 15, 20, 30)),
-    *(each * _HOUR for each in (1, 2, 3, 6, 12)),
-    *(each * _DAY for each in (1, 2, 7, 14, 28)),
+    *(each * SECOND_MS for each in (1, 2, 5, 10, 15, 20, 30)),
+    *(each * MINUTE_MS for each in (1, 2, 5, 10, 15, 20, 30)),
+    *(each * HOUR_MS for each in (1, 2, 3, 6, 12)),
+    *(each * DAY_MS for each in (1, 2, 7, 14, 28)),
 )
 
 
@@ -384,9 +393,10 @@ class TimelineRows(ABC):
         """Return the item to explain for a row at a moment."""
         return self.subject(key)
 
-    @abstractmethod
-    def openables(self, key: int, when_ms: int) -> list[Openable]:
+    def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing items have a row
         """Return what can be opened of a row at the present moment."""
+        subject = self.subject(key)
+        return [Openable(f"{subject.kind} {self.label(key)}", subject)]
 
     def planned_ms(self, key: int) -> int | None:  # noqa: ARG002  # jobs have no planned end
         """Return the planned end of what a row does now, or None."""
@@ -461,7 +471,30 @@ def cut_to_job(extent: Extent, stretches: Sequence[JobStretch]) -> Extent:
     """Return the part of the time in which a job was there and not completed."""
     if not stretches:
         return extent
-    begin_ms, last = stretches[0].begin_ms, stretches[-1]
-    if last.state is None or last.state is JobState.COMPLETED:
-        return Extent(begin_ms, last.begin_ms, is_over=True)
-    return extent._replace(begin_ms=begin_ms)
+    last = stretches[-1]
+    return extent.between(stretches[0].begin_ms, last.begin_ms if last.state in (None, JobState.COMPLETED) else None)
+
+
+class ColumnCache(Generic[ValueT]):
+    """Values by row and column of time. Those of columns that are over do not change, and are kept."""
+
+    def __init__(self) -> None:
+        self._rows: KeptByKey[tuple[int, list[ValueT]]] = KeptByKey()  # the first column, and the values from there on
+
+    def get(
+        self, sources: object, row: int, columns: TimeColumns, known_ms: int, value: Callable[[int], ValueT]
+    ) -> list[ValueT]:
+        """Return the value of each column that has begun at ``known_ms``; ``value`` counts them from the run's start.
+
+        ``sources`` decide on the values beside row and column.
+        """
+        rows, stop = self._rows.at((sources, columns.step_ms)), columns.first + columns.begun(known_ms)
+        if len(rows) > _MOST_CACHED:
+            rows.clear()
+        first, over = rows.get(row, (columns.first, []))
+        if not first <= columns.first <= first + len(over):
+            first, over = columns.first, []
+        over += map(value, range(first + len(over), min(stop, known_ms // columns.step_ms)))
+        rows[row] = first, over
+        shown = over[columns.first - first : stop - first]
+        return [*shown, *map(value, range(columns.first + len(shown), stop))]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.views.log.kept import Kept
 from engine.views.log.lanes import Lanes
 from engine.views.resources.jobs import job_ids
 from tui.viewmodels.glyphs import NODE
-from tui.viewmodels.lists.columns import ShownRows, SlicedSort
+from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import Line, Role, Span, between, cut, line
 from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
 from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
@@ -95,8 +96,8 @@ class TimelineModel:
         self._lines = RowLines(session)
         self._all_read: object = None  # what was recorded of the visible rows when all of it had been read
         self._drawn: tuple[object, Sequence[Line]] = (None, ())  # from what the rows were drawn, and their lines
-        self._named: tuple[object, int] = (None, 0)  # for which rows, and the cells of the longest label
-        self._explained: tuple[object, Line] = (None, ())  # for which lines, and their legend
+        self._longest: Kept[int] = Kept()  # label, in cells
+        self._legend: Kept[Line] = Kept()
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -126,10 +127,11 @@ class TimelineModel:
         """Return the width of the labels: whole names, but at most a fifth of the width."""
         session, keys = self.session, self.keys[:_MOST_LABELS]
         jobs = job_ids(session.simulation) if self.has_jobs_below and self.height.lines > 1 else []
-        named = self.rows, session.job_id, session.pool_id, session.simulation.jumps, list(keys), jobs
-        if self._named[0] != named:
-            self._named = named, max(map(cell_len, [*map(self.rows.label, keys), *jobs]), default=0)
-        return max(LABEL_CELLS, min(self._named[1] + 1, cells // 5))
+        sources = self.rows, session.job_id, session.pool_id, session.simulation.jumps, list(keys), jobs
+        longest = self._longest.get(
+            sources, lambda: max(map(cell_len, [*map(self.rows.label, keys), *jobs]), default=0)
+        )
+        return max(LABEL_CELLS, min(longest + 1, cells // 5))
 
     def is_behind(self, seen: Sequence[int]) -> bool:
         """Return True if reading or sorting must go on before these rows are complete."""
@@ -282,10 +284,6 @@ class TimelineModel:
         """Return the times of day above the columns, with the present moment."""
         return axis(self.session, self.columns, self.label_cells)
 
-    def row(self, index: int, *, is_cursor: bool) -> Line:
-        """Return the first line of a row."""
-        return self.row_lines(index, is_cursor=is_cursor)[0]
-
     def lines(self, shown: range, at: int) -> Sequence[Line]:
         """Return the lines of these rows; ``at`` is the one under the cursor."""
         rows, frame, keys = self.rows, self._frame(self.height), self.keys[shown.start : shown.stop]
@@ -363,9 +361,7 @@ class TimelineModel:
         if drawn is not None:
             known = (*known, *NODE.values(), *(jobs.legend if self.has_jobs_below else ()))
         asked = known, self.session.glyphs, cells, drawn
-        if self._explained[0] != asked:
-            self._explained = asked, legend_line(*asked)
-        return self._explained[1]
+        return self._legend.get(asked, lambda: legend_line(*asked))
 
     def empty(self) -> Sequence[str]:
         """Say why there are no rows."""

@@ -263,7 +263,7 @@ class ExpectationsModel(RowsModel):
     def order(self) -> Sequence[int]:
         """Return the expectations, read anew at another moment; less often if reading takes long while time passes."""
         simulation = self.session.simulation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms
+        moment = simulation.moment
         begin_s = time.monotonic()
         has_jumped = self._moment is None or self._moment[0] != moment[0]
         if moment != self._moment and (has_jumped or simulation.finished or begin_s >= self._next_s):

@@ -93,7 +93,7 @@ class CurvesModel:
         """Return the drawing for so much room."""
         session = self._session
         simulation = session.simulation
-        moment = simulation.now_ms, len(simulation.log), simulation.jumps, session.series.until_ms
+        moment = *simulation.moment, session.series.until_ms
         view = self._shown_window, session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
         if key != self._key:

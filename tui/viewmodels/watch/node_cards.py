@@ -202,7 +202,7 @@ class Cards:
     def _output(self, node: int) -> LastOutput | None:
         """Return the last lines of output on a node, read once for each moment."""
         simulation = self._model.session.simulation
-        moment = simulation.jumps, len(simulation.log), simulation.now_ms
+        moment = simulation.moment
         if self._read_at != moment:
             self._read_at = moment
             self._outputs.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from engine.views.log.kept import Kept
 from engine.views.resources.nodes import count_gone, count_tasks, gone_in, last_output
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, Glyph, phase_glyph
@@ -59,7 +60,7 @@ class NodeMapModel:
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
         self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
         self._with_gone: set[str] = set()  # pools of which the user wants to see all nodes
-        self._shown: tuple[object, bytes] = (None, b"")
+        self._shown: Kept[bytes] = Kept()
         self._measured: object = None  # jumps in time and pool for which the cards have been measured
         self._measured_at: object = None  # the moment of it
         self._told = self._told_most = 1  # lines of tasks and output on a card: wished, and at most
@@ -139,12 +140,14 @@ class NodeMapModel:
     def _shown_of(self, states: bytes, left_out: frozenset[int]) -> bytes:
         """Return a byte for each node of the pool, 0 for those left out. In the past a node may be back."""
         known = self.session.simulation.jumps, len(states), count_gone(states), self.page.pool_id, left_out
-        if self._shown[0] != known:
-            shown = bytearray(b"\1") * len(states)
+
+        def shown() -> bytes:
+            found = bytearray(b"\1") * len(states)
             for at in left_out.intersection(gone_in(states)):
-                shown[at] = 0
-            self._shown = known, bytes(shown)
-        return self._shown[1]
+                found[at] = 0
+            return bytes(found)
+
+        return self._shown.get(known, shown)
 
     def compact(self) -> bool:
         """Leave out the nodes that have left the pool, or show them again. Return True if there is any such node."""
