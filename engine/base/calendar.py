@@ -105,13 +105,19 @@ class Calendar(simpy.Environment):
         super().__init__(initial_time=0)
         self.now_ms = self.limit_ms = self.left = 0
         self.ends = []
+        # The only private name of SimPy (read in 4.1.1): the heap, to which ``schedule`` would add events, not data.
         self.others = cast("list[tuple[int, int, int, Due]]", self._queue)
-        self.next_number = self._eid.__next__
+        self.next_number = count().__next__
         self.endless_kinds = ENDLESS  # those whose entries are added with ``at_endless``
         self._endless: list[int] = []  # the times of endless entries, as a heap
         self._stops_before_endless = False
         self._rules: dict[int, Callable[[Due], None]] = {}
         self._end_tasks: Callable[[], None]
+
+    @property
+    def now(self) -> int:
+        """The time of the entry that was processed last, as SimPy names it."""
+        return self.now_ms
 
     def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
         """Call ``rule`` for every entry of ``kind``."""
@@ -198,7 +204,6 @@ class Calendar(simpy.Environment):
                 rules[due.kind](due)
             else:
                 break
-        self._now = self.now_ms
         return most - self.left
 
     def take_task_end(self) -> int:
@@ -274,7 +279,7 @@ class Calendar(simpy.Environment):
         self.ends[:] = ends
         heapify(self.ends)
         self.others.clear()
-        self._now = self.now_ms = now_ms
+        self.now_ms = now_ms
         self.next_number = count(max([number for _, number, _, _ in self.ends], default=0) + 1).__next__
         self._endless = []
         fields = iter(others)

@@ -5,19 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from rich.segment import Segment
-from rich.style import Style
 from textual._compositor import Compositor
 from textual.app import App
 from textual.geometry import Size
 from textual.scrollbar import ScrollBar
-from textual.strip import Strip
-from textual.widget import Widget
 
 from tests.tui.screen_text import text_of
-from tui.textual.drawing import CellScrollBar, LightStrip
-from tui.textual.screens import ScreenCompositor
-from tui.textual.views import LinesView, refresh_changes, set_title
+from tui.textual.overrides import ScreenCompositor, set_title
+from tui.textual.views import LinesView, refresh_changes
 from tui.viewmodels.text import line
 
 
@@ -28,45 +23,6 @@ class _App(App[None]):
         screen = super().get_default_screen()
         screen._compositor = ScreenCompositor()
         return screen
-
-
-@pytest.mark.parametrize("cuts", [(), (9,), (2, 9), (3, 5, 9), (4, 20), (2, 2, 9)])
-def test_light_strips_are_divided_as_those_of_textual_are(cuts):
-    segments = [Segment("abc"), Segment(""), Segment("def", Style(bold=True)), Segment("日g")]
-    light, usual = LightStrip(segments, 9), Strip(segments, 9)
-    for _ in range(2):
-        pieces, wanted = light.divide(cuts), usual.divide(cuts)
-        assert [(list(each), each.cell_length) for each in pieces] == [
-            (list(each), each.cell_length) for each in wanted
-        ]
-    assert [each.text for each in light.divide([5, 9])] == [each.text for each in usual.divide([5, 9])]
-
-
-def test_a_size_is_that_of_the_last_layout():
-    async def run():
-        app = _App()
-        async with app.run_test(size=(30, 9)) as pilot:
-            view = LinesView()
-            await app.mount(view)
-            for change in (
-                lambda: None,
-                lambda: setattr(view, "display", False),
-                lambda: setattr(view, "display", True),
-                lambda: setattr(view.styles, "border", ("ascii", "white")),
-                lambda: setattr(view.styles, "height", 4),
-            ):
-                change()
-                await pilot.pause()
-                seen.append(view.size)
-                assert view.size == Widget.size.fget(view)
-            await pilot.resize_terminal(40, 9)
-            await pilot.pause()
-            seen.append(view.size)
-            assert view.size == Widget.size.fget(view)
-
-    seen = []
-    asyncio.run(run())
-    assert len(set(seen)) == 5
 
 
 def test_control_characters_do_not_reach_the_terminal():
@@ -187,10 +143,12 @@ def test_a_scrollbar_looks_as_textual_draws_it():
             bar = view.vertical_scrollbar
             for at in (0, 3, 12.5, 50, 91):
                 bar.position = at
-                for draw in (CellScrollBar, ScrollBar):
-                    draw._render_content(bar)
-                    console = app.console
-                    seen.append([strip.render(console) for strip in bar._render_cache.lines])
+                bar._set_dirty()
+                with app._context():
+                    own = bar.render_lines(bar.size.region)
+                ScrollBar._render_content(bar)
+                for strips in (own, bar._render_cache.lines):
+                    seen.append([strip.render(app.console) for strip in strips])
         return seen
 
     own, textual = (asyncio.run(look())[first::2] for first in (0, 1))

@@ -28,3 +28,13 @@ def test_one_that_does_not_belong_to_the_others_ends_it():
 def test_no_more_are_taken_than_may_be_processed():
     kind = DueKind.RELEASE_ENDED
     assert taken(2, (5, kind, 1), (5, kind, 2), (5, kind, 3)) == ([[1, 2]], 2)
+
+
+def test_simpy_sees_what_is_pending_and_when_it_is():
+    calendar = Calendar()
+    calendar.at(7, DueKind.NODE_STEP)
+    calendar.at(5, DueKind.RELEASE_ENDED)
+    calendar.on(DueKind.RELEASE_ENDED, lambda _: None)
+    assert calendar.peek() == 5
+    calendar.advance(6, 1)
+    assert (calendar.now, calendar.peek()) == (5, 7)

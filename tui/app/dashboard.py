@@ -25,7 +25,7 @@ from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
 from tui.saving.session_files import Recorder
-from tui.saving.settings import NO_COLOUR, OPTIONS, Settings, Source, Value
+from tui.saving.settings import ANSI, NO_COLOUR, OPTIONS, Settings, Source, Value
 from tui.textual import drawing
 from tui.textual.keys import Keyboard
 from tui.textual.screens import ParsedOnce, ShowRun, StudyNews, say
@@ -390,6 +390,7 @@ class Dashboard(App[None]):
         match name:
             case "theme":
                 self.theme = settings.text(name)
+                self.set_class(self.theme == ANSI, "-ansi")
             case "glyphs":
                 glyphs = settings.text(name)
                 is_ascii = glyphs == "ascii" or (glyphs == "auto" and not self._draws_unicode)

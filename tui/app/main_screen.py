@@ -98,7 +98,7 @@ class MainScreen(ViewScreen):
             self.update()
             if self._first.plays and not self.session.is_over:
                 self.playback.play()
-        self.call_after_refresh(self.draw_frames)
+        self.call_after_refresh(lambda: self.draw_frames(self.view))
 
     def on_unmount(self) -> None:
         self.playback.pause()

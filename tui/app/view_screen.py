@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
-from textual.geometry import Region
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
@@ -22,8 +21,9 @@ from tui.panes.timeline import Timeline, TimelineGrid
 from tui.panes.watch import Attention, Introduction, Pinned, Watch
 from tui.panes.watch_panes import JobStrip
 from tui.textual.keys import Command, Keymap
-from tui.textual.screens import ActsWhileShown, GoToTime, Modal, ScreenCompositor, View, say
-from tui.textual.views import LinesView, is_displayed
+from tui.textual.overrides import HeldScreen
+from tui.textual.screens import ActsWhileShown, GoToTime, Modal, View, say
+from tui.textual.views import LinesView
 from tui.viewmodels.frame import LAST_HINTS, breadcrumb, of_use, scrubber, scrubber_ms, tab_line, too_small
 from tui.viewmodels.go_line import TABS, Tab
 from tui.viewmodels.items import ViewHistory, VisitedView, focus_on
@@ -99,7 +99,7 @@ class _Views(ContentSwitcher):
     BLANK = True  # the view that is shown covers it
 
 
-class ViewScreen(ActsWhileShown, PlayedScreen):
+class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
     """The views over one session, and the commands that a subclass gives by the ids of their bindings."""
 
     COMMANDS_BY_ID: ClassVar[Mapping[str, Command[ViewScreen]]]
@@ -109,7 +109,6 @@ class ViewScreen(ActsWhileShown, PlayedScreen):
 
     def __init__(self, session: Session, recorder: Recorder, settings: Settings, studies: Studies) -> None:
         super().__init__()
-        self._compositor = ScreenCompositor()
         self.session = session
         self.recorder = recorder
         self.studies = studies
@@ -118,7 +117,6 @@ class ViewScreen(ActsWhileShown, PlayedScreen):
         self._jumps_when_left: dict[str, int] = {}  # by view: how often time had jumped when it was left
         self._shown_when_left: dict[str, object] = {}  # by view: what it shows
         self.is_left = False
-        self._holds = 0  # reasons not to draw
         self._updates = 0  # so far
         self.settings = settings
         self.keymap = Keymap(settings.keys)
@@ -281,7 +279,7 @@ class ViewScreen(ActsWhileShown, PlayedScreen):
         self.view.is_stale |= self.playback.pacer.playing or self._shown_when_left.get(name) != shown
         # It is drawn only when it has been laid out and updated for its size.
         self.hold_frames()
-        self.call_after_refresh(self.draw_frames)
+        self.call_after_refresh(lambda: self.draw_frames(self.view))
         if self._jumps_when_left.get(name, jumps) != jumps:
             self.view.update()  # it is drawn before it is shown, and its rows may not exist any more
         self.set_focus(self.view.first_pane, scroll_visible=False)  # at once, for its hints
@@ -314,35 +312,6 @@ class ViewScreen(ActsWhileShown, PlayedScreen):
         self.remember_views()
 
     # -- updates -------------------------------------------------------------------------------------------------
-
-    def hold_frames(self) -> None:
-        """Draw nothing until ``draw_frames``: Textual lays out a screen several times, and would show each step."""
-        self._holds += 1
-
-    def draw_frames(self) -> None:
-        """Draw what has changed meanwhile, unless frames are held for another reason, too."""
-        self._holds -= 1
-        self.view.refresh(Region(0, 0, 1, 1))
-        # The view would send this with all that waits to be drawn of it, but perhaps only after the screen has drawn.
-        self.view._repaint_required = False
-        self._dirty_widgets.add(self.view)
-        self.check_idle()
-
-    def _compositor_refresh(self) -> None:
-        """Write what has changed to the terminal, as Textual does, unless frames are held."""
-        if not self._holds:
-            super()._compositor_refresh()
-
-    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
-        """Style panes anew in which the focus has come or gone. Textual does so with all that is in them, too."""
-        panes = {
-            pane
-            for widget in (focused, blurred)
-            if widget is not None
-            for pane in widget.ancestors_with_self
-            if pane._has_focus_within and is_displayed(pane)
-        }
-        self.app.stylesheet.update_nodes(panes, animate=True)
 
     def update(self) -> None:
         """Bring everything on the screen up to date, unless another run is shown already."""

@@ -14,8 +14,9 @@ from textual.containers import Container
 from engine.specs.command import Command
 from tui.dialogs.form_fields import FieldRow, FormInputs
 from tui.textual.keys import has_keys_waiting, start_work, yielder_of
+from tui.textual.overrides import set_subtitle
 from tui.textual.screens import Frame, Modal
-from tui.textual.views import LinesView, set_subtitle
+from tui.textual.views import LinesView
 from tui.viewmodels.actions.action import Field
 from tui.viewmodels.actions.forms import FormMistake, FormResult, first_lines
 from tui.viewmodels.actions.menu import (

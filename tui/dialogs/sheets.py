@@ -15,8 +15,9 @@ from textual.scroll_view import ScrollView
 
 from engine.base import rulebook
 from tui.textual.keys import Group, group_of, when_of
+from tui.textual.overrides import set_subtitle
 from tui.textual.screens import Frame, Modal
-from tui.textual.views import LinesView, set_subtitle
+from tui.textual.views import LinesView
 from tui.viewmodels.format import counted
 from tui.viewmodels.sheets import KeyEntry, key_lines, page_lines
 from tui.viewmodels.text import Line, Role, Span, block_lines, line, plain, rule_lines
@@ -150,7 +151,7 @@ class Sheet(Modal[None]):
         self._title = title
         self._text_view = SheetText(lines)
         self._keys = keys
-        self._is_fitted = False
+        self.hold_frames()  # until it is as high as its text
 
     def compose(self) -> ComposeResult:
         with Container(classes="sheet"):
@@ -163,17 +164,11 @@ class Sheet(Modal[None]):
 
     def on_resize(self) -> None:
         """Make the sheet as high as its text."""
-        if self._is_fitted:
-            self.call_after_refresh(self.fit)  # once it has its new width
-        else:
+        if self.is_held:
             self.fit()  # it has been laid out already
-            self.call_after_refresh(self._open)
-
-    def _open(self) -> None:
-        """Draw the sheet for the first time, at once: Textual would wait for the next tick of its timer."""
-        self._is_fitted = True
-        self.refresh()
-        self._on_timer_update()
+            self.call_after_refresh(self.draw_now)
+        else:
+            self.call_after_refresh(self.fit)  # once it has its new width
 
     def fit(self) -> None:
         """Make the text anew, and the sheet as high as it is, if the screen has room for that."""
@@ -181,11 +176,6 @@ class Sheet(Modal[None]):
         high = min(len(self._text_view.lines) + _BORDERS, self.size.height - _MARGIN)
         self.query_one(".sheet").styles.height = high
         self._tell_more(high - _BORDERS)
-
-    def _compositor_refresh(self) -> None:
-        """Draw nothing before the sheet is as high as its text: Textual would show each step of the layout."""
-        if self._is_fitted:
-            super()._compositor_refresh()
 
     def _tell_more(self, visible: int) -> None:
         """Say in the border how many lines follow below those that are visible."""

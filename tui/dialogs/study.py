@@ -14,8 +14,9 @@ from textual.geometry import Size
 
 from engine.studies.runs import Run
 from tui.dialogs.sheets import HelpScreen, Sheet, entries_here, entries_of
+from tui.textual.overrides import set_subtitle, set_title
 from tui.textual.screens import Frame, Modal, say
-from tui.textual.views import LinesView, set_subtitle, set_title
+from tui.textual.views import LinesView
 from tui.viewmodels.sheets import HelpPage, problem_lines
 from tui.viewmodels.study import HELP_TEXT, legend_line, progress_line, said_lines, size_text
 from tui.viewmodels.study_results import RunsModel, VariantsModel, dots_of, scatter_lines

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.containers import Horizontal
 
 from tui.textual import drawing
+from tui.textual.overrides import set_title
 from tui.textual.screens import View
-from tui.textual.views import LinesView, ResizeFilter, set_title
+from tui.textual.views import LinesView, ResizeFilter
 from tui.viewmodels.detail_model import tab_at, tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, width, wrapped

@@ -13,8 +13,9 @@ from textual.geometry import Region, Size
 
 from tui.textual.drawing import look_of
 from tui.textual.keys import start_work, yielder_of
+from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import GoToTime, OpenOneOf, View
-from tui.textual.views import ResizeFilter, RowsView, drawn, row_bindings, set_line_count, set_title
+from tui.textual.views import ResizeFilter, RowsView, drawn, row_bindings
 from tui.viewmodels.text import Role, Span, cut
 from tui.viewmodels.timeline.lines import BAND
 from tui.viewmodels.timeline.rows import band_lines

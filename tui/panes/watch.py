@@ -12,8 +12,9 @@ from textual.content import Content
 from textual.message import Message
 
 from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
+from tui.textual.overrides import set_title
 from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
-from tui.textual.views import LinesView, Regions, ResizeFilter, set_title
+from tui.textual.views import LinesView, Regions, ResizeFilter
 from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel

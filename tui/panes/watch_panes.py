@@ -16,18 +16,9 @@ from textual.message import Message
 
 from tui.dialogs.sheets import Pick, Picker
 from tui.textual import drawing
+from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import OpenSubject
-from tui.textual.views import (
-    LinesView,
-    ResizeFilter,
-    RowsView,
-    refresh_changes,
-    row_bindings,
-    set_line_count,
-    set_title,
-    strip_of,
-    title_of,
-)
+from tui.textual.views import LinesView, ResizeFilter, RowsView, refresh_changes, row_bindings, strip_of, title_of
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel

@@ -10,17 +10,9 @@ from textual.message import Message
 
 from tui.textual import drawing
 from tui.textual.keys import start_work, yielder_of
+from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import OpenSubject, say
-from tui.textual.views import (
-    CursorView,
-    LinesView,
-    ResizeFilter,
-    refresh_changes,
-    row_bindings,
-    set_line_count,
-    set_title,
-    strip_of,
-)
+from tui.textual.views import CursorView, LinesView, ResizeFilter, refresh_changes, row_bindings, strip_of
 from tui.viewmodels.text import ItemRef, Role, Span
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel

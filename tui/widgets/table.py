@@ -11,10 +11,11 @@ from textual.geometry import Region
 from textual.message import Message
 
 from engine.pacing import DRAWING_S
-from tui.textual.drawing import look_of, post_around
+from tui.textual.drawing import look_of
 from tui.textual.keys import start_work, yielder_of
+from tui.textual.overrides import post_around, set_line_count
 from tui.textual.screens import GoToFailure, say
-from tui.textual.views import ResizeFilter, RowsView, drawn, row_bindings, set_line_count
+from tui.textual.views import ResizeFilter, RowsView, drawn, row_bindings
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.widgets.rows import MARGIN, TableRow, TableRows
 
