@@ -8,10 +8,10 @@ from engine import Simulation, load_scenario
 from engine.specs import commands as c
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.lists import columns, events, filters
-from tui.viewmodels.lists.columns import ChangedRows, amended
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import EventFilter
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.order import ChangedRows, amended
 from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session import Session

@@ -10,7 +10,6 @@ from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation, s
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import after, contains, text_of
 from tui.viewmodels.go_line import TABS
-from tui.viewmodels.lists.columns import ShownRows, SlicedSort
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import (
     Term,
@@ -24,6 +23,7 @@ from tui.viewmodels.lists.filters import (
 )
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session import Session
@@ -249,7 +249,7 @@ def test_rows_with_the_same_value_stay_in_their_order(is_descending, different):
 def test_while_time_goes_by_rows_are_read_again_only_after_a_rest(monkeypatch):
     shown, started = ShownRows(), []
     clock_s = count()
-    monkeypatch.setattr("tui.viewmodels.lists.columns.time.perf_counter", lambda: float(next(clock_s)))
+    monkeypatch.setattr("tui.viewmodels.lists.order.time.perf_counter", lambda: float(next(clock_s)))
 
     def start():
         started.append(None)

@@ -352,7 +352,7 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
     at_once.update()
     monkeypatch.setattr(TasksModel, "at_once", 14)
     monkeypatch.setattr("tui.viewmodels.lists.rows.PIECES", 2)
-    monkeypatch.setattr("tui.viewmodels.lists.columns.SAMPLES", 4)
+    monkeypatch.setattr("tui.viewmodels.lists.order.SAMPLES", 4)
     pieces = TasksModel(session)
     pieces.filter_text, pieces.sort_column, pieces.is_descending = filter_text, sort, is_descending
     pieces.update()

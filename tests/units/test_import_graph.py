@@ -38,12 +38,14 @@ def graph_of(package: str) -> Graph:
 
 
 def folders_of(graph: Graph, packages: set[str]) -> Graph:
-    """The same by folder; a folder may import from those inside it, and the other way round, but not both."""
-    folder = {name: name if name in packages else name.rpartition(".")[0] for name in graph}
-    folders: Graph = {name: set() for name in folder.values()}
+    """The same by folder; a module that lies beside folders is a room of its own, as in the contracts on layers."""
+    holds_folders = {name.rpartition(".")[0] for name in packages}
+    room = {name: name for name in graph}
+    room |= {name: parent for name in graph if (parent := name.rpartition(".")[0]) not in holds_folders}
+    rooms: Graph = {name: set() for name in room.values()}
     for name, imported in graph.items():
-        folders[folder[name]] |= {folder[other] for other in imported} - {folder[name]}
-    return folders
+        rooms[room[name]] |= {room[other] for other in imported} - {room[name]}
+    return rooms
 
 
 def circle_in(graph: Graph) -> list[str]:
@@ -65,4 +67,5 @@ def test_modules_and_folders_import_each_other_without_circles(package):
 def test_a_circle_is_found():
     assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}})
     assert imports_of("if X:\n    from a.b import C\n", {"a", "a.b"}) == {"a.b"}
-    assert folders_of({"p.a": {"p.q.b"}, "p.q.b": {"p.c"}, "p.c": set()}, set()) == {"p": {"p.q"}, "p.q": {"p"}}
+    inside: Graph = {"p.q.a": {"p.r.b"}, "p.r.b": {"p.q.c"}, "p.q.c": set(), "p.d": {"p.q.a"}}
+    assert folders_of(inside, {"p", "p.q", "p.r"}) == {"p.q": {"p.r"}, "p.r": {"p.q"}, "p.d": {"p.q"}}

@@ -67,7 +67,12 @@ class OptionField(CursorView):
     class Submitted(Message):
         """Enter was pressed."""
 
-        control: OptionField
+        field: OptionField
+
+        @property
+        def control(self) -> OptionField:
+            """The field in which it was pressed."""
+            return self.field
 
     def __init__(self, value: str, options: Sequence[str], glyphs: GlyphSet, *, id: str) -> None:  # noqa: A002  # Textual's own name
         """A value that is no option is one more of them."""

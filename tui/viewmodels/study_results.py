@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.studies.runs import Result
     from engine.studies.summary import Spread, VariantSummary
     from tui.viewmodels.glyphs import Glyph, GlyphSet
-    from tui.viewmodels.lists.columns import SortValues
+    from tui.viewmodels.lists.order import SortValues
     from tui.viewmodels.session import Session
     from tui.viewmodels.study import StudyModel
 

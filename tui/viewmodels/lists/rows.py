@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from engine.base.values import quoted
 from tui.viewmodels.items import files_of, rest_body
-from tui.viewmodels.lists.columns import (
-    MOST_PLACES,
-    MOST_PLACES_BY_VALUE,
-    ColumnsModel,
-    RowT,
-    ShownRows,
-    SlicedSort,
-    amended,
-    place_by,
-)
+from tui.viewmodels.lists.columns import ColumnsModel, RowT
 from tui.viewmodels.lists.filters import (
     Filter,
     Judged,
@@ -29,6 +20,7 @@ from tui.viewmodels.lists.filters import (
     sort_value,
     unknown_field,
 )
+from tui.viewmodels.lists.order import MOST_PLACES, MOST_PLACES_BY_VALUE, ShownRows, SlicedSort, amended, place_by
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -36,7 +28,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from tui.viewmodels.items import FileLocation
-    from tui.viewmodels.lists.columns import ChangedRows, SortValues
+    from tui.viewmodels.lists.order import ChangedRows, SortValues
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Kind
 

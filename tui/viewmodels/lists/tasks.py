@@ -24,7 +24,6 @@ from tui.viewmodels.lists.columns import (
     RESULT,
     RETRIES,
     START,
-    ChangedRows,
     Column,
     exit_code,
     failure_category,
@@ -32,6 +31,7 @@ from tui.viewmodels.lists.columns import (
     if_any,
 )
 from tui.viewmodels.lists.kept_rows import KeptRowsModel
+from tui.viewmodels.lists.order import ChangedRows
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskRow
-    from tui.viewmodels.lists.columns import SortValues
+    from tui.viewmodels.lists.order import SortValues
     from tui.viewmodels.session import Session
 
 

@@ -12,7 +12,7 @@ from engine.views.log.kept import Kept
 from engine.views.log.lanes import Lanes
 from engine.views.resources.jobs import job_ids
 from tui.viewmodels.glyphs import NODE
-from tui.viewmodels.lists.columns import ShownRows, SlicedSort
+from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import Line, Role, Span, between, cut, line
 from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
 from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
