@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.cells import cell_len
@@ -26,13 +27,18 @@ from tui.viewmodels.glyphs import (
     TASK_GLYPHS,
     Glyph,
     GlyphSet,
+    glyph_of_job,
     going_on,
     hook_glyph,
-    job_glyph,
     task_glyph,
 )
 from tui.viewmodels.text import Role
 from tui.viewmodels.watch.lenses import Lens, glyph_for
+
+
+def _completed(bad_end):
+    return SimpleNamespace(state=JobState.COMPLETED, bad_end=bad_end)
+
 
 # Table by table: symbol, letter, role.
 NODES = {
@@ -96,7 +102,7 @@ PICTURES = {
     "preparation tasks over time": (*PREPARATION.values(), STOPPED),
     "release tasks over time": (*RELEASE.values(), STOPPED),
     "tasks": TASK_GLYPHS,
-    "jobs": (*JOB.values(), job_glyph(JobState.COMPLETED, ended_badly=True)),
+    "jobs": (*JOB.values(), glyph_of_job(_completed("timeout"))),
     "job schedules": tuple(JOB_SCHEDULE.values()),
     "pools": POOL_GLYPHS,
 }
@@ -123,8 +129,8 @@ def test_every_state_has_its_symbol_letter_and_category():
     for (state, result, flag), expected in TASKS.items():
         assert drawn(task_glyph(state, result, **{name: name == flag for name in flags})) == expected
     assert {state.wire: drawn(glyph) for state, glyph in JOB.items() if state is not None} == JOBS
-    assert drawn(job_glyph(JobState.COMPLETED, ended_badly=True)) == "✗X FAILED"
-    assert drawn(job_glyph(JobState.COMPLETED, ended_badly=False)) == JOBS["completed"]
+    assert drawn(glyph_of_job(_completed("timeout"))) == "✗X FAILED"
+    assert drawn(glyph_of_job(_completed(""))) == JOBS["completed"]
 
 
 @pytest.mark.parametrize("name", PICTURES)
