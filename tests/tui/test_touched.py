@@ -8,7 +8,7 @@ from tests import touched
 from tests.module_counts import LONG, longest_chain, modules
 
 # To be lowered whenever less is needed; `python -m tests.touched` prints the numbers of today.
-MOST_MODULES = 323
+MOST_MODULES = 322
 MOST_LINES = 98_100
 MOST_CODE = 62_700
 LONGEST_CHAIN = 25
