@@ -18,7 +18,7 @@ from engine.rules.commands import Extras
 from engine.run.conditions import Expectations, Judgement, Outcome, RefusedCommand, has_work, observe
 from engine.run.journal import Checkpoint, Checkpoints, Input, Journal, Origin, RowNames
 from engine.scenario.commands import processes_wait
-from engine.scenario.tasks import factory_of
+from engine.scenario.timeline import factory_of
 from engine.specs import commands as c
 from engine.specs.conditions import matches
 from engine.world import World

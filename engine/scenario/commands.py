@@ -23,8 +23,7 @@ from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
 from engine.scenario.names import DeclaredIds, text_at
 from engine.scenario.pasted import as_created, command_as_created
-from engine.scenario.tasks import read_factory
-from engine.scenario.timeline import read_command, read_does, read_until
+from engine.scenario.timeline import read_command, read_does, read_factory, read_until
 from engine.scenario.tree import ReadingStopped, Tree, parse, tree_of
 from engine.scenario.warnings import WarningCollector
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec

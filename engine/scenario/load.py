@@ -33,9 +33,8 @@ from engine.scenario.model import (
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications, text_at
 from engine.scenario.pasted import as_created
-from engine.scenario.tasks import added_body, read_job_tasks
 from engine.scenario.text import ScenarioSource, read_source, shown
-from engine.scenario.timeline import read_timeline
+from engine.scenario.timeline import added_body, read_job_tasks, read_timeline
 from engine.scenario.tree import ReadingStopped, Tree, parse
 from engine.scenario.warnings import WarningCollector
 from engine.specs.account import Account, SimulateStorage

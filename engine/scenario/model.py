@@ -293,7 +293,7 @@ class TimelineEntry:
 
     Exactly one of ``at_ms`` and ``when`` is set. ``refused`` is the code with which the service is expected to refuse
     it. ``tasks`` and ``factory`` hold the tasks of ``addTasks`` or ``createJob``. For a command given later,
-    ``tasks.factory_of`` reads its taskFactory.
+    ``timeline.factory_of`` reads its taskFactory.
     """
 
     index: int

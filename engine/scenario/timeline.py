@@ -1,29 +1,267 @@
-"""Reading ``timeline``, and ``does`` and ``until`` of processes: commands and faults by time or condition.
+"""Reading tasks, ``timeline``, and ``does`` and ``until`` of processes.
 
-``does`` has the commands that a process gives while it runs, and ``until`` what ends it (JM-11).
+The tasks of a job are listed, or come from its ``taskFactory``: a parametric sweep or a collection of tasks. Lines of a
+timeline that add ordinary tasks need no warning, so they are read without their places: a log of a cluster has hundreds
+of thousands of them. ``does`` has the commands that a process gives while it runs, and ``until`` what ends it (JM-11).
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
+from engine.base.terms import Plain
 from engine.base.values import lazy_regex, quoted
-from engine.scenario.bodies import read_body
-from engine.scenario.conditions import Asked, read_condition, read_time
-from engine.scenario.document import DocumentPlace, read_text
-from engine.scenario.factory import TaskFactory
+from engine.scenario.bodies import read_body, read_value, report_refusals
+from engine.scenario.conditions import Asked, parse_time, read_condition, read_time
+from engine.scenario.document import DocumentPlace, check_keys, read_text
+from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
 from engine.scenario.model import TimelineEntry
+from engine.scenario.names import Ids
 from engine.scenario.pasted import command_as_created
-from engine.scenario.tasks import addition, read_factory
 from engine.scenario.text import one_of, shown
-from engine.scenario.tree import Tree
-from engine.specs.bodies import TaskSpec
+from engine.scenario.tree import JsonTree, Tree
+from engine.specs.bodies import JobSpec, TaskSpec
 from engine.specs.command import Command, OnJob
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.conditions import OTHERS_COMPLETED, OWN_JOB, Condition, Unread, is_others_completed
+from engine.specs.job_refusals import task_refusals
+
+TASK_LIMIT = 10_000_000
+_KEYS = {"parametricSweep": ("type", "parameterSets", "repeatTask"), "taskCollection": ("type", "tasks")}
+_SET_KEYS = ("start", "end", "step")
+
+
+def read_tasks(place: DocumentPlace) -> tuple[tuple[DocumentPlace, TaskSpec], ...]:
+    """Return the valid tasks of a list with their places; report mistakes."""
+    place.is_list("must be a list of tasks")
+    read = ((entry, read_body(entry, TaskSpec)) for entry in place.entries())
+    return tuple((entry, task) for entry, task in read if task is not None)
+
+
+def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[DocumentPlace, TaskSpec], ...]]:
+    """Return the sweep of a task factory, or the tasks of its collection."""
+    if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
+        return None, ()
+    kind = place.require("type")
+    if kind is None:
+        return None, ()
+    keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
+    if keys is None:
+        kind.report(f"{shown(kind.plain)} is not a kind of task factory" + one_of(str(kind.plain), _KEYS))
+        return None, ()
+    check_keys(place, keys)
+    if "tasks" in keys:
+        tasks = place.require("tasks")
+        return None, read_tasks(tasks) if tasks is not None else ()
+    text = json.dumps(place.plain)
+    factory = place.document.sweeps.get(text) or _read_sweep(place)
+    if factory is not None:
+        place.document.sweeps[text] = factory
+    return factory, ()
+
+
+def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[TaskSpec, ...]]:
+    """Return the sweep or the tasks of a ``taskFactory`` given as data.
+
+    Raises:
+        ScenarioError: It has mistakes; all of them are listed.
+    """
+    factory, listed = read_text("taskFactory", json.dumps(body), read_factory)
+    return factory, tuple(task for _, task in listed)
+
+
+def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
+    sets, template = place.require("parameterSets"), place.require("repeatTask")
+    ranges = _read_ranges(sets) if sets is not None else None
+    if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True) or ranges is None:
+        return None
+    if not _has_valid_patterns(template, len(ranges)):
+        return None
+    body = template.plain
+    assert isinstance(body, dict)
+    factory = TaskFactory(ranges, body)
+    for k in factory.samples():
+        if read_value(template, TaskSpec, factory.body(k)) is None:
+            return None
+    problem = factory.duplicate()
+    if problem is not None:
+        (template.get("id") or template).report(problem)
+        return None
+    return factory
+
+
+def _has_valid_patterns(template: DocumentPlace, parameters: int) -> bool:
+    sound = True
+    for path, text in template_strings(template.plain):
+        try:
+            parse_pattern(text, parameters)
+        except ValueError as error:
+            template.find(path)[0].report(str(error))
+            sound = False
+    return sound
+
+
+def _read_ranges(place: DocumentPlace) -> list[range] | None:
+    entries = list(place.entries())
+    if not entries:
+        place.report("must be a list of parameter sets, such as [{start: 1, end: 200}]")
+        return None
+    ranges = [_read_range(entry) for entry in entries]
+    found = [parameter for parameter in ranges if parameter is not None]
+    count = 1
+    for parameter in found:
+        count *= _length(parameter)
+        if count > TASK_LIMIT:
+            place.report(f"makes more than {TASK_LIMIT:,} tasks")
+            return None
+    return found if len(found) == len(ranges) else None
+
+
+def _length(parameter: range) -> int:
+    """Return ``len`` of a range of any length."""
+    return max(
+        0, (parameter.stop - parameter.start + parameter.step - (1 if parameter.step > 0 else -1)) // parameter.step
+    )
+
+
+def _read_range(place: DocumentPlace) -> range | None:
+    if not check_keys(place, _SET_KEYS):
+        return None
+    numbers: dict[str, int] = {"step": 1}
+    for name in _SET_KEYS:
+        inner = place.get(name)
+        value = inner.plain if inner is not None else None
+        if inner is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            inner.report("must be a whole number")
+            return None
+        if isinstance(value, int):
+            numbers[name] = value
+        elif name != "step":
+            place.report_missing(name)
+            return None
+    start, end, step = numbers["start"], numbers["end"], numbers["step"]
+    if step == 0 or (end - start) * step < 0:
+        wrong = place.get("step") or place.get("end") or place
+        wrong.report(f"steps of {step} from {start} never reach {end}")
+        return None
+    return range(start, end + (1 if step > 0 else -1), step)
+
+
+Listed = tuple[tuple[DocumentPlace, TaskSpec], ...]
+
+# Reported for all tasks of a factory at once, by their ids.
+_SAME_ID = ("TaskIdSameAsJobPreparationTask", "TaskIdSameAsJobReleaseTask")
+
+
+def read_job_tasks(place: DocumentPlace, spec: JobSpec | None) -> tuple[tuple[TaskSpec, ...], TaskFactory | None]:
+    """Return the listed tasks and the sweep of a job; some checks need ``spec``, which is None for a malformed job."""
+    listed_place, factory_place = place.get("tasks"), place.get("taskFactory")
+    listed = read_tasks(listed_place) if listed_place is not None else ()
+    factory = None
+    if factory_place is not None:
+        factory, collected = read_factory(factory_place)
+        listed += collected
+    ids = _check_listed(listed, spec)
+    if factory is not None and factory_place is not None:
+        _check_factory(factory_place, factory, ids, spec)
+    return tuple(task for _, task in listed), factory
+
+
+def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, str]]:
+    """Report mistakes in listed tasks; return the taken ids and their owners."""
+    own = _special_ids(spec) if spec is not None else []
+    taken = Ids()
+    if spec is not None and spec.job_manager_task is not None:
+        taken.names[spec.job_manager_task.id.casefold()] = "the job manager task"
+    owned = [(task.id, f"the task in line {place.line}") for place, task in listed]
+    for (place, task), owner in zip(listed, owned, strict=True):
+        taken.take(*owner, place)
+        if spec is not None:
+            report_refusals(place, TaskSpec, task_refusals(task, spec))
+    return own + owned
+
+
+def _check_factory(
+    place: DocumentPlace, factory: TaskFactory, taken: list[tuple[str, str]], spec: JobSpec | None
+) -> None:
+    template = place.get("repeatTask") or place
+    for task_id, what in taken:
+        k = factory.ordinal_of(task_id)
+        if k is not None:
+            at = template.get("id") or template
+            at.report(f"task {k} of the factory has the id {quoted(factory.task_id(k))}, which is taken by {what}")
+    if spec is None:
+        return
+    for k in factory.samples():
+        refusals = [refusal for refusal in task_refusals(factory.spec(k), spec) if refusal.code not in _SAME_ID]
+        report_refusals(template, TaskSpec, refusals)
+        if refusals:
+            return
+
+
+def _special_ids(spec: JobSpec) -> list[tuple[str, str]]:
+    """Return the ids of the job's special tasks, which its tasks may not have, with their owners."""
+    special = {
+        "preparation": spec.job_preparation_task,
+        "release": spec.job_release_task,
+        "manager": spec.job_manager_task,
+    }
+    return [(task.id, f"the job {what} task") for what, task in special.items() if task is not None]
+
+
+_ENTRY = {"at", "addTasks"}
+_BODY = {"jobId", "tasks"}
+_TASK = {"id", "commandLine", "simulate", "requiredSlots", "multiInstanceSettings", "dependsOn"}
+_SETTINGS = {"numberOfInstances", "coordinationCommandLine", "simulate"}
+_SIMULATE = {"duration", "exitCode"}
+
+
+def added_body(tree: Tree) -> Mapping[str, Plain] | None:
+    """Return the body of a line that adds ordinary tasks at a time; None if the line is of another kind."""
+    entry = tree.plain if isinstance(tree, JsonTree) else None
+    if not isinstance(entry, dict) or entry.keys() != _ENTRY:
+        return None
+    body = entry["addTasks"]
+    if not isinstance(body, dict) or body.keys() != _BODY:
+        return None
+    tasks = body["tasks"]
+    return body if isinstance(tasks, list) and all(map(is_ordinary, tasks)) else None
+
+
+def addition(tree: Tree, start: datetime) -> tuple[AddTasks, int] | None:
+    """Return the command of a line that adds tasks, and its time in ms.
+
+    None if the line is of another kind, or if anything in it is wrong.
+    """
+    body = added_body(tree)
+    at = tree.plain["at"] if body is not None and isinstance(tree.plain, dict) else None
+    if isinstance(at, bool) or not isinstance(at, str | int | float):
+        return None
+    try:
+        return AddTasks.from_wire(body), parse_time(at, start)
+    except (ValidationError, ValueError):
+        return None
+
+
+def is_ordinary(task: Plain) -> bool:
+    """Return whether a task has a simulated outcome, and no property that could be worth a warning."""
+    if not isinstance(task, dict) or not task.keys() <= _TASK or not _is_outcome(task.get("simulate")):
+        return False
+    several = task.get("multiInstanceSettings")
+    if several is None:
+        return "multiInstanceSettings" not in task
+    return isinstance(several, dict) and several.keys() <= _SETTINGS and _is_outcome(several.get("simulate"))
+
+
+def _is_outcome(simulate: Plain) -> bool:
+    return isinstance(simulate, dict) and bool(simulate) and simulate.keys() <= _SIMULATE
+
 
 _TIMING = ("at", "when", "after", "refused")
 _CODE = lazy_regex(r"[A-Z][A-Za-z0-9]{1,79}", re.ASCII)

@@ -21,7 +21,7 @@ from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.names import DeclaredIds, KnownNodes, NodeOwner, nodes_in, owner_in, text_at
 from engine.scenario.quota_warnings import CoreQuotas, pools_at_quota
-from engine.scenario.tasks import is_ordinary
+from engine.scenario.timeline import is_ordinary
 from engine.shell.small_shell import facts_of
 from engine.specs import images
 from engine.specs.base import Spec, has_effect

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.base.errors import ScenarioError
 from engine.scenario.factory import TaskFactory, parse_pattern
 from engine.scenario.load import load
-from engine.scenario.tasks import factory_of
+from engine.scenario.timeline import factory_of
 from tests.work import steps_of
 
 

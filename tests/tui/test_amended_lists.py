@@ -7,7 +7,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.specs import commands as c
 from tui.viewmodels.glyphs import GlyphSet
-from tui.viewmodels.lists import columns, events, filters
+from tui.viewmodels.lists import events, filters, order
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import EventFilter
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
@@ -34,7 +34,7 @@ CHOICES = [
 
 @pytest.fixture(autouse=True)
 def _few_rows_are_amended(monkeypatch):
-    monkeypatch.setattr(columns, "LEAST_SHARE", 0)
+    monkeypatch.setattr(order, "LEAST_SHARE", 0)
 
 
 def model_of(session, choice):

@@ -6,6 +6,7 @@ import pytest
 
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
+from tui.app.go_line_keys import go_to
 from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
 
@@ -79,7 +80,7 @@ def test_a_row_is_under_the_cursor_before_the_list_has_found_it(dashboard_at, mo
 
     def jump(app):
         nodes = app.session.nodes().nodes()
-        app.screen.go_to("n3")
+        go_to(app.screen, "n3")
         seen.append((subject_of(app).key, nodes[3], app.screen.list_page.is_busy))
 
     arrange = filter_by("n*") if is_filtered else (":", *typed("sort node"), "enter")

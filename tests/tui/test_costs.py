@@ -85,7 +85,7 @@ def test_deleted_pools_stand_at_the_end_of_the_list_with_their_cost_and_jobs(at_
 
 def test_the_pool_of_a_job_stays_that_on_which_it_ran_once_it_is_deleted(at_the_end):
     at_the_end.focus_job("hourly:job-4")
-    assert at_the_end.pool_id == at_the_end.job("hourly:job-4").pool_id
+    assert at_the_end.pool_id == at_the_end.job("hourly:job-4").record.pool_id
     assert at_the_end.pool_id.startswith("fresh-")
     title = CurvesModel(at_the_end).title
     assert title.startswith("Curves: hourly:job-4 on fresh-")
@@ -112,7 +112,7 @@ def test_a_job_whose_pool_could_not_be_made_has_no_pool(at_the_end):
 
 
 def test_the_page_of_a_deleted_pool_shows_the_job_that_ran_there(at_the_end):
-    pool_id = at_the_end.job("hourly:job-1").pool_id
+    pool_id = at_the_end.job("hourly:job-1").record.pool_id
     at_the_end.focus_pool(pool_id)
     assert at_the_end.job_id == "hourly:job-1"
     model = PoolDetailModel(at_the_end, ItemRef("pool", pool_id))

@@ -12,6 +12,7 @@ import tui
 from engine.base.terms import JobState, NodeState, TaskResult, TaskState
 from engine.state.nodes import GONE as GONE_CODE
 from engine.views.hook_status import Hook, HookStatus
+from engine.views.resources.jobs import JobProgress, TaskCounts
 from tui.textual import views
 from tui.viewmodels import glyphs
 from tui.viewmodels.glyphs import (
@@ -26,13 +27,20 @@ from tui.viewmodels.glyphs import (
     TASK_GLYPHS,
     Glyph,
     GlyphSet,
+    glyph_of_job,
     going_on,
     hook_glyph,
-    job_glyph,
     task_glyph,
 )
 from tui.viewmodels.text import Role
 from tui.viewmodels.watch.lenses import Lens, glyph_for
+
+
+def ended(*, badly):
+    """A job that is completed; badly: before its work was done."""
+    nothing = TaskCounts(*(0 for _ in TaskCounts._fields))
+    return JobProgress("render", JobState.COMPLETED, "TaskFailed" if badly else "", None, nothing, None, 0, 0, 0)
+
 
 # Table by table: symbol, letter, role.
 NODES = {
@@ -96,7 +104,7 @@ PICTURES = {
     "preparation tasks over time": (*PREPARATION.values(), STOPPED),
     "release tasks over time": (*RELEASE.values(), STOPPED),
     "tasks": TASK_GLYPHS,
-    "jobs": (*JOB.values(), job_glyph(JobState.COMPLETED, ended_badly=True)),
+    "jobs": (*JOB.values(), glyph_of_job(ended(badly=True))),
     "job schedules": tuple(JOB_SCHEDULE.values()),
     "pools": POOL_GLYPHS,
 }
@@ -123,8 +131,8 @@ def test_every_state_has_its_symbol_letter_and_category():
     for (state, result, flag), expected in TASKS.items():
         assert drawn(task_glyph(state, result, **{name: name == flag for name in flags})) == expected
     assert {state.wire: drawn(glyph) for state, glyph in JOB.items() if state is not None} == JOBS
-    assert drawn(job_glyph(JobState.COMPLETED, ended_badly=True)) == "✗X FAILED"
-    assert drawn(job_glyph(JobState.COMPLETED, ended_badly=False)) == JOBS["completed"]
+    assert drawn(glyph_of_job(ended(badly=True))) == "✗X FAILED"
+    assert drawn(glyph_of_job(ended(badly=False))) == JOBS["completed"]
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -12,8 +12,9 @@ from textual.actions import parse
 from engine import Simulation, load_scenario
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, strips_of, text_of
+from tui.app.go_line_keys import SHOWN_PAGES
 from tui.app.main_screen import palette_entries
-from tui.viewmodels.go_line import TABS
+from tui.viewmodels.go_line import PAGES, TABS
 from tui.widgets.table import Table
 
 LATER_S = 330
@@ -125,6 +126,10 @@ def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
     assert seen[2][1] == 100_000
     assert seen[3][2] == 600
     assert seen[4][2] == seen[0][2] != 600  # the usual speed, which the length of the run decides
+
+
+def test_every_page_that_the_go_line_offers_can_be_shown():
+    assert set(SHOWN_PAGES) == set(PAGES)
 
 
 def test_the_command_palette_finds_what_the_keys_do(dashboard_at):

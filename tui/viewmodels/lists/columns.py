@@ -125,9 +125,10 @@ class ColumnsModel:
     def __init__(self) -> None:
         """Start without a choice: the available width decides."""
         self.chosen_columns: frozenset[str] | None = None
-        usual = tuple(self.usual_columns())
-        self.columns = (*usual, *self.extra_columns())
-        self._usual = frozenset(column.name for at, column in enumerate(usual) if column.name and at != self.identity)
+        self._usual_columns, self._extra_columns = tuple(self.usual_columns()), tuple(self.extra_columns())
+        self.columns = (*self._usual_columns, *self._extra_columns)
+        named = (column.name for at, column in enumerate(self._usual_columns) if at != self.identity)
+        self._usual = frozenset(filter(None, named))
         self._layout: tuple[object, list[tuple[int, int]]] = (None, [])  # the last one, and what it was made for
 
     def usual_columns(self) -> Iterable[Column[Any]]:

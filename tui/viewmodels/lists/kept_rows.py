@@ -48,12 +48,13 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
     which time alone changes them. ``traits`` are what may change without an entry that names the row.
     """
 
+    _usual_columns: tuple[Column[BriefT], ...]
+    _extra_columns: tuple[Column[RowT], ...]
     log_column: ClassVar[Literal["row_a", "row_b"]]  # of the log, in which rows of this list stand
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._kept: tuple[object, dict[int, _Kept[BriefT]]] = (None, {})  # what else decides, and the rows in view
-        self._usual_columns, self._extra_columns = tuple(self.usual_columns()), tuple(self.extra_columns())
         self._changing = [(at, each, each.changes) for at, each in enumerate(self._usual_columns) if each.changes]
         self._untouched = UntouchedRow(session.simulation, self.log_column)
         self._details = _Details(None, None, ())
@@ -102,13 +103,14 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
 
     def cells(self, key: int) -> tuple[Span, ...]:
         (brief,) = self.briefs((key,))
-        usual = tuple([column.span(brief) for column in self._usual_columns])
+        usual = self._usual_cells(brief)
         shown = self._shown_extras()
         return usual + (self._extra_cells(key, shown) if any(shown) else (NO_TEXT,) * len(shown))
 
     def _shown_extras(self) -> list[bool]:
         """Return for each extra column whether it is shown."""
-        return [self.shows(column.name) for column in self._extra_columns]
+        shown, shows_all = self.shown_names(), self.is_written_out
+        return [shows_all or column.name in shown for column in self._extra_columns]
 
     def _extra_cells(self, key: int, shown: Sequence[bool]) -> tuple[Span, ...]:
         row, columns = self.row(key), zip(self._extra_columns, shown, strict=True)
@@ -123,7 +125,7 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
         for key, brief in zip(keys, self.briefs(keys), strict=True):
             before = known.get(key)
             if before is None or before.brief != brief:
-                usual = tuple([column.span(brief) for column in self._usual_columns])
+                usual = self._usual_cells(brief)
             else:
                 usual = self._at_this_moment(brief, before.usual)
                 if usual is before.usual:
@@ -134,6 +136,10 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
         if any(shown):
             return {key: each.usual + self._extra_cells(key, shown) for key, each in kept.items()}
         return {key: each.cells for key, each in kept.items()}
+
+    def _usual_cells(self, brief: BriefT) -> tuple[Span, ...]:
+        cells = [column.cell(brief) for column in self._usual_columns]
+        return tuple([cell if isinstance(cell, Span) else Span(cell) if cell else NO_TEXT for cell in cells])
 
     def _at_this_moment(self, brief: BriefT, usual: tuple[Span, ...]) -> tuple[Span, ...]:
         """Return the usual cells with what has changed while only time went by."""

@@ -331,10 +331,6 @@ class RowsModel(ColumnsModel, ABC):
         self.is_descending = not self.is_descending if self.sort_column == name else False
         self.sort_column = name
 
-    def shows(self, name: str) -> bool:
-        """Return True if a column is shown."""
-        return self.is_written_out or name in self.shown_names()
-
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices for this list, for the settings file."""
         chosen = self.chosen_columns

@@ -110,8 +110,13 @@ _MOST_ENTRIES = 65_536  # of the log, between two moments
 _MOST_CHANGED = 60_000  # rows that are judged at once, for some 50 ms
 
 
+def _role(task: TaskBrief) -> Role:
+    has_failed = task.result is TaskResult.FAILURE and glyph_of_task(task).role is Role.FAILED  # not if terminated
+    return Role.FAILED if has_failed else Role.PLAIN
+
+
 def _name(task: TaskBrief) -> Span:
-    return Span(task.task_id, Role.FAILED if glyph_of_task(task).role is Role.FAILED else Role.PLAIN)
+    return Span(task.task_id, _role(task))
 
 
 def _state(task: TaskBrief) -> str:
@@ -119,7 +124,7 @@ def _state(task: TaskBrief) -> str:
 
 
 def _result(task: TaskBrief) -> Span | str:
-    return _name(task)._replace(text=task.result.value) if task.result else ""
+    return Span(task.result.value, _role(task)) if task.result else ""
 
 
 def _node(task: TaskBrief) -> str:
