@@ -177,3 +177,16 @@ def test_a_frame_that_is_composed_once_looks_as_textual_composes_it(css):
                 assert own == [list(strip) for strip in view.render_lines(crop)]
 
     asyncio.run(run())
+
+
+def test_a_dialog_fills_a_terminal_that_grows_before_the_screen_below_does(dashboard_at):
+    async def run():
+        app = dashboard_at(330)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("w")
+            for size in ((120, 40), (60, 16), (200, 60)):
+                await pilot.resize_terminal(*size)
+                await pilot.pause()
+            return text_of(app)
+
+    assert len(asyncio.run(run())) == 60

@@ -179,7 +179,7 @@ class CellScrollBar(ScrollBar):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        return self._cells[y]
+        return self._cells[y] if y < len(self._cells) else Strip.blank(self.size.width)
 
 
 def is_displayed(node: DOMNode) -> bool:
@@ -492,5 +492,7 @@ class HeldScreen(_Screen):
         if color is None:
             return super().render_line(y)
         base = self.visual_style.rich_style
+        if y >= len(strips):  # the terminal has grown, and the screen below has not been laid out yet
+            return Strip.blank(self.size.width, base)
         faded = [Segment(text, _faded(style, color, base)) for text, style, _ in strips[y]]
         return Strip(faded, strips[y].cell_length)
