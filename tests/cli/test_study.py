@@ -340,7 +340,7 @@ def wait_for(condition, seconds=20):
     raise AssertionError("it has not come true")
 
 
-TASKS, SEEDS = 400, "40"  # for a study that takes a few seconds
+TASKS, SEEDS, RUNS = 400, "24", 96  # for a study that takes a second or two
 
 
 class Begun:
@@ -406,7 +406,7 @@ def test_a_study_that_was_killed_goes_on_and_its_workers_end_by_themselves(night
         begun.process.wait()
         wait_for(lambda: are_gone(begun.workers))
     done = begun.results.read_text()
-    assert 3 < done.count("\n") < 160
+    assert 3 < done.count("\n") < RUNS
     assert main([*begun.arguments, "--output", "json"]) == 1
     assert begun.results.read_text().startswith(done[: done.rindex("\n") + 1])  # nothing is played twice
     assert (lines_of(begun.results), capsys.readouterr().out) == reference
@@ -424,7 +424,7 @@ def test_a_signal_ends_the_workers_and_keeps_what_is_done(number, to_group, stat
         assert (out, begun.process.returncode) == ("", status)
         assert are_gone(begun.workers)
     done = len(lines_of(begun.results))
-    assert err == f"\nInterrupted after {done} of 160 runs; they are in r.jsonl, and the same command goes on.\n"
+    assert err == f"\nInterrupted after {done} of {RUNS} runs; they are in r.jsonl, and the same command goes on.\n"
 
 
 def test_workers_that_cannot_begin_end_the_study(capfd):
