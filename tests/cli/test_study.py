@@ -330,7 +330,7 @@ def are_gone(pids):
     return not any(pid in there and not there[pid][1].startswith("Z") for pid in pids)
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=60):
     """What the condition returns, as soon as it is true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
