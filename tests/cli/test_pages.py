@@ -97,7 +97,7 @@ def carry_out(words, capsys):
             context = cli.commands[command].make_context(command, rest)
             if scenario := context.params["scenario"]:
                 assert main(["check", str(scenario)]) == 0
-        case ["batchdeck", "study", _]:  # with two seeds; what all of them say is claimed with the bundled studies
+        case ["batchdeck", "study", *_]:  # with two seeds; tests of the bundled studies play all of them
             assert main([*words[1:], "--seeds", "2"]) == 0, capsys.readouterr().out
         case ["batchdeck", *rest]:
             rest, _, files = " ".join(rest).partition(" > ")
