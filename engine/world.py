@@ -29,7 +29,6 @@ from engine.state.jobs import UNBOUND, Job, JobSchedule, JobScheduleTable, JobTa
 from engine.state.nodes import CALM, NodeTable
 from engine.state.pools import Pool, PoolTable
 from engine.state.tables import Kept, time_limits
-from engine.state.task_records import TaskProfile
 from engine.state.task_tables import DependencyBook, GangTable, TaskPast
 from engine.state.tasks import ACTIVE, PREPARING, RUNNING, TaskTable
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.shell.protocol import ActsText, HookProcess, Plan
     from engine.specs.account import Account
+    from engine.state.task_records import TaskProfile
 
 
 class Scheduler(Kept):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.autoscale.values import NODE_METRICS
 from engine.base.calendar import DueKind
-from engine.base.errors import BrokenInvariant
+from engine.base.lifecycles import BrokenInvariant
 from engine.base.paths import APPLICATIONS
 from engine.base.terms import (
     InstanceState,

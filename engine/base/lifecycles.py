@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
-from engine.base.errors import BrokenInvariant
 from engine.base.terms import (
     AllocationState,
     CertificateState,
@@ -27,6 +26,10 @@ from engine.base.terms import (
 )
 
 Moves = Mapping[tuple[State | None, State | None], str]
+
+
+class BrokenInvariant(AssertionError):
+    """A broken invariant, which is a mistake in the engine. The message names the rule, the time and the subject."""
 
 
 def _moves(*groups: tuple[str, Iterable[State | None], Iterable[State | None]]) -> Moves:

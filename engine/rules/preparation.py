@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from engine.base.calendar import Due
 from engine.base.terms import (
     FAILURE_EXIT_CODE,
     STOPPED_EXIT_CODE,
@@ -28,6 +27,7 @@ from engine.state.files import Disk
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 
 if TYPE_CHECKING:
+    from engine.base.calendar import Due
     from engine.rules.facts import GangAssigned, InstanceInterrupted, JobEnding, TaskAssigned, WaitOver
     from engine.specs.bodies import JobPreparationTask
     from engine.state.instances import InstanceView

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
@@ -28,7 +29,6 @@ from engine.specs.bodies import (
     TaskIdRange,
     TaskSpec,
 )
-from engine.specs.machine import JobNetworkConfiguration
 from engine.specs.refusals import (
     Path,
     Refusal,
@@ -46,6 +46,9 @@ from engine.specs.refusals import (
     resource_files_refusals,
     subnet_refusals,
 )
+
+if TYPE_CHECKING:
+    from engine.specs.machine import JobNetworkConfiguration
 
 COLLECTION_MAX_TASKS = 100
 _COLLECTION_MAX_BYTES = 1024 * 1024

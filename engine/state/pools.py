@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.autoscale import joined
 from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState, with_pairs
@@ -50,16 +49,12 @@ class AutoScaleRun(NamedTuple):
 
     when_ms: int
     items: tuple[tuple[str, str], ...]  # of the results string
+    results: str
     error: RunError | None
     target_dedicated: int
     target_spot: int
     current_dedicated: int
     current_spot: int
-
-    @property
-    def results(self) -> str:
-        """The results string of the service (AS-68)."""
-        return joined(self.items)
 
 
 class Sampling(NamedTuple):

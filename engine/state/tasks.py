@@ -11,8 +11,7 @@ from bisect import bisect_left, bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from engine.base.errors import BrokenInvariant
-from engine.base.lifecycles import TASK
+from engine.base.lifecycles import TASK, BrokenInvariant
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import FailureInfo, TaskResult, TaskState, end_fields, result_of
 from engine.base.values import equals

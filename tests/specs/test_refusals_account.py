@@ -2,8 +2,7 @@
 
 import pytest
 
-from engine.specs.account import Account, Certificate
-from engine.specs.common import ApplicationPackageReference
+from engine.specs.account import Account, ApplicationPackageReference, Certificate
 from engine.specs.pool_refusals import account_refusals, certificate_refusals
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.base.errors import BrokenInvariant
+from engine.base.lifecycles import BrokenInvariant
 from engine.specs.commands import COMMANDS
 from engine.views.resources.jobs import pool_ids
 from tests.tui.acting import action, choose

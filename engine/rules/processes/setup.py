@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from engine.shell.protocol import Launch
-    from engine.specs.account import Account, Package
+    from engine.specs.account import Account, ApplicationPackageReference, Package
     from engine.specs.bodies import PoolSpec, UserAccount
     from engine.specs.common import (
-        ApplicationPackageReference,
         CommandLine,
         ContainerSettings,
         ResourceFile,
