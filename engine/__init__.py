@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.base.errors import BatchError, Problem, ScenarioError
-    from engine.base.lifecycles import BrokenInvariant
     from engine.run.simulation import Simulation
     from engine.scenario.load import load as load_scenario
     from engine.scenario.model import Scenario
+    from engine.state.tables import BrokenInvariant
 
 __all__ = [
     "BatchError",
@@ -25,7 +25,7 @@ __all__ = [
 
 _HOMES = {
     "BatchError": ("engine.base.errors", "BatchError"),
-    "BrokenInvariant": ("engine.base.lifecycles", "BrokenInvariant"),
+    "BrokenInvariant": ("engine.state.tables", "BrokenInvariant"),
     "Problem": ("engine.base.errors", "Problem"),
     "Scenario": ("engine.scenario.model", "Scenario"),
     "ScenarioError": ("engine.base.errors", "ScenarioError"),

@@ -1,8 +1,8 @@
 """Errors, by who made the mistake.
 
 A command that the service would refuse raises ``BatchError``. A mistake in a scenario file is a ``Problem``; all of
-them are collected into one ``ScenarioError``. A mistake in the engine raises ``lifecycles.BrokenInvariant``. A failure
-inside the simulated world is data (``failureInfo``), never an exception.
+them are collected into one ``ScenarioError``. A mistake in the engine raises ``BrokenInvariant`` (``state.tables``). A
+failure inside the simulated world is data (``failureInfo``), never an exception.
 """
 
 from __future__ import annotations

@@ -28,24 +28,8 @@ from engine.base.terms import (
 Moves = Mapping[tuple[State | None, State | None], str]
 
 
-class BrokenInvariant(AssertionError):
-    """A broken invariant, which is a mistake in the engine. The message names the rule, the time and the subject."""
-
-
 def _moves(*groups: tuple[str, Iterable[State | None], Iterable[State | None]]) -> Moves:
     return {(old, new): rule for rule, olds, news in groups for old in olds for new in news if old is not new}
-
-
-def rule_of_move(moves: Moves, old: State | None, new: State | None, kind: str, name: object) -> str:
-    """Return the rule that allows a move of the thing of this kind and name.
-
-    Raises:
-        BrokenInvariant: No rule allows it.
-    """
-    rule = moves.get((old, new))
-    if rule is None:
-        raise BrokenInvariant(f"{kind} {name}: {old!r} -> {new!r} is no legal move")
-    return rule
 
 
 _N = NodeState

@@ -15,7 +15,6 @@ from engine.base.errors import BatchError, raise_refusal
 from engine.base.terms import AllocationState, Deallocation, ErrorCategory, NodeState, PoolLifetimeOption, PoolState
 from engine.base.values import quoted
 from engine.rules.decisions import capacity
-from engine.rules.decisions.verdicts import pool_named
 from engine.rules.facts import NodeRemovalRequested, NodeUpgradeDue, PoolCreated
 from engine.specs import draws
 from engine.specs.base import wire_name
@@ -59,11 +58,6 @@ _CODES = {
     "AutoScalingFormulaTooLong": "InvalidAutoScaleFormulaInAutoPool",
     "InvalidAutoScalingSettings": "InvalidAutoScaleFormulaInAutoPool",
 }
-
-
-def find(world: World, pool_id: str) -> Pool:
-    """Return the pool of this id, to be changed. Raises BatchError if there is none."""
-    return world.pools.edit(pool_named(world, pool_id).row)
 
 
 # -- creation --------------------------------------------------------------------------------------------------------

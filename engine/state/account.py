@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lifecycles import CERTIFICATE, rule_of_move
+from engine.base.lifecycles import CERTIFICATE
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import CertificateState
 from engine.specs.account import Application, Quotas, series_key
-from engine.state.tables import Kept, Record, Records
+from engine.state.tables import Kept, Record, Records, rule_of_move
 
 if TYPE_CHECKING:
     from engine.specs.account import Account, Certificate, Package

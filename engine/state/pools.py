@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
+from engine.base.lifecycles import ALLOCATION, POOL
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState, with_pairs
-from engine.state.tables import Named, NamedRecords, Values
+from engine.state.tables import Named, NamedRecords, Values, rule_of_move
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -407,6 +407,7 @@ class PoolTable(NamedRecords[Pool]):
     """All pools, deleted ones included, in the order in which they were created."""
 
     EVENT = ("PoolStateChanged", LogSubject.POOL)
+    LIFECYCLE = ("pool", POOL)
 
     def __init__(self, log: EventLog) -> None:
         """Make a table without pools."""
@@ -421,10 +422,9 @@ class PoolTable(NamedRecords[Pool]):
     def set_state(self, now_ms: int, row: int, new: PoolState | None) -> None:
         """Change the state by a legal move (POOL-7), and log it."""
         pool = self.edit(row)
-        rule = rule_of_move(POOL, pool.state, new, "pool", pool.id)
         if new is None:
             pool.gone_ms = now_ms
-        self._change_state(now_ms, pool, new, ("rule", rule))
+        self._change_state(now_ms, pool, new)
 
     def set_allocation(self, now_ms: int, row: int, new: AllocationState) -> None:
         """Change the allocation state by a legal move (POOL-7), and log it."""
