@@ -47,7 +47,7 @@ class Scheduler(Kept):
     def __init__(
         self, calendar: Calendar, pools: PoolTable, jobs: JobTable, nodes: NodeTable, tasks: TaskTable
     ) -> None:
-        """Keep the indices that stand in these tables."""
+        """Create the indices, most of which stand in these tables."""
         self._calendar = calendar
         self._pools = pools
         self._jobs = jobs
@@ -196,7 +196,7 @@ class World:
     """The state of one run at one moment."""
 
     def __init__(self, scenario: Scenario, seed: int, end_ms: int) -> None:
-        """Make the world of a scenario before anything has happened; the run ends at ``end_ms`` at the latest."""
+        """Create the world of a scenario before anything has happened; the run ends at ``end_ms`` at the latest."""
         self.scenario = scenario
         self.seed = seed
         self.options = scenario.options

@@ -306,7 +306,7 @@ def node_at_rest(world: World, node: NodeUsable | StartTaskFailed | NodeUnusable
 
 
 def _continue_upgrade(world: World, pool: Pool) -> None:
-    """Begin with the next update domain when no node of the present one is being upgraded any more."""
+    """Begin the next update domain when no node of the present one is being upgraded any more."""
     while pool.upgrade and not any(is_being_upgraded(world, node) for node in pool.upgrade[0]):
         pool.assign(upgrade=pool.upgrade[1:])
         for node in pool.upgrade[0] if pool.upgrade else ():

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         NodeUnreachable,
         NodeUsable,
         StartTaskFailed,
-        WaitOver,
     )
     from engine.state.jobs import Job
     from engine.world import World
@@ -124,12 +123,6 @@ def _start(world: World, job: Job, rows: Sequence[int], rule: str) -> None:
         )
         instances.release_start_runs(now_ms, (row,), end_ms, rule)
         execution.enter_end(world, row, end_ms, start, is_release=True)
-
-
-def wait_over(world: World, over: WaitOver) -> None:
-    """End a release for which what it waits for has come true (JM-12)."""
-    if over.process.kind is ProcessKind.RELEASE:
-        execution.end_after_wait(world, over.process.row, is_release=True)
 
 
 def release_ended(world: World, due: Due) -> None:

@@ -192,7 +192,7 @@ class JobTable(NamedRecords[Job]):
     LIFECYCLE = ("job", JOB)
 
     def __init__(self, log: EventLog) -> None:
-        """Make a table without jobs."""
+        """Create an empty table."""
         super().__init__(Job, log)
         self._unfinished: set[int] = set()
         self.moves = 0  # changes of states, whatever time they were made at
@@ -323,7 +323,7 @@ class JobScheduleTable(NamedRecords[JobSchedule]):
     LIFECYCLE = ("job schedule", JOB_SCHEDULE)
 
     def __init__(self, log: EventLog) -> None:
-        """Make a table without job schedules."""
+        """Create an empty table."""
         super().__init__(JobSchedule, log)
 
     def create(self, now_ms: int, schedule: JobSchedule) -> None:

@@ -178,7 +178,7 @@ class NodeTable(PagedColumns[None]):
     interrupted = column("I", BUSY)  # of these, back in the queue before they ended; the others have succeeded
 
     def __init__(self, log: EventLog, time_code: str) -> None:
-        """Make a table without nodes."""
+        """Create an empty table."""
         super().__init__(time_code)
         self.log = log
         self.records: Records[Node] = Records(Node)

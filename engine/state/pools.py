@@ -410,7 +410,7 @@ class PoolTable(NamedRecords[Pool]):
     LIFECYCLE = ("pool", POOL)
 
     def __init__(self, log: EventLog) -> None:
-        """Make a table without pools."""
+        """Create an empty table."""
         super().__init__(Pool, log)
 
     def create(self, now_ms: int, pool: Pool, allocation: AllocationState) -> None:

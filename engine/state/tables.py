@@ -151,7 +151,7 @@ class Columns(Generic[V]):
             delattr(cls, name)
 
     def __init__(self, time_code: str) -> None:
-        """Make a table without rows; columns of type ``TIME`` are arrays of ``time_code``."""
+        """Create an empty table; columns of type ``TIME`` are arrays of ``time_code``."""
         self.length = 0
         self.sparse: list[dict[int, V]] = []
         meant = {TIME: time_code, SPAN: time_code.upper()}
@@ -185,7 +185,7 @@ class Excerpt(Generic[V]):
     __slots__ = ("_columns", "_names", "_sparse", "rows")
 
     def __init__(self, table: Columns[V], names: Sequence[str]) -> None:
-        """Make an excerpt of these columns without rows."""
+        """Create an empty excerpt of these columns."""
         self.rows = array("i")
         self._names = names
         self._columns = [column[:0] for column in self._columns_of(table)]
@@ -229,7 +229,7 @@ class PagedColumns(Columns[V]):
     """Columns that are copied page by page; those of a group change together."""
 
     def __init__(self, time_code: str) -> None:
-        """Make a table without rows."""
+        """Create an empty table."""
         super().__init__(time_code)
         groups: dict[int, list[AnyColumn]] = {}
         for declared, values in zip(self.DECLARED.values(), self.columns, strict=True):
@@ -352,7 +352,7 @@ class Records(Generic[R]):
     """
 
     def __init__(self, kind: type[R]) -> None:
-        """Make a table without records, which will be of this class."""
+        """Create an empty table of records of this class."""
         self._kind = kind
         self.rows: list[R] = []
         self._saved: list[Values] = []
@@ -446,7 +446,7 @@ class NamedRecords(Records[N], Generic[N]):
     LIFECYCLE: ClassVar[tuple[str, Moves]]  # what a record is called, and its legal moves
 
     def __init__(self, kind: type[N], log: EventLog) -> None:
-        """Make a table without records, which will be of this class."""
+        """Create an empty table of records of this class."""
         super().__init__(kind)
         self.log = log
         self._by_id: dict[str, int] = {}

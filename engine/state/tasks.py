@@ -67,7 +67,7 @@ class TaskTable(Columns[TaskExtra]):
     code = column("i")  # the exit code of the first attempt
 
     def __init__(self, log: EventLog, jobs: JobTable, time_code: str) -> None:
-        """Make a table without tasks."""
+        """Create an empty table."""
         super().__init__(time_code)
         self.log = log
         self.jobs = jobs

@@ -206,11 +206,6 @@ def _chosen(conditions: ExitConditions, exit_code: int | None, failure: FailureI
     return None
 
 
-def is_restarted(profile: TaskProfile, extra: TaskExtra) -> bool:
-    """Return whether the task is a job manager that has run before: it may displace other tasks (JM-6, JM-7)."""
-    return profile.manager and extra.attempts > 0
-
-
 def is_blocked(world: World, job: Job, task: int) -> bool:
     """Return whether the task waits for another one (DEP-4)."""
     book = world.dependencies.get(job.row)
@@ -395,7 +390,7 @@ def candidates_for(world: World, pool: Pool, job: Job, waiting: int) -> list[int
     start (SCHED-16). For a job manager task that runs again all jobs of lower priority do, then its own (JM-6, JM-7).
     """
     tasks = world.tasks
-    restarted = is_restarted(tasks.profile_of(waiting), tasks.extra(waiting))
+    restarted = tasks.profile_of(waiting).manager and tasks.extra(waiting).attempts > 0
     yielding = {
         other.row: other.priority
         for other in world.jobs_of(pool)

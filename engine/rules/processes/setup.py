@@ -196,7 +196,7 @@ class Delivery:
     """A delivery that begins now. After a failure the rest is left out."""
 
     def __init__(self, world: World, node: int) -> None:
-        """Begin without anything to wait for."""
+        """Create a delivery that is complete already."""
         self._world, self._node = world, node
         self._ready_ms = world.now_ms
         self._failure: FailureInfo | None = None
