@@ -242,7 +242,7 @@ class Expectations(Kept):
     KEPT = ("_settled", "commands")
 
     def __init__(self, expected: tuple[Expectation, ...]) -> None:
-        """Begin without results."""
+        """Create expectations without results."""
         self._expected = expected
         self._settled: dict[int, _Settled] = {}
         self.commands: tuple[Outcome, ...] = ()  # of inputs that were refused or expected to be

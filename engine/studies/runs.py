@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import lru_cache
 from importlib import metadata
 from math import prod
@@ -64,6 +65,16 @@ class Run(NamedTuple):
 
     variant: int
     seed: int
+
+
+class StudyState(Enum):
+    """The state of a study that is played in the background."""
+
+    CHECKING = auto()  # its variants are read, while the workers begin
+    PLAYING = auto()
+    DONE = auto()
+    STOPPED = auto()  # on request; it can be continued
+    FAILED = auto()
 
 
 class Identity(NamedTuple):

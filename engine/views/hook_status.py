@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import NODE_STATES, WIPED_IN, Interruption
 from engine.base.terms import InstanceState, JobState, NodeState, ReleaseAfter
 from engine.base.values import equals
-from engine.rules.release import owes_release
+from engine.rules.decisions.verdicts import owes_release
 from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tables import PAGE_BITS

@@ -439,10 +439,10 @@ def test_workers_that_cannot_begin_end_the_study(capfd):
 
 
 def test_the_dashboard_opens_on_the_variant(night, monkeypatch):
-    from tui.app import start
+    from tui.app import dashboard
 
     opened = []
-    monkeypatch.setattr(start, "show_dashboard", lambda simulation, **_: opened.append(simulation) or 0)
+    monkeypatch.setattr(dashboard, "show_dashboard", lambda simulation, **_: opened.append(simulation) or 0)
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm-256color")

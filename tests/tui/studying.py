@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from engine import Simulation, load_scenario
 from engine.scenario.text import bundled
-from engine.studies.runs import Player, failed_line, read
+from engine.studies.runs import Player, StudyState, failed_line, read
 from tests.studies.conftest import NIGHT
 from tui.app.dashboard import Dashboard
 from tui.saving.settings import Settings, Source
-from tui.workers.background import StudyState
 
 NODES = "pools.render.targetDedicatedNodes"
 STUDY = f"study:\n  seeds: 4\n  vary:\n    {NODES}: [1, 3]\n    jobs.shot-1.priority: [0, 5]\n"

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from engine.studies.measures import summary
-from engine.studies.runs import Run
+from engine.studies.runs import Run, StudyState
 from engine.studies.summary import Spread
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
@@ -21,7 +21,6 @@ from tui.viewmodels.glyphs import VARIANT_GLYPHS, VARIANT_KEEPS, VARIANT_PARETO,
 from tui.viewmodels.study_results import Dot, scatter_lines
 from tui.viewmodels.text import plain, width
 from tui.widgets.table import Table
-from tui.workers.background import StudyState
 
 pytestmark = pytest.mark.usefixtures("played_here")
 

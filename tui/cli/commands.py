@@ -269,7 +269,7 @@ def open_dashboard(
 
             simulation = Simulation(loaded, seed=seed)
             plays = at is None or speed is not None
-        from tui.app.start import show_dashboard
+        from tui.app.dashboard import show_dashboard
 
         return show_dashboard(
             simulation,

@@ -20,7 +20,7 @@ from engine.scenario.model import parse_seeds
 from engine.scenario.record import flow_text
 from engine.scenario.text import did_you_mean
 from engine.scenario.tree import parse
-from engine.studies.runs import Run, Variants, installed_version, planned
+from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
 from engine.studies.summary import Tally
 from engine.studies.wording import pace_text, recommendation, short_names
 from tui.viewmodels.format import counted
@@ -35,10 +35,9 @@ from tui.viewmodels.glyphs import (
     Glyph,
 )
 from tui.viewmodels.text import Line, Role, Span, bar, line, wrapped
-from tui.workers.background import BackgroundStudy, StudyState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from engine.base.terms import Plain
     from engine.scenario.locations import Factor
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from engine.studies.runs import Result, Study
     from engine.studies.summary import StudySummary, VariantSummary
     from tui.viewmodels.glyphs import GlyphSet
+    from tui.workers.background import BackgroundStudy
 
 
 _LONGEST = 24  # characters of a value that is shown as it is
@@ -234,36 +234,18 @@ def without_variant(scenario: Scenario) -> Scenario:
 class StudyModel:
     """A study that is played in the background, with the summary of its results so far."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        study: Study,
-        request: StudyRequest,
-        on_news: Callable[[], object],
-        *,
-        workers: int | None = None,
-        after: BackgroundStudy | None = None,
-    ) -> None:
-        """Begin to play a study.
-
-        Args:
-            scenario: The scenario that is studied, not a variant of it.
-            study: What is studied.
-            request: How it was asked for.
-            on_news: Is called in another thread when there are results, or the state has changed.
-            workers: The number of processes, None for one on each processor.
-            after: A study that is stopped; this one begins when that has ended.
-        """
+    def __init__(self, scenario: Scenario, background: BackgroundStudy) -> None:
+        """Create the model of a study of this scenario, which is not a variant of another one."""
+        study = background.study
         self.scenario = scenario
         self.study = study
-        self.request = request
+        self.background = background
         self.names = ValueNames(study)
         self.tally = Tally(study, scenario.name, confidence=CONFIDENCE)
         self.cursor: int | None = None  # the variant under the cursor when the table was left
         self.arrangement: dict[str, object] = {}  # of the table
         self._next_s = 0.0
         self._variants: Variants | None = None
-        self.background = BackgroundStudy(study, on_news, results=request.path, workers=workers, after=after)
 
     def update(self) -> bool:
         """Take new results; return True if the summary is another one. It waits if computing it takes long."""
