@@ -29,6 +29,8 @@ class Redirector(Expander, ABC):
 
     def redirected(self, redirects: tuple[Redirect, ...], action: Callable[[], int]) -> int:
         """Open the files of the redirections, do the action, and bring its output to them."""
+        if not redirects:
+            return action()
         process = self.process
         before = process.streams
         process.streams = after = self.opened(redirects)

@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import cmp_to_key
+from itertools import groupby
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from engine.base.values import lazy_regex
-from engine.shell.call import WHOLE, Call, OptionTable, ProgramOptions, WrongUsage, all_text, lines_of, read_input
+from engine.shell.call import WHOLE, Call, Program, ProgramOptions, WrongUsage, all_text, read_input
+from engine.shell.files import lines_of
 
 ORDERS = "bdfghiMnRrV"
 """The letters of orders, which a key may have too."""
@@ -195,21 +197,6 @@ def _compatible(letters: str) -> str:
     return letters
 
 
-_SORT = OptionTable(
-    ORDERS + "cCmsuz",
-    "kotST5",
-    {
-        "ignore-leading-blanks": "b", "dictionary-order": "d", "ignore-case": "f", "general-numeric-sort": "g",
-        "human-numeric-sort": "h", "ignore-nonprinting": "i", "month-sort": "M", "numeric-sort": "n",
-        "random-sort": "R", "reverse": "r", "version-sort": "V", "check": "6", "merge": "m", "key": "k", "output": "o",
-        "stable": "s",
-        "field-separator": "t", "unique": "u", "zero-terminated": "z", "sort": "5", "buffer-size": "S",
-        "temporary-directory": "T", "parallel": "S", "batch-size": "S", "compress-program": "", "debug": "",
-        "files0-from": "", "random-source": "",
-    },
-    optional="6",
-    usage=2,
-)  # fmt: skip
 _SORTS = {
     "general-numeric": "g", "human-numeric": "h", "month": "M", "numeric": "n", "random": "R", "version": "V",
 }  # fmt: skip
@@ -246,9 +233,24 @@ class _Order:
         return order
 
 
-def sort(call: Call) -> int:
+@Program(
+    "sort",
+    ORDERS + "cCmsuz",
+    "kotST5",
+    {
+        "ignore-leading-blanks": "b", "dictionary-order": "d", "ignore-case": "f", "general-numeric-sort": "g",
+        "human-numeric-sort": "h", "ignore-nonprinting": "i", "month-sort": "M", "numeric-sort": "n",
+        "random-sort": "R", "reverse": "r", "version-sort": "V", "check": "6", "merge": "m", "key": "k", "output": "o",
+        "stable": "s",
+        "field-separator": "t", "unique": "u", "zero-terminated": "z", "sort": "5", "buffer-size": "S",
+        "temporary-directory": "T", "parallel": "S", "batch-size": "S", "compress-program": "", "debug": "",
+        "files0-from": "", "random-source": "",
+    },
+    optional="6",
+    usage=2,
+)  # fmt: skip
+def _sort(call: Call, options: ProgramOptions) -> int:
     """Print the lines in order."""
-    options = ProgramOptions(call, _SORT)
     if "5" in options:
         names = [name for name in _SORTS if name.startswith(options.values["5"])]
         if len(names) != 1:
@@ -309,7 +311,8 @@ def _write(call: Call, path: str, text: str) -> int:
     return 0
 
 
-_UNIQ = OptionTable(
+@Program(
+    "uniq",
     "cduiz",
     "fsw",
     {
@@ -319,11 +322,8 @@ _UNIQ = OptionTable(
     others="D",
     most=2,
 )  # fmt: skip
-
-
-def uniq(call: Call) -> int:
+def _uniq(call: Call, options: ProgramOptions) -> int:
     """Print each of several equal lines in a row once."""
-    options = ProgramOptions(call, _UNIQ)
     for letter, what in (("f", "fields to skip"), ("s", "bytes to skip"), ("w", "bytes to compare")):
         if not WHOLE.fullmatch(options.values.get(letter, "0")):
             return call.fail(f"uniq: {options.values[letter][:80]}: invalid number of {what}")
@@ -354,14 +354,6 @@ def _groups(lines: list[str], options: ProgramOptions) -> Iterator[tuple[str, in
         part = line[at + signs :][:most]
         return part.lower() if "i" in options else part
 
-    first, count, last = "", 0, ""
-    for line in lines:
-        value = compared(line)
-        if count and value == last:
-            count += 1
-            continue
-        if count:
-            yield first, count
-        first, count, last = line, 1, value
-    if count:
-        yield first, count
+    for _, group in groupby(lines, compared):
+        first, *others = group
+        yield first, len(others) + 1

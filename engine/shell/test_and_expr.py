@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.base.values import lazy_regex
-from engine.shell.call import Call, ShellProcess
+from engine.shell.call import PROGRAMS, Call, ShellProcess, command
 from engine.shell.patterns import Expression, NotExpression
 from engine.shell.words import number
 
@@ -79,7 +79,8 @@ _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
 }
 
 
-def test(call: Call) -> int:
+@command(PROGRAMS, "test", "[")
+def _test(call: Call) -> int:
     """Evaluate an expression: 0 if it is true, 1 if not, 2 if it has no value."""
     words = list(call.args)
     if call.name == "[" and (not words or words.pop() != "]"):
@@ -220,7 +221,8 @@ class _ExprMistake(Exception):
     """An expression without a value; the text says why."""
 
 
-def expr(call: Call) -> int:
+@command(PROGRAMS, "expr")
+def _expr(call: Call) -> int:
     """Print the value of an expression: 0 if it is neither empty nor 0, 1 if it is, 2 after a mistake."""
     words = call.args[1:] if call.args[:1] == ["--"] else call.args
     if not words:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import re
+import string
 from fnmatch import fnmatchcase
 
 from engine.base.paths import name_of
 from engine.base.values import lazy_regex
 from engine.shell.call import (
     WHOLE,
-    Builtin,
     Call,
     NotSimulated,
-    OptionTable,
+    Program,
     ProgramOptions,
     all_text,
     inputs,
-    lines_of,
-    with_ends,
 )
-from engine.shell.files import FileStream
+from engine.shell.files import FileStream, lines_of, with_ends
 from engine.shell.patterns import Expression, NotExpression, Whole
-from engine.shell.print_commands import print_part, seq
-from engine.shell.sort import sort, uniq
 
-_GREP_OPTIONS = OptionTable(
+_GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
+
+
+@Program(
+    "grep egrep fgrep",
     "qvicynEFGxolLhHsrRawzbIU0123456789",
     "emfABC!@",
     {
@@ -41,14 +41,10 @@ _GREP_OPTIONS = OptionTable(
     optional="K",
     others="PZTdD",
     usage=2,
-    synopsis="Usage: grep [OPTION]... PATTERNS [FILE]...",
+    synopsis=_GREP_SYNOPSIS,
 )  # fmt: skip
-_GREP_USAGE = f"{_GREP_OPTIONS.synopsis}\nTry 'grep --help' for more information."
-
-
-def grep(call: Call) -> int:
+def _grep(call: Call, options: ProgramOptions) -> int:
     """Print the lines that match: 0 if there is one, 1 if not, 2 after a mistake."""
-    options = ProgramOptions(call, _GREP_OPTIONS)
     operands = options.operands
     sources: list[str] = []
     for letter, value in options.all:
@@ -61,7 +57,7 @@ def grep(call: Call) -> int:
             sources += lines_of(text)
     if "e" not in options and "f" not in options:
         if not operands:
-            return call.fail(_GREP_USAGE, 2)
+            return call.fail(f"{_GREP_SYNOPSIS}\nTry 'grep --help' for more information.", 2)
         sources, operands = operands[0].split("\n"), operands[1:]
     for letter, what in (("m", "max count"), ("A", ""), ("B", ""), ("C", "")):
         if not WHOLE.fullmatch(options.values.get(letter, "0")):
@@ -72,12 +68,9 @@ def grep(call: Call) -> int:
     except NotExpression as mistake:
         return call.fail(f"grep: {mistake}", 2)
     deep = "r" in options or "R" in options
-    search = _GrepSearch(call, options, expression)
     paths = _files_below(call, options, operands) if deep else operands
-    search.named = "H" in options or len(operands) > 1 or deep
-    if options.last_of("hH") == "h":
-        search.named = False
-    return search.run(paths) if paths or not deep else 1
+    named = options.last_of("hH") != "h" and ("H" in options or len(operands) > 1 or deep)
+    return _GrepSearch(call, options, expression, named=named).run(paths) if paths or not deep else 1
 
 
 def _expression(call: Call, options: ProgramOptions, sources: list[str]) -> Expression:
@@ -95,8 +88,6 @@ def _files_below(call: Call, options: ProgramOptions, paths: list[str]) -> list[
     """Return the files in directories, and the other operands as they are; without operands those that are here."""
     found: list[str] = []
     process = call.process
-    included = [value for letter, value in options.all if letter == "!"]
-    excluded = [value for letter, value in options.all if letter == "@"]
     for path in paths or ["."]:
         key = process.key(path)
         if not process.files.is_dir(key):
@@ -105,21 +96,24 @@ def _files_below(call: Call, options: ProgramOptions, paths: list[str]) -> list[
         inside = [name for name in process.files.walk(key) if process.files.read(name) is not None]
         process.run.step(len(inside) >> 2)
         prefix = f"{path.rstrip('/')}/" if paths else ""
-        for name in inside:
-            chosen = not included or any(fnmatchcase(name_of(name), pattern) for pattern in included)
-            if chosen and not any(fnmatchcase(name_of(name), pattern) for pattern in excluded):
-                found.append(prefix + name[len(key) + 1 if key else 0 :])
+        found += [prefix + name[len(key) + 1 if key else 0 :] for name in inside if _is_chosen(name_of(name), options)]
     return found
+
+
+def _is_chosen(name: str, options: ProgramOptions) -> bool:
+    """Return whether ``--include`` and ``--exclude`` leave a file of this name."""
+    fits = {sign: any(fnmatchcase(name, each) for letter, each in options.all if letter == sign) for sign in "!@"}
+    return (fits["!"] or "!" not in options) and not fits["@"]
 
 
 class _GrepSearch:
     """A search through texts, one after the other."""
 
-    def __init__(self, call: Call, options: ProgramOptions, expression: Expression) -> None:
+    def __init__(self, call: Call, options: ProgramOptions, expression: Expression, *, named: bool) -> None:
         self.call = call
         self.options = options
         self.expression = expression
-        self.named = False
+        self.named = named
         self.limit = int(options.values["m"]) if "m" in options else None
         digits = "".join(letter for letter, _ in options.all if letter.isdigit())
         around = int(options.values.get("C", digits[:9]) or 0)
@@ -205,13 +199,12 @@ class _GrepSearch:
                 self.call.out.append(f"{prefix}{offset}{line[begin:end]}{self.end}")
 
 
-_WC = OptionTable(
-    "lwcmL", "", {"lines": "l", "words": "w", "bytes": "c", "chars": "m", "max-line-length": "L", "files0-from": ""}
+@Program(
+    "wc",
+    "lwcmL",
+    words={"lines": "l", "words": "w", "bytes": "c", "chars": "m", "max-line-length": "L", "files0-from": ""},
 )
-
-
-def _wc(call: Call) -> int:
-    options = ProgramOptions(call, _WC)
+def _wc(call: Call, options: ProgramOptions) -> int:
     shown = [letter for letter in "lwmcL" if letter in options] or ["l", "w", "c"]
     rows: list[tuple[list[int], str]] = []
     sizes = 0
@@ -220,10 +213,12 @@ def _wc(call: Call) -> int:
         if path != "-" and not text:
             size = call.process.files.size(call.process.key(path))  # of a downloaded file
         sizes += size
-        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size, "L": _longest(text)}
+        longest = max((len(line.expandtabs(8)) for line in re.split(r"[\n\r\f]", text)), default=0)
+        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size, "L": longest}
         rows.append(([counts[letter] for letter in shown], "" if not options.operands else path))
     if len(options.operands) > 1:
-        rows.append(([_total(letter, [row[index] for row, _ in rows]) for index, letter in enumerate(shown)], "total"))
+        columns = list(zip(*(row for row, _ in rows), strict=True)) or [(0,)] * len(shown)
+        rows.append(([(max if letter == "L" else sum)(c) for letter, c in zip(shown, columns, strict=True)], "total"))
     width = len(str(sizes))
     if (not options.operands and not call.stdin.regular) or "-" in options.operands:
         width = max(width, 7)
@@ -234,16 +229,8 @@ def _wc(call: Call) -> int:
     return call.status
 
 
-def _total(letter: str, counts: list[int]) -> int:
-    return max(counts, default=0) if letter == "L" else sum(counts)
-
-
-def _longest(text: str) -> int:
-    """Return the width of the longest line, with tabs up to the next eighth column."""
-    return max((len(line.expandtabs(8)) for line in re.split(r"[\n\r\f]", text)), default=0)
-
-
-_CUT = OptionTable(
+@Program(
+    "cut",
     "sn",
     "dfcb",
     {
@@ -252,10 +239,7 @@ _CUT = OptionTable(
     },
     others="z",
 )  # fmt: skip
-
-
-def _cut(call: Call) -> int:
-    options = ProgramOptions(call, _CUT)
+def _cut(call: Call, options: ProgramOptions) -> int:
     listed = options.values.get("f") or options.values.get("c") or options.values.get("b") or ""
     ranges: list[tuple[int, int | None]] = []
     for item in listed.split(","):
@@ -286,15 +270,10 @@ def _picked(parts: list[str], ranges: list[tuple[int, int | None]]) -> list[str]
 
 
 _SETS = {
-    "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "lower": "abcdefghijklmnopqrstuvwxyz",
-    "digit": "0123456789",
-    "space": " \t\n\v\f\r",
-    "blank": " \t",
-    "punct": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
-}
-_SETS["alpha"] = _SETS["upper"] + _SETS["lower"]
-_SETS["alnum"] = _SETS["digit"] + _SETS["alpha"]
+    "upper": string.ascii_uppercase, "lower": string.ascii_lowercase, "digit": string.digits, "space": " \t\n\v\f\r",
+    "blank": " \t", "punct": string.punctuation, "alpha": string.ascii_uppercase + string.ascii_lowercase,
+    "alnum": string.digits + string.ascii_uppercase + string.ascii_lowercase,
+}  # fmt: skip
 _SET_ITEM = lazy_regex(
     r"\[:(?P<named>[a-z]+):\]|(?P<low>\\[0-7]{1,3}|\\.|[^\\])-(?P<high>\\[0-7]{1,3}|\\.|[^\\])|(?P<one>\\[0-7]{1,3}|\\.|.)",
     re.DOTALL,
@@ -323,17 +302,15 @@ def _set(text: str) -> str:
     return "".join(found)
 
 
-_TR = OptionTable(
+@Program(
+    "tr",
     "dscC",
     words={"delete": "d", "squeeze-repeats": "s", "complement": "c", "truncate-set1": "t"},
     others="t",
     least=1,
     most=2,
 )
-
-
-def _tr(call: Call) -> int:
-    options = ProgramOptions(call, _TR)
+def _tr(call: Call, options: ProgramOptions) -> int:
     given = options.operands
     if len(given) < 2 and "d" not in options and "s" not in options:
         return call.misuse(f"missing operand after '{given[0][:80]}'\nTwo strings must be given when translating.")
@@ -370,33 +347,30 @@ def _tr(call: Call) -> int:
     return 0
 
 
-_TEE = OptionTable("aip", "", {"append": "a", "ignore-interrupts": "i", "output-error": ""})
-
-
-def _tee(call: Call) -> int:
-    options = ProgramOptions(call, _TEE)
+@Program("tee", "aip", words={"append": "a", "ignore-interrupts": "i", "output-error": ""})
+def _tee(call: Call, options: ProgramOptions) -> int:
     text = call.stdin.read()
     call.out.append(text)
-    process, status = call.process, 0
-    for path in options.operands:
+    process = call.process
+    for path, key in call.keys(options.operands):
         if path == "/dev/null":
             continue
         if path in ("/dev/stderr", "/dev/stdout"):
             (call.err if path.endswith("err") else call.out).append(text)
             continue
-        key = process.key(path)
         if process.files.is_dir(key) or not process.holds(key):
-            status = call.fail(f"tee: {path}: No such file or directory")
+            call.fail(f"tee: {path}: No such file or directory")
             continue
         if "a" not in options:
             process.files.write(key, "")
         stream = FileStream(process.run, process.files, key, appends=True)
         stream.append(text)
         stream.flush()
-    return status
+    return call.status
 
 
-_CAT = OptionTable(
+@Program(
+    "cat",
     "nu",
     "",
     {
@@ -405,10 +379,7 @@ _CAT = OptionTable(
     },
     others="AbsvTEet",
 )  # fmt: skip
-
-
-def _cat(call: Call) -> int:
-    options = ProgramOptions(call, _CAT)
+def _cat(call: Call, options: ProgramOptions) -> int:
     number = 0
     for path, text in inputs(call, options.operands):
         if text and isinstance(call.out, FileStream) and call.process.key(path) == call.out.key and path != "-":
@@ -420,17 +391,3 @@ def _cat(call: Call) -> int:
         else:
             call.out.append(text)
     return call.status
-
-
-TEXT_COMMANDS: dict[str, Builtin] = {
-    "cat": _cat,
-    "cut": _cut,
-    **dict.fromkeys(("grep", "egrep", "fgrep"), grep),
-    **dict.fromkeys(("head", "tail"), print_part),
-    "seq": seq,
-    "sort": sort,
-    "tee": _tee,
-    "tr": _tr,
-    "uniq": uniq,
-    "wc": _wc,
-}
