@@ -5,33 +5,23 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from engine.base.values import lazy_regex
 from engine.shell.call import PROGRAMS, Call, ShellProcess, command
 from engine.shell.patterns import Expression, NotExpression
-from engine.shell.words import number
+from engine.shell.words import ArithmeticMistake, divided, number, remainder
 
 _NUMERIC: dict[str, Callable[[int, int], bool]] = {
-    "-eq": operator.eq,
-    "-ne": operator.ne,
-    "-lt": operator.lt,
-    "-le": operator.le,
-    "-gt": operator.gt,
+    "-eq": operator.eq, "-ne": operator.ne, "-lt": operator.lt, "-le": operator.le, "-gt": operator.gt,
     "-ge": operator.ge,
-}
+}  # fmt: skip
 _TEXTUAL: dict[str, Callable[[str, str], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    ">": operator.gt,
-}
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
 _OF_FILES = ("-nt", "-ot", "-ef")
 _DEPTH_LIMIT = 40
-
-
-class _TestMistake(Exception):
-    """An expression without a value; the text says why."""
 
 
 _SYSTEM_DIRECTORIES = frozenset(
@@ -88,7 +78,7 @@ def _test(call: Call) -> int:
     try:
         expression = _Expression(call.process, words)
         return int(not expression.value())
-    except _TestMistake as mistake:
+    except ArithmeticMistake as mistake:
         return call.complain(str(mistake), 2)
 
 
@@ -108,7 +98,7 @@ class _Expression:
             return known
         value = self._either()
         if self.at < len(self.words):
-            raise _TestMistake(f"{self.words[self.at - 1]}: unexpected operator")
+            raise ArithmeticMistake(f"{self.words[self.at - 1]}: unexpected operator")
         return value
 
     def _of_few(self, words: list[str]) -> bool | None:
@@ -146,7 +136,7 @@ class _Expression:
         digits = text.strip().lstrip("+-")
         value = number(text.strip()[: len(text.strip()) - len(digits)] + (digits.lstrip("0") or digits[:1]))
         if value is None or not digits.isdecimal():
-            raise _TestMistake(f"Illegal number: {text[:80]}")
+            raise ArithmeticMistake(f"Illegal number: {text[:80]}")
         return value
 
     def _peek(self) -> str | None:
@@ -176,7 +166,7 @@ class _Expression:
     def _primary(self) -> bool:
         words, at = self.words, self.at
         if at >= len(words):
-            raise _TestMistake(f"{words[-1]}: argument expected" if words else "argument expected")
+            raise ArithmeticMistake(f"{words[-1]}: argument expected" if words else "argument expected")
         word = words[at]
         if at + 2 < len(words) and self._is_binary(words[at + 1]):
             self.at += 3
@@ -184,16 +174,16 @@ class _Expression:
         if word == "(":
             self.depth += 1
             if self.depth > _DEPTH_LIMIT:
-                raise _TestMistake(f"more than {_DEPTH_LIMIT} parentheses")
+                raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
             self.at += 1
             value = self._either()
             if self._peek() != ")":
-                raise _TestMistake("closing paren expected")
+                raise ArithmeticMistake("closing paren expected")
             self.at += 1
             self.depth -= 1
             return value
         if at + 2 == len(words) and self._is_binary(words[at + 1]) and word not in _UNARY:
-            raise _TestMistake(f"{words[at + 1]}: argument expected")
+            raise ArithmeticMistake(f"{words[at + 1]}: argument expected")
         if word in _UNARY and at + 1 < len(words):
             self.at += 2
             return _UNARY[word](self.process, words[at + 1])
@@ -202,23 +192,51 @@ class _Expression:
 
 
 _NUMBER = lazy_regex(r"-?\d{1,400}", re.ASCII)
-_LEVELS: tuple[tuple[str, ...], ...] = (
-    ("|",),
-    ("&",),
-    ("<", "<=", "=", "==", "!=", ">=", ">"),
-    ("+", "-"),
-    ("*", "/", "%"),
-    (":",),
-)
-"""The operators, from those that bind least."""
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, "=": operator.eq, "==": operator.eq, "!=": operator.ne, ">=": operator.ge,
-    ">": operator.gt,
-}  # fmt: skip
+_Operator = Callable[[str, str], str]
 
 
-class _ExprMistake(Exception):
-    """An expression without a value; the text says why."""
+def _are_numbers(left: str, right: str) -> bool:
+    return bool(_NUMBER.fullmatch(left) and _NUMBER.fullmatch(right))
+
+
+def _comparison(holds: Callable[[Any, Any], bool]) -> _Operator:
+    return lambda left, right: str(
+        int(holds(int(left), int(right)) if _are_numbers(left, right) else holds(left, right))
+    )
+
+
+def _calculation(calculate: Callable[[int, int], int]) -> _Operator:
+    def calculated(left: str, right: str) -> str:
+        if not _are_numbers(left, right):
+            raise ArithmeticMistake("non-integer argument")
+        return str(calculate(int(left), int(right)))
+
+    return calculated
+
+
+def _product(left: int, right: int) -> int:
+    if max(len(str(left)), len(str(right))) > 200:
+        raise ArithmeticMistake("a number is too long")
+    return left * right
+
+
+def _is_null(value: str) -> bool:
+    return not value or (_NUMBER.fullmatch(value) is not None and int(value) == 0)
+
+
+_OPERATORS: dict[str, tuple[int, _Operator]] = {
+    "|": (1, lambda left, right: left if not _is_null(left) else right if not _is_null(right) else "0"),
+    "&": (2, lambda left, right: "0" if _is_null(left) or _is_null(right) else left),
+    **{sign: (3, _comparison(holds)) for sign, holds in {**_TEXTUAL, "==": operator.eq}.items()},
+    "<=": (3, _comparison(operator.le)),
+    ">=": (3, _comparison(operator.ge)),
+    "+": (4, _calculation(operator.add)),
+    "-": (4, _calculation(operator.sub)),
+    "*": (5, _calculation(_product)),
+    "/": (5, _calculation(divided)),
+    "%": (5, _calculation(remainder)),
+}
+"""Each operator with how much it binds; ``:`` binds most."""
 
 
 @command(PROGRAMS, "expr")
@@ -229,18 +247,14 @@ def _expr(call: Call) -> int:
         return call.misuse("missing operand", 2)
     try:
         reader = _Reader(call, words)
-        value = reader.value(0)
+        value = reader.value(1)
         if reader.at < len(words):
-            raise _ExprMistake(f"syntax error: unexpected argument '{words[reader.at][:80]}'")
-    except (_ExprMistake, NotExpression) as mistake:
+            raise ArithmeticMistake(f"syntax error: unexpected argument '{words[reader.at][:80]}'")
+    except (ArithmeticMistake, NotExpression) as mistake:
         return call.fail(f"expr: {mistake}", 2)
     call.process.run.step(len(words) + (len(value) >> 6))
     call.say(value)
     return int(_is_null(value))
-
-
-def _is_null(value: str) -> bool:
-    return not value or (_NUMBER.fullmatch(value) is not None and int(value) == 0)
 
 
 class _Reader:
@@ -252,21 +266,22 @@ class _Reader:
         self.at = 0
         self.depth = 0
 
-    def value(self, level: int) -> str:
-        """Return the value of an expression of operators that bind at least as much as those of the level."""
-        if level == len(_LEVELS):
-            return self._primary()
-        left = self.value(level + 1)
-        while self.at < len(self.words) and self.words[self.at] in _LEVELS[level]:
+    def value(self, lowest: int) -> str:
+        """Return the value of an expression of operators that bind at least this much."""
+        left = self._primary()
+        while self.at < len(self.words):
             sign = self.words[self.at]
+            binds, applied = (6, partial(_matched, self.call)) if sign == ":" else _OPERATORS.get(sign, (0, None))
+            if applied is None or binds < lowest:
+                break
             self.at += 1
-            left = _applied(self.call, sign, left, self.value(level + 1))
+            left = applied(left, self.value(binds + 1))
         return left
 
     def _next(self) -> str:
         if self.at >= len(self.words):
             last = self.words[-1][:80]
-            raise _ExprMistake(f"syntax error: missing argument after '{last}'")
+            raise ArithmeticMistake(f"syntax error: missing argument after '{last}'")
         self.at += 1
         return self.words[self.at - 1]
 
@@ -275,15 +290,15 @@ class _Reader:
         if word == "(":
             self.depth += 1
             if self.depth > _DEPTH_LIMIT:
-                raise _ExprMistake(f"more than {_DEPTH_LIMIT} parentheses")
-            value = self.value(0)
+                raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
+            value = self.value(1)
             if self.at >= len(self.words) or self.words[self.at] != ")":
-                raise _ExprMistake(f"syntax error: expecting ')' after '{self.words[self.at - 1][:80]}'")
+                raise ArithmeticMistake(f"syntax error: expecting ')' after '{self.words[self.at - 1][:80]}'")
             self.at += 1
             self.depth -= 1
             return value
         if word == ")":
-            raise _ExprMistake("syntax error: unexpected ')'")
+            raise ArithmeticMistake("syntax error: unexpected ')'")
         if self.at == len(self.words):
             return word
         match word:
@@ -306,39 +321,6 @@ def _part(text: str, begin: str, length: str) -> str:
     if not (_NUMBER.fullmatch(begin) and _NUMBER.fullmatch(length)) or int(begin) < 1 or int(length) < 1:
         return ""
     return text[int(begin) - 1 :][: int(length)]
-
-
-def _applied(call: Call, sign: str, left: str, right: str) -> str:
-    match sign:
-        case "|":
-            return left if not _is_null(left) else right if not _is_null(right) else "0"
-        case "&":
-            return "0" if _is_null(left) or _is_null(right) else left
-        case ":":
-            return _matched(call, left, right)
-    numbers = _NUMBER.fullmatch(left) and _NUMBER.fullmatch(right)
-    if sign in _COMPARISONS:
-        both: tuple[int, int] | tuple[str, str] = (int(left), int(right)) if numbers else (left, right)
-        return str(int(_COMPARISONS[sign](*both)))
-    if not numbers:
-        raise _ExprMistake("non-integer argument")
-    return str(_calculated(sign, int(left), int(right)))
-
-
-def _calculated(sign: str, left: int, right: int) -> int:
-    match sign:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            if max(len(str(left)), len(str(right))) > 200:
-                raise _ExprMistake("a number is too long")
-            return left * right
-    if not right:
-        raise _ExprMistake("division by zero")
-    quotient = abs(left) // abs(right) * (1 if (left < 0) is (right < 0) else -1)
-    return quotient if sign == "/" else left - quotient * right
 
 
 def _matched(call: Call, text: str, source: str) -> str:

@@ -280,11 +280,17 @@ class IllegalNumber(ArithmeticMistake):
     """A variable in an expression whose value is no number."""
 
 
-def _divided(left: int, right: int) -> int:
+def divided(left: int, right: int) -> int:
+    """Divide towards zero, as C does."""
     if right == 0:
         raise ArithmeticMistake("division by zero")
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def remainder(left: int, right: int) -> int:
+    """Return what a division leaves, with the sign of the dividend."""
+    return left - right * divided(left, right)
 
 
 _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
@@ -302,8 +308,8 @@ _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
     "+": (9, operator.add),
     "-": (9, operator.sub),
     "*": (10, operator.mul),
-    "/": (10, _divided),
-    "%": (10, lambda left, right: left - right * _divided(left, right)),
+    "/": (10, divided),
+    "%": (10, remainder),
 }
 _LOGICAL = {"||": 1, "&&": 2}
 _ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="})
