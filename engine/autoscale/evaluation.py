@@ -31,7 +31,6 @@ from engine.autoscale.values import (
     TooFewSamples,
     Value,
     Vector,
-    expect_none,
     member,
     parse_time,
     single,
@@ -40,6 +39,7 @@ from engine.autoscale.values import (
     to_vector,
     type_name,
     types_of,
+    without_arguments,
 )
 from engine.base.errors import Position
 from engine.base.values import shortened
@@ -65,13 +65,8 @@ def _divide(dividend: float, divisor: float) -> float:
 
 _ARITHMETIC: dict[str, _Number] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": _divide}
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    ">=": operator.ge,
-    ">": operator.gt,
-    "!=": operator.ne,
-}
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operator.ge, ">": operator.gt, "!=": operator.ne,
+}  # fmt: skip
 
 
 def _element_wise(calculate: _Number) -> _Rule:
@@ -167,18 +162,18 @@ def _std(elements: Vector) -> float:
 
 
 # Python's `max` and `min` keep the first element until a later one is strictly beyond it, also beside NaN (AS-59).
-_OF_SOME: dict[str, Callable[[Vector], float]] = {
+_OF_LIST: dict[str, Callable[[Vector], float]] = {
     "avg": lambda elements: _sum(elements) / len(elements),
+    "len": lambda elements: float(len(elements)),
     "max": max,
     "min": min,
+    "norm": lambda elements: math.sqrt(_sum(tuple(element * element for element in elements))),
     "range": lambda elements: max(elements) - min(elements),
     "std": _std,
-}
-_OF_ANY: dict[str, Callable[[Vector], float]] = {
-    "len": lambda elements: float(len(elements)),
-    "norm": lambda elements: math.sqrt(_sum(tuple(element * element for element in elements))),
     "sum": _sum,
 }
+_OF_NONE = ("len", "norm", "sum")
+"""Those that have a value of an empty list too."""
 
 
 def _logarithm(of: Callable[[float], float]) -> Callable[[float], float]:
@@ -232,10 +227,6 @@ def _each(name: str, calculate: Callable[[float], float]) -> Function:
     return function
 
 
-def _vec(_: Inputs, arguments: Sequence[Value]) -> Value:
-    return to_vector(arguments)
-
-
 def _percentile(inputs: Inputs, arguments: Sequence[Value]) -> Value:
     """Return the percentile by nearest rank (AS-61)."""
     elements, at = _vector_and_number("percentile", arguments)
@@ -261,13 +252,7 @@ def _vector_and_number(name: str, arguments: Sequence[Value]) -> tuple[Vector, f
     return to_vector(arguments[:1]), to_number(arguments[1])
 
 
-def _rand(inputs: Inputs, arguments: Sequence[Value]) -> Value:
-    expect_none("rand", arguments)
-    return inputs.chance()
-
-
-def _stop(_: Inputs, arguments: Sequence[Value]) -> Value:
-    expect_none("stop", arguments)
+def _stop(_: Inputs) -> Value:
     raise FormulaStopped
 
 
@@ -286,15 +271,14 @@ def _time(inputs: Inputs, arguments: Sequence[Value]) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    **{name: _list_function(calculate, needs_some=True) for name, calculate in _OF_SOME.items()},
-    **{name: _list_function(calculate, needs_some=False) for name, calculate in _OF_ANY.items()},
+    **{name: _list_function(calculate, needs_some=name not in _OF_NONE) for name, calculate in _OF_LIST.items()},
     **{name: _each(name, calculate) for name, calculate in _OF_EACH.items()},
     "percentile": _percentile,
-    "rand": _rand,
-    "stop": _stop,
+    "rand": without_arguments("rand", lambda inputs: inputs.chance()),
+    "stop": without_arguments("stop", _stop),
     "time": _time,
     "val": _val,
-    "vec": _vec,
+    "vec": lambda _, arguments: to_vector(arguments),
 }
 
 

@@ -9,7 +9,7 @@ from engine.shell import patterns
 from engine.shell.call import LoopExit, ScriptExit, ShellProcess
 from engine.shell.expansion import Expander
 from engine.shell.files import FileStream, InputStream, Job, NullStream, Stream
-from engine.shell.syntax import AndOr, Case, Command, For, Group, If, Loop, Pipeline, Script
+from engine.shell.syntax import AndOr, Case, Command, For, Group, If, Loop, Pipeline, Script, only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,9 +162,8 @@ class ControlFlow(Redirector, ABC):
         failed = 0
         for index, command in enumerate(commands):
             out = process.streams[1] if index == len(commands) - 1 else Stream(process.run)
-            chain = AndOr((("&&", Pipeline((command,))),))
             process.run.clock_ms = begin_ms
-            status = self.subshell((chain,), {**process.streams, 0: stdin, 1: out})
+            status = self.subshell(only(command), {**process.streams, 0: stdin, 1: out})
             latest_ms = max(latest_ms, process.run.clock_ms)
             failed = status or failed
             stdin = InputStream(out.text) if isinstance(out, Stream) else InputStream()
@@ -185,7 +184,7 @@ class ControlFlow(Redirector, ABC):
             case If():
                 return self._run_if(command)
             case Loop():
-                return self._run_loop(command)
+                return self._rounds(lambda: self._holds(command.condition) is not command.ends_when, command.body)
             case For():
                 return self._run_for(command)
         return self._run_case(command)
@@ -208,34 +207,22 @@ class ControlFlow(Redirector, ABC):
                 return self._run_body(body)
         return self._run_body(command.otherwise)
 
-    def _run_loop(self, command: Loop) -> int:
-        def one_round() -> int | None:
-            if self._holds(command.condition) is command.ends_when:
-                return None
-            self.run_script(command.body)
-            return self.process.status
-
-        return self._rounds(one_round)
-
     def _run_for(self, command: For) -> int:
-        process = self.process
         if command.words is None:
-            values = iter(list(process.arguments))
+            values = iter(list(self.process.arguments))
         else:
             values = iter([field for word in command.words for field in self.fields(word)])
 
-        def one_round() -> int | None:
+        def assigns_next() -> bool:
             value = next(values, None)
-            if value is None:
-                return None
-            self.assign(command.name, value)
-            self.run_script(command.body)
-            return process.status
+            if value is not None:
+                self.assign(command.name, value)
+            return value is not None
 
-        return self._rounds(one_round)
+        return self._rounds(assigns_next, command.body)
 
-    def _rounds(self, one_round: Callable[[], int | None]) -> int:
-        """Repeat until ``one_round`` returns None instead of a status; return the last status."""
+    def _rounds(self, goes_on: Callable[[], bool], body: Script) -> int:
+        """Run the body again and again while ``goes_on`` says so; return the last status."""
         process = self.process
         tested, last = self.tested, 0
         process.loops += 1
@@ -243,10 +230,10 @@ class ControlFlow(Redirector, ABC):
             while True:
                 process.run.step()
                 try:
-                    status = one_round()
-                    if status is None:
+                    if not goes_on():
                         return last
-                    last = status
+                    self.run_script(body)
+                    last = process.status
                 except LoopExit as leaving:
                     self.tested = tested
                     last = 0

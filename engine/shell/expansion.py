@@ -20,7 +20,6 @@ from engine.shell.syntax import (
     Parameter,
     Part,
     Piece,
-    Quoting,
     Script,
     Substitution,
     Tilde,
@@ -137,8 +136,7 @@ class Expander(ABC):
         found = []
         for part in word.parts:
             text = self._text_of(part)
-            quoted = part.quoting is Quoting.LITERAL if isinstance(part, Piece) else getattr(part, "quoted", False)
-            found.append(patterns.escaped(text) if quoted else text)
+            found.append(patterns.escaped(text) if getattr(part, "quoted", False) else text)
         return "".join(found)
 
     def fields(self, word: Word) -> list[str]:
@@ -174,7 +172,7 @@ class Expander(ABC):
     def _add(self, found: _Fields, part: Part, *, splits: bool) -> None:
         """Add a part of a word to its fields; ``splits`` if bare text is split as well, as in ``${x:-a b}``."""
         if isinstance(part, Piece):
-            if part.quoting is Quoting.LITERAL:
+            if part.quoted:
                 found.add(patterns.escaped(part.text), keeps=True)
             elif splits:
                 found.add_split(part.text, self._separators(), bare=True)

@@ -42,16 +42,14 @@ from engine.shell.files import AccessDenied, BoundReached, InputStream, Stream
 from engine.shell.lexer import ASSIGNMENT, Lexer
 from engine.shell.syntax import (
     SHELL_OPTIONS,
-    AndOr,
     Command,
     Function,
     Piece,
-    Pipeline,
-    Quoting,
     Script,
     Shell,
     ShellCommand,
     Word,
+    only,
 )
 from engine.shell.words import NESTING_LIMIT, NestedTooDeep, NotReadable, ShellSyntaxError
 
@@ -103,7 +101,7 @@ def _up_to(tokens: list[Token]) -> Script:
 
 def _build(tokens: list[Token]) -> Script:
     if len(tokens) == 1 and tokens[0].kind == "COMMAND":  # most scripts, which need no grammar
-        return (AndOr((("&&", Pipeline((tokens[0].value,))),)),)
+        return only(tokens[0].value)
     from engine.shell.grammar import parse
 
     return parse(tokens)
@@ -173,7 +171,7 @@ _FIRST_LINE = lazy_regex(
 
 def _is_assignment(word: Word) -> bool:
     first = word.parts[0]
-    return isinstance(first, Piece) and first.quoting is Quoting.BARE and ASSIGNMENT.match(first.text) is not None
+    return isinstance(first, Piece) and not first.quoted and ASSIGNMENT.match(first.text) is not None
 
 
 class Interpreter(ControlFlow):

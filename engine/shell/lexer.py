@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from engine.base.values import lazy_regex
-from engine.shell.syntax import HereDocument, Piece, Quoting, Redirect, Script, ShellCommand, Word, literal
+from engine.shell.syntax import HereDocument, Piece, Redirect, Script, ShellCommand, Word, literal
 from engine.shell.words import NESTING_LIMIT, NestedTooDeep, NotReadable, ShellSyntaxError, WordReader
 
 _SKIPPED = lazy_regex(r"(?:[ \t]|\\\n)+")
@@ -349,7 +349,7 @@ class Lexer(WordReader):
 
     def _here_document(self, handle: int, *, strips: bool) -> Redirect:
         target = self._target()
-        quoted = any(not isinstance(part, Piece) or part.quoting is not Quoting.BARE for part in target.parts)
+        quoted = any(not isinstance(part, Piece) or part.quoted for part in target.parts)
         here = HereDocument()
         self._here.append((here, target.written, quoted, strips))
         return Redirect(handle, here=here, reads=True)

@@ -76,9 +76,11 @@ class SimulatedExecutor:
             with suppress(AccessDenied):  # a program that may not write there is silent about it
                 files.put(root.key(path, directory), size)
         understood = launch.line.understood_ms is not None
-        stdout = simulate.stdout if understood and simulate.stdout is not None else result.stdout
-        stderr = simulate.stderr if understood and simulate.stderr is not None else result.stderr
-        return Output(result.exit_code, stdout, stderr)
+        if understood and simulate.stdout is not None:
+            result = result._replace(stdout=simulate.stdout)
+        if understood and simulate.stderr is not None:
+            result = result._replace(stderr=simulate.stderr)
+        return result
 
     def must_rehearse(self, launch: Launch) -> bool:
         """Return whether only a rehearsal can tell how long the process takes: it sleeps as its script decides."""

@@ -26,18 +26,11 @@ class Shell(Enum):
     CMD = "cmd"
 
 
-class Quoting(Enum):
-    """The treatment of a piece of text: wildcards count in bare text, and nothing counts in literal text."""
-
-    BARE = "bare"
-    LITERAL = "literal"
-
-
 class Piece(NamedTuple):
-    """Text of a word with its quoting, without the quotes."""
+    """Text of a word without its quotes; wildcards count only in text that was not quoted."""
 
     text: str
-    quoting: Quoting = Quoting.LITERAL
+    quoted: bool = True
 
 
 class Parameter(NamedTuple):
@@ -196,6 +189,11 @@ class AndOr(NamedTuple):
 
 
 Script: TypeAlias = tuple[AndOr, ...]
+
+
+def only(command: Command) -> Script:
+    """Return the script of one command."""
+    return (AndOr((("&&", Pipeline((command,))),)),)
 
 
 def simple_commands(script: Script) -> Iterator[ShellCommand]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.base.values import lazy_regex
-from engine.shell.syntax import Arithmetic, Parameter, Part, Piece, Quoting, Script, Substitution, Tilde, Word
+from engine.shell.syntax import Arithmetic, Parameter, Part, Piece, Script, Substitution, Tilde, Word
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -102,21 +102,21 @@ class WordReader(ABC):
             sign = text[self.at]
             if found := _BARE.match(text, self.at):
                 self.at = found.end()
-                parts.append(Piece(found[0], Quoting.BARE))
+                parts.append(Piece(found[0], quoted=False))
             elif sign in "'\"\\$`":
                 parts += self._special(sign)
             else:
                 break
         if self.at == begin and not follows_equals:
             return None
-        if parts and isinstance(first := parts[0], Piece) and first.quoting is Quoting.BARE:
+        if parts and isinstance(first := parts[0], Piece) and not first.quoted:
             parts[:1] = _with_tilde(first.text)
         return self._checked(tuple(parts), begin)
 
     def _of_bare(self, text: str) -> Word:
         if text[0] == "~" or _WILDCARD.search(text) or "{" in text:
             return self._checked(tuple(_with_tilde(text)), self.at - len(text))
-        return Word((Piece(text, Quoting.BARE),), text)
+        return Word((Piece(text, quoted=False),), text)
 
     def _checked(self, parts: tuple[Part, ...], at: int) -> Word:
         constant: str | None = ""
@@ -124,7 +124,7 @@ class WordReader(ABC):
             if not isinstance(part, Piece):
                 constant = None
                 break
-            bare = part.quoting is Quoting.BARE
+            bare = not part.quoted
             if bare and self.bash and _BRACES.search(part.text):
                 raise NotReadable("brace expansion", at)
             if bare and _WILDCARD.search(part.text):
@@ -158,19 +158,18 @@ class WordReader(ABC):
         """
         parts: list[Part] = []
         plain, level, begin = _PLAIN[end], 0, self.at
-        style = Quoting.LITERAL if quoted else Quoting.BARE
         while self.at < len(self.text):
             sign = self.text[self.at]
             if found := plain.match(self.text, self.at):
                 self.at = found.end()
-                parts.append(Piece(found[0], style))
+                parts.append(Piece(found[0], quoted))
             elif sign == end and not level:
                 self.at += 1
                 return parts
             elif end == ")" and sign in '()"':
                 level += {"(": 1, ")": -1}.get(sign, 0)
                 self.at += 1
-                parts.append(Piece(sign if sign != '"' else "", style))
+                parts.append(Piece(sign if sign != '"' else "", quoted))
             elif sign == "\\" and (quoted or end == ")"):
                 parts += self._escaped(_ESCAPED[end])
             elif sign in "$`":
@@ -219,7 +218,7 @@ class WordReader(ABC):
             part = Piece(re.sub(r"\\(.)", lambda each: _ANSI.get(each[1], each[0]), found[1], flags=re.DOTALL))
         else:
             self.at += 1
-            part = Piece("$", Quoting.LITERAL if quoted else Quoting.BARE)
+            part = Piece("$", quoted)
         self.depth -= 1
         return part
 
@@ -258,8 +257,8 @@ _ENDS = ("", " ", "\t", "\n", ";", "&", "|", "<", ">", ")")
 
 def _with_tilde(text: str) -> list[Part]:
     if text == "~" or text.startswith("~/"):
-        return [Tilde(), Piece(text[1:], Quoting.BARE)] if len(text) > 1 else [Tilde()]
-    return [Piece(text, Quoting.BARE)]
+        return [Tilde(), Piece(text[1:], quoted=False)] if len(text) > 1 else [Tilde()]
+    return [Piece(text, quoted=False)]
 
 
 _TOKEN = lazy_regex(
