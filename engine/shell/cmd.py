@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from engine.base.paths import WILDCARD, name_of, parent
 from engine.base.values import lazy_regex
@@ -15,7 +15,7 @@ from engine.shell.call import CMD_COMMANDS, Call, ScriptExit, command, copy_into
 from engine.shell.syntax import AndOr, Pipeline, Redirect, Script, ShellCommand, literal
 
 BATCH_FILES = (".bat", ".cmd")
-WINDOWS_ARGUMENT = lazy_regex(r'(?:"[^"]*"?|[^\s"])+')
+_ARGUMENT = lazy_regex(r'(?:"[^"]*"?|[^\s"])+')
 
 
 _PERCENT = lazy_regex(r"%([^%=\s]+)%")
@@ -23,10 +23,16 @@ _PARAMETER = lazy_regex(r"%(?:(?P<percent>%)|(?P<all>\*)|(?P<directory>~dp0)|~?(
 _NOT_RUN = lazy_regex(r"@?\s*(?:rem(?:\s|$)|:|echo\s+(?:off|on)\s*$|setlocal\b|endlocal\b)", re.IGNORECASE)
 
 
+def windows_arguments(text: str) -> list[str]:
+    """Return the arguments of a command line without their quotes."""
+    return [word.replace('"', "") for word in _ARGUMENT.findall(text)]
+
+
 class _BeyondGrammarError(Exception):
     """A construct outside the grammar, which makes the script an unknown program."""
 
 
+@lru_cache(maxsize=1024)
 def read_cmd_script(script: str) -> Script | None:
     """Read a script of cmd; return None if it is outside the small shell's grammar."""
     try:
@@ -60,10 +66,8 @@ def batch_line(line: str, arguments: Sequence[str], variables: Mapping[str, str]
         if found["all"]:
             return " ".join(arguments[1:])
         if found["directory"]:
-            head, backslash, _ = arguments[0].rpartition("\\")
-            return head + backslash
-        number = int(found["number"])
-        return arguments[number] if number < len(arguments) else ""
+            return arguments[0][: arguments[0].rfind("\\") + 1]
+        return next(iter(arguments[int(found["number"]) :]), "")
 
     pieces = re.split(r"(%[^%=\s0-9~*]+%)", line)
     return "".join(
@@ -137,9 +141,8 @@ def _cmd_redirect(token: re.Match[str]) -> Redirect:
     handle = int(token["handle"]) if token["handle"] else int(token["sign"] != "<")
     if token["same"]:
         return Redirect(handle, same_as=int(token["same"]))
-    return Redirect(
-        handle, literal(token["target"].replace('"', "")), append=token["sign"] == ">>", reads=token["sign"] == "<"
-    )
+    target, sign = literal(token["target"].replace('"', "")), token["sign"]
+    return Redirect(handle, target, append=sign == ">>", reads=sign == "<")
 
 
 def _cmd_command(text: str, redirects: tuple[Redirect, ...]) -> ShellCommand | None:
@@ -147,14 +150,12 @@ def _cmd_command(text: str, redirects: tuple[Redirect, ...]) -> ShellCommand | N
     text = text.lstrip(" \t,;=").rstrip()
     found = _CMD_NAME.match(text)
     if found is None:
-        if redirects:
-            return ShellCommand((), redirects)
-        return None
+        return ShellCommand((), redirects) if redirects else None
     name, rest = found["name"].replace('"', ""), text[found.end() :]
     if name.startswith("(") or name.lower() in _CMD_KEYWORDS:
         raise _BeyondGrammarError
-    words = [name, *(word.replace('"', "") for word in WINDOWS_ARGUMENT.findall(rest))]
-    return ShellCommand(tuple(literal(word) for word in words), redirects, rest=rest)
+    words = [name, *windows_arguments(rest)]
+    return ShellCommand(tuple(map(literal, words)), redirects, rest=rest)
 
 
 _command = partial(command, CMD_COMMANDS)

@@ -22,7 +22,6 @@ from engine.shell.syntax import (
     Piece,
     Script,
     Substitution,
-    Tilde,
     Word,
 )
 from engine.shell.words import ArithmeticMistake, IllegalNumber, evaluate
@@ -133,11 +132,9 @@ class Expander(ABC):
 
     def pattern(self, word: Word) -> str:
         """Return a word as a pattern, in which what is quoted means itself."""
-        found = []
-        for part in word.parts:
-            text = self._text_of(part)
-            found.append(patterns.escaped(text) if getattr(part, "quoted", False) else text)
-        return "".join(found)
+        return "".join(
+            patterns.escaped(self._text_of(part)) if part.quoted else self._text_of(part) for part in word.parts
+        )
 
     def fields(self, word: Word) -> list[str]:
         """Return the fields of a word: everything replaced, split, and wildcards expanded."""
@@ -190,7 +187,7 @@ class Expander(ABC):
                     found.kept.add(len(found.patterns) - 1)
                 return
         text = self._text_of(part)
-        if isinstance(part, Tilde) or part.quoted:
+        if part.quoted:
             found.add(patterns.escaped(text), keeps=True)
         else:
             self.process.run.check_length(len(text))
@@ -225,9 +222,7 @@ class Expander(ABC):
                 return self._parameter(part)
             case Substitution():
                 return self.substitute(part.script)
-            case Arithmetic():
-                return self._arithmetic(part)
-        return self.process.env.get("HOME", "~")
+        return self._arithmetic(part)
 
     def _arithmetic(self, part: Arithmetic) -> str:
         process = self.process

@@ -22,7 +22,7 @@ from engine.base.paths import NodeRoot
 from engine.base.terms import OsFamily
 from engine.base.values import SECOND_MS, lazy_regex
 from engine.shell.call import ShellProcess
-from engine.shell.cmd import BATCH_FILES, WINDOWS_ARGUMENT, percent_expanded, read_cmd_script
+from engine.shell.cmd import BATCH_FILES, percent_expanded, read_cmd_script, windows_arguments
 from engine.shell.file_commands import slept_ms
 from engine.shell.files import PROCESS_ID, BoundReached, InputStream, NodeFiles, Run, Stream
 from engine.shell.interpreter import (
@@ -84,7 +84,7 @@ def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None =
         return _parse_linux(command_line)
     invocation = _CMD_INVOCATION.fullmatch(command_line)
     if invocation is None:
-        return _without_shell([word.replace('"', "") for word in WINDOWS_ARGUMENT.findall(command_line)])
+        return _without_shell(windows_arguments(command_line))
     script = read_cmd_script(percent_expanded(_without_outer_quotes(invocation["script"]), variables or {}))
     return ParsedLine(Shell.CMD, ScriptText(script or (), not_readable=_BEYOND_CMD if script is None else None))
 
@@ -261,14 +261,12 @@ def _is_straight(program: ParsedLine) -> bool:
     if program.text.error is not None or program.options:
         return False
     for chain in program.text.script:
-        if chain.background or len(chain.parts) > 1 or len(chain.parts[0][1].commands) > 1:
-            return False
         command = chain.parts[0][1].commands[0]
-        if not isinstance(command, ShellCommand) or command.name is None or base_name(command.name) in _LEAVES_EARLY:
+        if chain.background or len(list(all_commands((chain,)))) > 1 or not isinstance(command, ShellCommand):
+            return False
+        if command.name is None or base_name(command.name) in _LEAVES_EARLY:
             return False
         if base_name(command.name) == "sleep" and any(word.constant is None for word in command.words):
-            return False
-        if len(list(all_commands((chain,)))) > 1:
             return False
     return True
 

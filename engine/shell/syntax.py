@@ -7,7 +7,6 @@ simple commands with literal words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -56,12 +55,7 @@ class Arithmetic(NamedTuple):
     quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tilde:
-    """An unquoted ``~`` at the start of a word, for the home directory."""
-
-
-Part: TypeAlias = Piece | Parameter | Substitution | Arithmetic | Tilde
+Part: TypeAlias = Piece | Parameter | Substitution | Arithmetic
 
 
 class Word(NamedTuple):
@@ -79,6 +73,10 @@ class Word(NamedTuple):
 def literal(text: str) -> Word:
     """Return a word in which nothing is expanded."""
     return Word((Piece(text),), text)
+
+
+TILDE = Parameter("HOME", True, "-", literal("~"))
+"""An unquoted ``~`` at the start of a word."""
 
 
 class HereDocument:

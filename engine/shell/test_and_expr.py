@@ -324,21 +324,18 @@ def _part(text: str, begin: str, length: str) -> str:
 
 
 def _matched(call: Call, text: str, source: str) -> str:
-    r"""Return the part that ``\(...\)`` matches at the begin of a text, or else how much matches."""
-    group = re.search(r"\\\((.*?)\\\)", source, re.DOTALL)
+    r"""Return the part that ``\(...\)`` matches at the begin of a text, or else how much matches.
+
+    Of the ways in which the whole can match it is the one with the longest group.
+    """
     source = source.removeprefix("^")
-    if group is None:
-        return str(Expression([source]).match_end(text, 0) or 0)
-    return _group_match(call, text, source)
-
-
-def _group_match(call: Call, text: str, source: str) -> str:
-    """Return the text of the first group: the longest one with which the rest can still match."""
-    before, _, rest = source.partition("\\(")
-    inner, _, after = rest.partition("\\)")
     end = Expression([source]).match_end(text, 0)
+    if re.search(r"\\\(.*?\\\)", source, re.DOTALL) is None:
+        return str(end or 0)
     if end is None:
         return ""
+    before, _, rest = source.partition("\\(")
+    inner, _, after = rest.partition("\\)")
     first, group, last = Expression([before]), Expression([inner]), Expression([after])
     for begin in reversed(list(first.ends(text, 0))):
         for stop in reversed(list(group.ends(text, begin))):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.base.values import lazy_regex
-from engine.shell.syntax import Arithmetic, Parameter, Part, Piece, Script, Substitution, Tilde, Word
+from engine.shell.syntax import TILDE, Arithmetic, Parameter, Part, Piece, Script, Substitution, Word
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -257,7 +257,7 @@ _ENDS = ("", " ", "\t", "\n", ";", "&", "|", "<", ">", ")")
 
 def _with_tilde(text: str) -> list[Part]:
     if text == "~" or text.startswith("~/"):
-        return [Tilde(), Piece(text[1:], quoted=False)] if len(text) > 1 else [Tilde()]
+        return [TILDE, Piece(text[1:], quoted=False)] if len(text) > 1 else [TILDE]
     return [Piece(text, quoted=False)]
 
 
@@ -375,8 +375,14 @@ class _Evaluation:
             raise ArithmeticMistake(f"expecting '{sign}'")
         self.at += 1
 
-    def _choice(self) -> int:
-        """Read an assignment, or a condition with its alternatives."""
+    def _choice(self, *, skips: bool = False) -> int:
+        """Read an assignment, or a condition with its alternatives; ``skips`` if it has no effect."""
+        self.skipping += skips
+        value = self._assignment_or_condition()
+        self.skipping -= skips
+        return value
+
+    def _assignment_or_condition(self) -> int:
         self.depth += 1
         if self.depth > _DEPTH_LIMIT:
             raise ArithmeticMistake(f"the expression is nested more than {_DEPTH_LIMIT} levels deep")
@@ -392,19 +398,12 @@ class _Evaluation:
         value = self._operation(1)
         if self._peek() == "?":
             self.at += 1
-            value = self._alternatives(value)
+            first = self._choice(skips=not value)
+            self._take(":")
+            second = self._choice(skips=bool(value))
+            value = first if value else second
         self.depth -= 1
         return value
-
-    def _alternatives(self, condition: int) -> int:
-        self.skipping += not condition
-        first = self._choice()
-        self.skipping -= not condition
-        self._take(":")
-        self.skipping += bool(condition)
-        second = self._choice()
-        self.skipping -= bool(condition)
-        return first if condition else second
 
     def _operation(self, lowest: int) -> int:
         """Read operands and operators of at least this precedence."""
