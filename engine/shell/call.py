@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from engine.base.paths import APPLICATIONS, WILDCARD, NodeRoot, is_managed, name_of, parent
+from engine.base.paths import APPLICATIONS, NodeRoot, is_managed, name_of, parent
 from engine.base.values import lazy_regex
 from engine.shell.files import InputStream, Run, Stream
 
@@ -147,23 +147,6 @@ class ShellProcess:
     def key(self, path: str) -> str:
         """Return the key of a path of the process."""
         return self.root.key(path, self.cwd)
-
-    def matches(self, path: str) -> list[str]:
-        """Return the existing paths that match a wildcard pattern of cmd, sorted and in the form of the pattern."""
-        separator = "\\" if self.root.is_windows else "/"
-        first, *parts = path.replace("/", separator).split(separator)
-        found = self._named("", first)
-        for part in parts:
-            found = [inner for outer in found for inner in self._named(outer + separator, part)]
-        return [match for match in found if self.files.exists(self.key(match))]
-
-    def _named(self, directory: str, pattern: str) -> list[str]:
-        """Return the paths in a directory whose names match."""
-        if not WILDCARD.search(pattern):
-            return [directory + pattern]
-        names = self.files.listdir(self.key(directory))
-        hidden = pattern.startswith(".")
-        return [directory + name for name in names if fnmatchcase(name, pattern) and name.startswith(".") <= hidden]
 
     def holds(self, key: str) -> bool:
         """Return whether a file can be created: its directory exists, or lies outside the root."""
@@ -325,24 +308,32 @@ def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
 class Program:
     """A program of Linux; decorates the function that runs it with the options that were given.
 
-    Options are letters, and long names with their letters. ``optional`` are letters whose value can only be attached.
-    ``others`` are options that the real program has and the small shell does not know: with one of them it counts as
-    an unknown program (TASK-22). ``usage`` is the exit code after a wrong option, whose message has ``synopsis`` too.
-    The first operand ends the options of a program that ``stops`` there. There are at ``least`` and at ``most`` so many
-    operands.
+    ``spec`` has its options: a letter, its kind, and ``/`` before each long name. The kind is "" of a flag, ``=`` if a
+    value follows, ``?`` if one can be attached, and ``!`` if the real program has the option and the small shell does
+    not know it, as no option without a letter. With such an option the program counts as an unknown one (TASK-22).
+
+    ``usage`` is the exit code after a wrong option, whose message has ``synopsis`` too. The first operand ends the
+    options of a program that ``stops`` there. There are at ``least`` and at ``most`` so many operands.
     """
 
     names: str
-    flags: str = ""
-    valued: str = ""
-    words: Mapping[str, str] = field(default_factory=dict)
-    optional: str = ""
-    others: str = ""
+    spec: str = ""
     usage: int = 1
     stops: bool = False
     synopsis: str = ""
     least: int = 0
     most: int = sys.maxsize
+
+    @cached_property
+    def options(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The kind of each letter, and the letter of each long name."""
+        kinds: dict[str, str] = {}
+        words: dict[str, str] = {}
+        for item in self.spec.split():
+            option, *names = item.split("/")
+            kinds |= {option[0]: option[1:]} if option else {}
+            words |= dict.fromkeys(names, option[:1])
+        return kinds, words
 
     def __call__(self, run: Callable[[Call, ProgramOptions], int]) -> Builtin:
         """Add the program to the table."""
@@ -367,6 +358,7 @@ class ProgramOptions:
         self.operands: list[str] = []
         self.all: list[tuple[str, str]] = []
         self._program = program
+        self._kinds, self._words = program.options
         self._rest = iter(arguments)
         for argument in self._rest:
             if argument == "--":
@@ -385,49 +377,46 @@ class ProgramOptions:
             raise WrongUsage(f"extra operand '{self.operands[program.most][:80]}'")
 
     def _read_letters(self, argument: str) -> None:
-        program = self._program
         for index, letter in enumerate(argument[1:], start=2):
-            if letter in program.flags:
+            kind = self._kinds.get(letter)
+            if not kind:
+                if kind is None:
+                    raise self._program.wrong(f"invalid option -- '{letter}'")
                 self._put(letter, "")
-            elif letter in program.optional:
-                self._put(letter, argument[index:])
-                return
-            elif letter in program.valued:
-                value = argument[index:] or next(self._rest, None)
-                if value is None:
-                    raise program.wrong(f"option requires an argument -- '{letter}'")
-                self._put(letter, value)
-                return
-            elif letter in program.others:
+                continue
+            if kind == "!":
                 raise NotSimulated
-            else:
-                raise program.wrong(f"invalid option -- '{letter}'")
+            value = argument[index:] or (next(self._rest, None) if kind == "=" else "")
+            if value is None:
+                raise self._program.wrong(f"option requires an argument -- '{letter}'")
+            self._put(letter, value)
+            return
 
     def _read_word(self, argument: str) -> None:
-        program = self._program
         given, assigned, value = argument[2:].partition("=")
         name = self._full_name(given)
-        letter = program.words.get(name, "")
-        if not letter or letter in program.others:
+        letter = self._words.get(name, "")
+        kind = self._kinds.get(letter, "!")
+        if kind == "!":
             raise NotSimulated
-        if letter in program.valued and not assigned:
+        if kind == "=" and not assigned:
             following = next(self._rest, None)
             if following is None:
-                raise program.wrong(f"option '--{name}' requires an argument")
+                raise self._program.wrong(f"option '--{name}' requires an argument")
             value = following
-        elif assigned and letter in program.flags:
-            raise program.wrong(f"option '--{name}' doesn't allow an argument")
+        elif assigned and not kind:
+            raise self._program.wrong(f"option '--{name}' doesn't allow an argument")
         self._put(letter, value)
 
     def _full_name(self, given: str) -> str:
         """Return the name of a long option, which may be written as far as it is unique."""
-        known = {*self._program.words, "help", "version"}
+        known = {*self._words, "help", "version"}
         if given in known:
             return given
         names = sorted(name for name in known if name.startswith(given))
         if not names:
             raise self._program.wrong(f"unrecognized option '--{given[:80]}'")
-        if len({self._program.words.get(name, name) for name in names}) > 1:
+        if len({self._words.get(name, name) for name in names}) > 1:
             possible = " ".join(f"'--{name}'" for name in names)
             raise self._program.wrong(f"option '--{given}' is ambiguous; possibilities: {possible}")
         return names[0]

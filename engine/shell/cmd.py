@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from engine.base.paths import WILDCARD, name_of, parent
 from engine.base.values import lazy_regex
 from engine.shell.call import CMD_COMMANDS, Call, ScriptExit, command, copy_into, succeed
+from engine.shell.expansion import matching_paths
 from engine.shell.syntax import AndOr, Pipeline, Redirect, Script, ShellCommand, literal
 
 BATCH_FILES = (".bat", ".cmd")
@@ -229,7 +230,10 @@ def _del(call: Call) -> int:
 
 
 def _sources(call: Call, path: str) -> list[str]:
-    return call.process.matches(path) if WILDCARD.search(path) else [path]
+    """Return the paths that a pattern means, or the path itself."""
+    if not WILDCARD.search(path):
+        return [path]
+    return [found.replace("/", "\\") for found in matching_paths(call.process, path.replace("\\", "/"))]
 
 
 @_command("copy", "move")

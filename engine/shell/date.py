@@ -222,15 +222,8 @@ _FIELD = lazy_regex(r"%(?P<flags>[-_0^#+]*)(?P<width>\d{0,3})(?P<colons>:{0,3})[
 
 @Program(
     "date",
-    "uR",
-    "drs3",
-    {
-        "date": "d", "reference": "r", "set": "s", "utc": "u", "universal": "u", "rfc-email": "R", "iso-8601": "I",
-        "rfc-3339": "3", "file": "f", "debug": "", "resolution": "",
-    },
-    optional="I",
-    others="f",
-)  # fmt: skip
+    "u/utc/universal R/rfc-email d=/date r=/reference s=/set 3=/rfc-3339 I?/iso-8601 f!/file /debug /resolution",
+)
 def _date(call: Call, options: ProgramOptions) -> int:
     """Print a moment."""
     forms = [operand[1:] for operand in options.operands if operand.startswith("+")]

@@ -41,16 +41,10 @@ def _cd(call: Call) -> int:
 
 @Program(
     "cp mv",
-    "rRapfvLHPdnTxu",
-    "t",
-    {
-        "recursive": "r", "archive": "a", "force": "f", "verbose": "v", "dereference": "L", "no-dereference": "P",
-        "no-clobber": "n", "target-directory": "t", "preserve": "6", "update": "6", "no-target-directory": "T",
-        "one-file-system": "x", "interactive": "i", "backup": "b", "link": "l", "symbolic-link": "s",
-    },
-    optional="6",
-    others="bilsSZ",
-)  # fmt: skip
+    "r/recursive R a/archive p f/force v/verbose L/dereference H P/no-dereference d n/no-clobber "
+    "T/no-target-directory x/one-file-system u t=/target-directory 6?/preserve/update b!/backup i!/interactive l!/link "
+    "s!/symbolic-link S! Z!",
+)
 def _cp(call: Call, options: ProgramOptions) -> int:
     files, paths = call.process.files, options.operands
     if "t" in options:
@@ -71,12 +65,7 @@ def _cp(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program(
-    "rm",
-    "rRfvd",
-    words={"recursive": "r", "force": "f", "verbose": "v", "dir": "d", "interactive": "i", "one-file-system": "v"},
-    others="iI",
-)
+@Program("rm", "r/recursive R f/force v/verbose/one-file-system d/dir i!/interactive I!")
 def _rm(call: Call, options: ProgramOptions) -> int:
     if not options.operands and "f" not in options:
         return call.misuse("missing operand")
@@ -91,7 +80,7 @@ def _rm(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program("mkdir", "pv", "m", {"parents": "p", "verbose": "v", "mode": "m"}, others="Z", least=1)
+@Program("mkdir", "p/parents v/verbose m=/mode Z!", least=1)
 def _mkdir(call: Call, options: ProgramOptions) -> int:
     for path, key in call.keys(options.operands):
         if "p" not in options and call.process.files.exists(key):
@@ -103,7 +92,7 @@ def _mkdir(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program("rmdir", "v", words={"parents": "p", "verbose": "v"}, others="p", least=1)
+@Program("rmdir", "v/verbose p!/parents", least=1)
 def _rmdir(call: Call, options: ProgramOptions) -> int:
     for path, key in call.keys(options.operands):
         if not call.process.files.is_dir(key):
@@ -115,7 +104,7 @@ def _rmdir(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program("touch", "acmf", "drt", {"no-create": "c", "date": "d", "reference": "r"}, others="h")
+@Program("touch", "a c/no-create m f d=/date r=/reference t= h!")
 def _touch(call: Call, options: ProgramOptions) -> int:
     if not options.operands and "f" not in options:
         return call.misuse("missing file operand")
@@ -148,9 +137,8 @@ def _chmod(call: Call) -> int:
 
 @Program(
     "ls",
-    "1aAdpFrR",
-    words={"all": "a", "almost-all": "A", "directory": "d", "classify": "F", "reverse": "r", "recursive": "R"},
-    others="bBcCDfgGhHikIlLmnNoqQsStTuUvwxXZ",
+    "1 a/all A/almost-all d/directory p F/classify r/reverse R/recursive b! B! c! C! D! f! g! G! h! H! i! k! I! "
+    "l! L! m! n! N! o! q! Q! s! S! t! T! u! U! v! w! x! X! Z!",
     usage=2,
 )
 def _ls(call: Call, options: ProgramOptions) -> int:
@@ -197,7 +185,7 @@ def _pwd(call: Call) -> int:
     return 0
 
 
-@Program("basename", "az", "s", {"multiple": "a", "suffix": "s", "zero": "z"}, stops=True, least=1)
+@Program("basename", "a/multiple z/zero s=/suffix", stops=True, least=1)
 def _basename(call: Call, options: ProgramOptions) -> int:
     """Print the last part of paths, without a suffix."""
     names, suffix = options.operands, options.values.get("s", "")
@@ -211,7 +199,7 @@ def _basename(call: Call, options: ProgramOptions) -> int:
     return 0
 
 
-@Program("dirname", "z", words={"zero": "z"}, least=1)
+@Program("dirname", "z/zero", least=1)
 def _dirname(call: Call, options: ProgramOptions) -> int:
     """Print paths without their last part."""
     for path in options.operands:
@@ -223,15 +211,7 @@ def _dirname(call: Call, options: ProgramOptions) -> int:
 _ASSIGNMENT = lazy_regex(r"([^=]+)=(.*)", re.DOTALL)
 
 
-@Program(
-    "env",
-    "i0v",
-    "uC",
-    {"ignore-environment": "i", "null": "0", "unset": "u", "chdir": "C", "debug": "v", "split-string": ""},
-    others="Sv",
-    usage=125,
-    stops=True,
-)
+@Program("env", "i/ignore-environment 0/null v u=/unset C=/chdir S! /debug /split-string", usage=125, stops=True)
 def _env(call: Call, options: ProgramOptions) -> int:
     """Print the exported variables, or run a command with some more of them."""
     process = call.process
@@ -261,7 +241,7 @@ def _env(call: Call, options: ProgramOptions) -> int:
         process.env, process.exported, process.cwd = before
 
 
-@Program("printenv", "0", words={"null": "0"}, usage=2, stops=True)
+@Program("printenv", "0/null", usage=2, stops=True)
 def _printenv(call: Call, options: ProgramOptions) -> int:
     """Print the values of exported variables: 1 if one is not set."""
     exported = call.process.exported_variables()
@@ -358,7 +338,7 @@ def _shell(call: Call) -> int:
     return process.runner.run_child(call.stdin.read(), call.name, args, bash=bash, options=options)
 
 
-@Program("uname", "snmo", others="arvpi")
+@Program("uname", "s n m o a! r! v! p! i!")
 def _uname(call: Call, options: ProgramOptions) -> int:
     known = {"s": "Linux", "n": call.process.env.get("AZ_BATCH_NODE_ID", "localhost"), "m": "x86_64", "o": "GNU/Linux"}
     call.say(" ".join(known[letter] for letter in "snmo" if letter in options) or "Linux")

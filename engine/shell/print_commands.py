@@ -194,7 +194,7 @@ def _padded(text: str, flags: str, width: int) -> str:
     return text.rjust(width)
 
 
-_SEQ = Program("seq", "w", "sf", {"separator": "s", "equal-width": "w", "format": "f"}, stops=True, least=1, most=3)
+_SEQ = Program("seq", "w/equal-width s=/separator f=/format", stops=True, least=1, most=3)
 _SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
 _SEQ_FIELD = lazy_regex(r"%(?:%|(?P<flags>[-+ #0']*)(?P<width>\d{0,4})(?:\.(?P<places>\d{0,3}))?(?P<kind>[eEfFgGaA]))")
 
@@ -267,9 +267,13 @@ def _in_format(form: str, value: Decimal) -> str:
 
 
 _WORDS = {"lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v", "zero-terminated": "z"}
-_HEAD = Program("head", "qvz", "nc", _WORDS)
+_HEAD = Program("head", "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes")
 _FOLLOWING = {"follow": "f", "retry": "F", "sleep-interval": "", "pid": "", "max-unchanged-stats": ""}
-_TAIL = Program("tail", "qvz", "nc", _WORDS | _FOLLOWING, others="fFs")
+_TAIL = Program(
+    "tail",
+    "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes f!/follow F!/retry s! /sleep-interval /pid "
+    "/max-unchanged-stats",
+)
 _COUNT = lazy_regex(r"([-+]?)(\d{1,15})(?:([bkKMG])(i?B)?)?", re.ASCII)
 _OLD_FORM = lazy_regex(r"([-+])(\d{1,9})")
 _FACTORS = {"b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}

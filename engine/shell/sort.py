@@ -235,20 +235,12 @@ class _Order:
 
 @Program(
     "sort",
-    ORDERS + "cCmsuz",
-    "kotST5",
-    {
-        "ignore-leading-blanks": "b", "dictionary-order": "d", "ignore-case": "f", "general-numeric-sort": "g",
-        "human-numeric-sort": "h", "ignore-nonprinting": "i", "month-sort": "M", "numeric-sort": "n",
-        "random-sort": "R", "reverse": "r", "version-sort": "V", "check": "6", "merge": "m", "key": "k", "output": "o",
-        "stable": "s",
-        "field-separator": "t", "unique": "u", "zero-terminated": "z", "sort": "5", "buffer-size": "S",
-        "temporary-directory": "T", "parallel": "S", "batch-size": "S", "compress-program": "", "debug": "",
-        "files0-from": "", "random-source": "",
-    },
-    optional="6",
+    "b/ignore-leading-blanks d/dictionary-order f/ignore-case g/general-numeric-sort h/human-numeric-sort "
+    "i/ignore-nonprinting M/month-sort n/numeric-sort R/random-sort r/reverse V/version-sort c C m/merge s/stable "
+    "u/unique z/zero-terminated k=/key o=/output t=/field-separator S=/buffer-size/parallel/batch-size "
+    "T=/temporary-directory 5=/sort 6?/check /compress-program /debug /files0-from /random-source",
     usage=2,
-)  # fmt: skip
+)
 def _sort(call: Call, options: ProgramOptions) -> int:
     """Print the lines in order."""
     if "5" in options:
@@ -313,15 +305,10 @@ def _write(call: Call, path: str, text: str) -> int:
 
 @Program(
     "uniq",
-    "cduiz",
-    "fsw",
-    {
-        "count": "c", "repeated": "d", "unique": "u", "ignore-case": "i", "skip-fields": "f", "skip-chars": "s",
-        "check-chars": "w", "zero-terminated": "z", "all-repeated": "", "group": "",
-    },
-    others="D",
+    "c/count d/repeated u/unique i/ignore-case z/zero-terminated f=/skip-fields s=/skip-chars w=/check-chars D! "
+    "/all-repeated /group",
     most=2,
-)  # fmt: skip
+)
 def _uniq(call: Call, options: ProgramOptions) -> int:
     """Print each of several equal lines in a row once."""
     for letter, what in (("f", "fields to skip"), ("s", "bytes to skip"), ("w", "bytes to compare")):

@@ -25,24 +25,16 @@ _GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
 
 @Program(
     "grep egrep fgrep",
-    "qvicynEFGxolLhHsrRawzbIU0123456789",
-    "emfABC!@",
-    {
-        "quiet": "q", "silent": "q", "invert-match": "v", "ignore-case": "i", "count": "c", "line-number": "n",
-        "extended-regexp": "E", "fixed-strings": "F", "basic-regexp": "G", "perl-regexp": "P", "regexp": "e",
-        "line-regexp": "x", "only-matching": "o", "files-with-matches": "l", "files-without-match": "L",
-        "no-filename": "h", "with-filename": "H", "no-messages": "s", "max-count": "m", "recursive": "r",
-        "dereference-recursive": "R", "word-regexp": "w", "after-context": "A", "before-context": "B", "context": "C",
-        "file": "f", "null-data": "z", "byte-offset": "b", "text": "a", "binary": "U", "include": "!", "exclude": "@",
-        "color": "K", "colour": "K", "null": "Z", "initial-tab": "T", "line-buffered": "U", "exclude-dir": "",
-        "label": "", "binary-files": "", "directories": "d", "devices": "D", "no-ignore-case": "",
-        "group-separator": "", "no-group-separator": "",
-    },
-    optional="K",
-    others="PZTdD",
+    "q/quiet/silent v/invert-match i/ignore-case c/count y n/line-number E/extended-regexp F/fixed-strings "
+    "G/basic-regexp x/line-regexp o/only-matching l/files-with-matches L/files-without-match h/no-filename "
+    "H/with-filename s/no-messages r/recursive R/dereference-recursive a/text w/word-regexp z/null-data "
+    "b/byte-offset I U/binary/line-buffered 0 1 2 3 4 5 6 7 8 9 e=/regexp m=/max-count f=/file A=/after-context "
+    "B=/before-context C=/context !=/include @=/exclude K?/color/colour P!/perl-regexp Z!/null T!/initial-tab "
+    "d!/directories D!/devices /exclude-dir /label /binary-files /no-ignore-case /group-separator "
+    "/no-group-separator",
     usage=2,
     synopsis=_GREP_SYNOPSIS,
-)  # fmt: skip
+)
 def _grep(call: Call, options: ProgramOptions) -> int:
     """Print the lines that match: 0 if there is one, 1 if not, 2 after a mistake."""
     operands = options.operands
@@ -199,11 +191,7 @@ class _GrepSearch:
                 self.call.out.append(f"{prefix}{offset}{line[begin:end]}{self.end}")
 
 
-@Program(
-    "wc",
-    "lwcmL",
-    words={"lines": "l", "words": "w", "bytes": "c", "chars": "m", "max-line-length": "L", "files0-from": ""},
-)
+@Program("wc", "l/lines w/words c/bytes m/chars L/max-line-length /files0-from")
 def _wc(call: Call, options: ProgramOptions) -> int:
     shown = [letter for letter in "lwmcL" if letter in options] or ["l", "w", "c"]
     rows: list[tuple[list[int], str]] = []
@@ -231,14 +219,8 @@ def _wc(call: Call, options: ProgramOptions) -> int:
 
 @Program(
     "cut",
-    "sn",
-    "dfcb",
-    {
-        "delimiter": "d", "fields": "f", "characters": "c", "bytes": "b", "only-delimited": "s", "complement": "",
-        "output-delimiter": "", "zero-terminated": "z",
-    },
-    others="z",
-)  # fmt: skip
+    "s/only-delimited n d=/delimiter f=/fields c=/characters b=/bytes z!/zero-terminated /complement /output-delimiter",
+)
 def _cut(call: Call, options: ProgramOptions) -> int:
     listed = options.values.get("f") or options.values.get("c") or options.values.get("b") or ""
     ranges: list[tuple[int, int | None]] = []
@@ -302,14 +284,7 @@ def _set(text: str) -> str:
     return "".join(found)
 
 
-@Program(
-    "tr",
-    "dscC",
-    words={"delete": "d", "squeeze-repeats": "s", "complement": "c", "truncate-set1": "t"},
-    others="t",
-    least=1,
-    most=2,
-)
+@Program("tr", "d/delete s/squeeze-repeats c/complement C t!/truncate-set1", least=1, most=2)
 def _tr(call: Call, options: ProgramOptions) -> int:
     given = options.operands
     if len(given) < 2 and "d" not in options and "s" not in options:
@@ -347,7 +322,7 @@ def _tr(call: Call, options: ProgramOptions) -> int:
     return 0
 
 
-@Program("tee", "aip", words={"append": "a", "ignore-interrupts": "i", "output-error": ""})
+@Program("tee", "a/append i/ignore-interrupts p /output-error")
 def _tee(call: Call, options: ProgramOptions) -> int:
     text = call.stdin.read()
     call.out.append(text)
@@ -371,14 +346,8 @@ def _tee(call: Call, options: ProgramOptions) -> int:
 
 @Program(
     "cat",
-    "nu",
-    "",
-    {
-        "number": "n", "show-all": "A", "number-nonblank": "b", "squeeze-blank": "s", "show-nonprinting": "v",
-        "show-tabs": "T", "show-ends": "E",
-    },
-    others="AbsvTEet",
-)  # fmt: skip
+    "n/number u A!/show-all b!/number-nonblank s!/squeeze-blank v!/show-nonprinting T!/show-tabs E!/show-ends e! t!",
+)
 def _cat(call: Call, options: ProgramOptions) -> int:
     number = 0
     for path, text in inputs(call, options.operands):

@@ -22,26 +22,25 @@ NESTING_LIMIT = 40
 """The most levels of commands, substitutions and expansions inside each other; each takes some Python frames."""
 
 
-class ShellSyntaxError(Exception):
-    """A mistake that a shell reports too; ``at`` is its place in the text."""
+class _AtPlaceError(Exception):
+    """What keeps a script from being read, and its place in the text."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
         self.reason = reason
         self.at = at
+
+
+class ShellSyntaxError(_AtPlaceError):
+    """A mistake that a shell reports too."""
+
+
+class NotReadable(_AtPlaceError):
+    """A construct that the small shell does not know."""
 
 
 class NestedTooDeep(Exception):
     """A script with more levels inside each other than the small shell reads."""
-
-
-class NotReadable(Exception):
-    """A construct that the small shell does not know; ``at`` is its place in the text."""
-
-    def __init__(self, reason: str, at: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.at = at
 
 
 _BARE = lazy_regex(r"""[^ \t\n'"\\$`;&|<>()]+""")
