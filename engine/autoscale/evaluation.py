@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engine.autoscale.samples import METHODS, Metric, call_method
+from engine.autoscale.samples import METHODS, Metric
 from engine.autoscale.values import (
     CONSTANTS,
     LOW_PRIORITY,
@@ -128,11 +128,6 @@ def combine(sign: str, left: Value, right: Value, dialect: Dialect) -> Value:
     if dialect.timestamp_minus_interval and sign == "-" and isinstance(left, Timestamp) and isinstance(right, Interval):
         return Timestamp(left.ticks - round(right.ticks))
     raise EvaluationError(f"Wrong types: {type_name(left)} {sign} {type_name(right)} is not defined")
-
-
-def negate(value: Value) -> Value:
-    """Return the negative of a number or interval."""
-    return Interval(-value.ticks) if isinstance(value, Interval) else -to_number(value)
 
 
 def is_true(value: Value) -> bool:
@@ -288,13 +283,13 @@ _MOST_NODES = 2_147_483_647  # AS-77
 
 
 class Evaluation:
-    """The variables of a formula while its statements are evaluated.
+    """The state of a running formula: its variables, targets and the token to report in an error.
 
     Each phrase of the grammar has a method of its name below ``value``. A failure raises EvaluationError.
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        """Begin an evaluation on these inputs."""
+        """Create an evaluation of these inputs."""
         self.inputs = inputs
         self.variables: dict[str, Value] = {}  # of the user (AS-32)
         self.assigned: dict[str, tuple[float, Token | None]] = {}  # targets by the name used (AS-37), and where
@@ -385,7 +380,10 @@ class Evaluation:
         value: Value = self.value(operand)
         for sign in reversed(signs):
             self._token = sign
-            value = negate(value) if sign == "-" else float(not is_true(value))
+            if sign == "!":
+                value = float(not is_true(value))
+            else:
+                value = Interval(-value.ticks) if isinstance(value, Interval) else -to_number(value)
         return value
 
     # -- operands
@@ -441,10 +439,10 @@ class Evaluation:
         self._token = method
         if method not in METHODS:
             raise _unknown("method", method, METHODS)
-        values = [self.value(argument) for argument in arguments]
+        values = [single(self.value(argument)) for argument in arguments]  # AS-22
         self._token = method
         try:
-            return call_method(Metric(name, self.inputs), method, values)
+            return METHODS[method](Metric(name, self.inputs), values)
         except TooFewSamples:
             self._token = parenthesis
             raise
@@ -456,13 +454,9 @@ class Evaluation:
             f"Unknown method {shortened(method)}: a {kind} has no methods, only the name of a sampled variable has"
         )
 
-    def _member_of_name(self, name: Token, part: Token) -> float:
-        return self._part(self._name(name), part)
-
-    def _member(self, moment: Phrase, part: Token) -> float:
-        return self._part(self.value(moment), part)
-
-    def _part(self, value: Value, part: Token) -> float:
+    def _member(self, owner: Part, part: Token) -> float:
+        is_name = isinstance(owner, str)
+        value = self._name(owner) if is_name else self.value(owner)
         self._token = part
         if not isinstance(value, Timestamp):
             raise EvaluationError(f"Unknown member {shortened(part)}: a {type_name(value)} has no members")

@@ -18,7 +18,6 @@ from engine.autoscale.values import (
     TooFewSamples,
     Value,
     Vector,
-    single,
     types_of,
     whole_text,
     without_arguments,
@@ -137,8 +136,3 @@ METHODS: dict[str, Callable[[Metric, Sequence[Value]], Value]] = {
     "Count": without_arguments("Count", lambda metric: float(len(metric.series.values))),
     "HistoryBeginTime": without_arguments("HistoryBeginTime", Metric.begin),
 }
-
-
-def call_method(metric: Metric, name: str, arguments: Sequence[Value]) -> Value:
-    """Call a method; a vector of one element stands for that element (AS-22)."""
-    return METHODS[name](metric, [single(argument) for argument in arguments])

@@ -221,10 +221,6 @@ class SampleSeries(NamedTuple):
     values: Sequence[float] = ()
 
 
-def _no_chance() -> float:
-    return 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """The inputs of one evaluation at ``now_ms`` milliseconds after ``start`` (UTC).
@@ -238,7 +234,7 @@ class Inputs:
     now_ms: int = 0
     variables: Mapping[str, float] = field(default_factory=dict)
     samples: Mapping[str, SampleSeries] = field(default_factory=dict)
-    chance: Callable[[], float] = _no_chance
+    chance: Callable[[], float] = float  # 0.0
     dialect: Dialect = STANDARD
     may_have_spot: bool = True
 

@@ -251,12 +251,12 @@ NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 
 
 def succeed(_: Call) -> int:
-    """Do nothing."""
+    """Succeed without an effect."""
     return 0
 
 
 def shell_error(call: Call, text: str) -> ScriptExit:
-    """Return the end of the script that a mistake in one of the special commands is."""
+    """Report a mistake in a special command, and return the exception that ends the script."""
     call.complain(text)
     return ScriptExit(2)
 

@@ -28,7 +28,7 @@ class Redirector(Expander, ABC):
     """The redirections of one shell process."""
 
     def redirected(self, redirects: tuple[Redirect, ...], action: Callable[[], int]) -> int:
-        """Open the files of the redirections, do the action, and bring its output to them."""
+        """Run the action with redirected streams, and flush its output to the files."""
         if not redirects:
             return action()
         process = self.process
@@ -85,7 +85,7 @@ class Redirector(Expander, ABC):
         return FileStream(process.run, process.files, key, appends=redirect.append)
 
     def _failed(self, text: str, streams: dict[int, Stream | InputStream]) -> RedirectFailed:
-        """Report a redirection that fails where standard error has been redirected to before it."""
+        """Report a failed redirection on standard error, as redirected so far."""
         process = self.process
         err = streams[2]
         if isinstance(err, Stream):
@@ -127,7 +127,7 @@ class ControlFlow(Redirector, ABC):
                 self._run_chain(chain)
 
     def _run_aside(self, chain: AndOr) -> None:
-        """Run what stands before ``&`` in a subshell; its sleeping goes on beside what follows."""
+        """Run the list before ``&`` in a subshell; its sleeps do not delay what follows."""
         run = self.process.run
         begin_ms = run.clock_ms
         status = self.subshell((AndOr(chain.parts),), {**self.process.streams, 0: InputStream()})
@@ -222,7 +222,7 @@ class ControlFlow(Redirector, ABC):
         return self._rounds(assigns_next, command.body)
 
     def _rounds(self, goes_on: Callable[[], bool], body: Script) -> int:
-        """Run the body again and again while ``goes_on`` says so; return the last status."""
+        """Repeat the body while ``goes_on()`` is true; return the last status."""
         process = self.process
         tested, last = self.tested, 0
         process.loops += 1

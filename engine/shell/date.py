@@ -73,7 +73,7 @@ def read_moment(text: str, now_ms: int) -> int:
 
 
 class _Reader:
-    """The items of a text: at most one day and time of day, and what is added to them."""
+    """Reads the items of a text: at most one day, weekday and time of day, and offsets that are added."""
 
     def __init__(self, now_ms: int) -> None:
         seconds, self.fraction_ms = divmod(now_ms, 1000)
@@ -112,14 +112,14 @@ class _Reader:
             raise NotMoment
 
     def _lone_number(self, number: str, day: tuple[int, int, int]) -> None:
-        """Take four digits after a day: its year, or else a time."""
+        """Read four digits after a day: its year, or else a time."""
         if self.lacks_year:
             self.day, self.lacks_year = (int(number), *day[1:]), False
         else:
             self._set_clock(number[:2], number[2:], "0", "")
 
     def _word(self, word: str, count: int | None) -> int | None:
-        """Take a word; return the count of the unit that has to follow, if one has."""
+        """Read a word; return the count if the unit that it belongs to has to follow."""
         unit = _UNITS.get(word) or _UNITS.get(word.removesuffix("s"))
         if unit is not None:
             times = 1 if count is None else count

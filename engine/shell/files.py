@@ -321,12 +321,12 @@ class Stream:
         self.parts: list[str] = []
 
     def append(self, text: str) -> None:
-        """Write a text."""
+        """Write text."""
         self.run.write(len(text))
         self.parts.append(text)
 
     def flush(self) -> None:
-        """Bring what has been written to its place."""
+        """Write buffered text to its destination."""
 
     @property
     def text(self) -> str:
@@ -335,16 +335,16 @@ class Stream:
 
 
 class NullStream(Stream):
-    """A stream that forgets what is written: the null device, or a closed stream."""
+    """A stream that discards what is written: the null device, or a closed stream."""
 
     __slots__ = ()
 
     def append(self, text: str) -> None:
-        """Forget a text."""
+        """Discard the text."""
 
 
 class FileStream(Stream):
-    """A stream into a file of the node: to its end, or from its begin, over what others write there."""
+    """A stream that writes to a file of the node: at its end, or from its start over what others write there."""
 
     __slots__ = ("appends", "at", "files", "key")
 
@@ -356,7 +356,7 @@ class FileStream(Stream):
         self.at = 0  # in characters
 
     def flush(self) -> None:
-        """Write to the file what has been written to the stream since the last time."""
+        """Write the text since the last flush to the file."""
         if not self.parts:
             return
         text = "".join(self.parts)
@@ -373,7 +373,7 @@ class FileStream(Stream):
 
 
 class InputStream:
-    """Text that commands read, from where the last one has stopped."""
+    """Text that commands read; each continues where the last one stopped."""
 
     __slots__ = ("at", "regular", "text")
 
@@ -383,7 +383,7 @@ class InputStream:
         self.at = 0
 
     def read(self) -> str:
-        """Return all the rest."""
+        """Return the rest of the text."""
         text = self.text[self.at :] if self.at else self.text
         self.at = len(self.text)
         return text

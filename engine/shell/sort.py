@@ -78,7 +78,7 @@ def _version(text: str) -> tuple[bool, list[tuple[int, ...] | int], list[tuple[i
 
 
 def _mixed(text: str) -> int:
-    """Return a number by which lines stand in no order: always the same one, since runs are repeatable."""
+    """Return a hash of the text: ``sort -R`` gives the same order in every run, which has to be repeatable."""
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
