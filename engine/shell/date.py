@@ -239,11 +239,12 @@ def _date(call: Call, options: ProgramOptions) -> int:
         path = options.values["r"]
         if not call.process.files.exists(call.process.key(path)):  # its time is not kept: the present one (decided)
             return call.fail(f"date: {path}: No such file or directory")
-    if "d" in options or "s" in options:
+    described = options.values.get("d", options.values.get("s"))
+    if described is not None:
         try:
-            clock_ms = read_moment(options.values.get("d", options.values.get("s", "")), clock_ms)
+            clock_ms = read_moment(described, clock_ms)
         except NotMoment:
-            return call.fail(f"date: invalid date '{options.values.get('d', options.values.get('s', ''))}'")
+            return call.fail(f"date: invalid date '{described}'")
     elif options.operands and not forms:
         return call.fail(f"date: invalid date '{options.operands[0]}'")
     status = call.fail("date: cannot set date: Operation not permitted") if "s" in options else 0

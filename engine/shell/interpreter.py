@@ -82,14 +82,10 @@ def read_script(text: str, *, bash: bool = False, depth: int = 0) -> ScriptText:
         return ScriptText((), not_readable=f"{_place(text, found.at)}: {found.reason}")
     except NestedTooDeep:
         return ScriptText((), too_deep=True)
-    except ShellSyntaxError as found:
-        error, count = found, len(tokens)
-        for index, token in enumerate(tokens):
-            if token.at >= error.at:
-                count = index
-                break
-    whole = max((number for number in lexer.lines if number <= count), default=0)
-    return ScriptText(_up_to(tokens[:whole]), f"{_line(text, error.at)}: Syntax error: {error.reason}")
+    except ShellSyntaxError as error:
+        count = next((index for index, token in enumerate(tokens) if token.at >= error.at), len(tokens))
+        whole = max((number for number in lexer.lines if number <= count), default=0)
+        return ScriptText(_up_to(tokens[:whole]), f"{_line(text, error.at)}: Syntax error: {error.reason}")
 
 
 def _up_to(tokens: list[Token]) -> Script:
@@ -147,9 +143,7 @@ class SimulatedOutput(NamedTuple):
 
 def base_name(name: str) -> str:
     """Return the command of ``/bin/echo`` and ``timeout.exe``."""
-    for directory in ("/bin/", "/usr/bin/"):
-        name = name.removeprefix(directory)
-    return name.removesuffix(".exe")
+    return name.removeprefix("/bin/").removeprefix("/usr/bin/").removesuffix(".exe")
 
 
 def builtin_of(shell: Shell, os: OsFamily, name: str) -> Builtin | None:

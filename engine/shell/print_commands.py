@@ -15,7 +15,9 @@ from engine.shell.files import with_ends
 from engine.shell.words import number
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}
-_ESCAPE = lazy_regex(r"\\(?:(?P<sign>[abfnrtv\\e])|(?P<octal>0[0-7]{0,3})|(?P<plain>[1-7][0-7]{0,2})|(?P<stop>c))")
+_ESCAPE = lazy_regex(
+    r"\\(?:(?P<sign>[abfnrtv\\e])|(?P<octal>0[0-7]{0,3})|(?P<plain>[1-7][0-7]{0,2})|(?P<stop>c.*))", re.DOTALL
+)
 _FIELD = lazy_regex(r"%(?P<flags>[-+ #0]*)(?P<width>\d+|\*)?(?:\.(?P<precision>\d*|\*))?(?P<kind>[a-zA-Z%])")
 _INTEGER = lazy_regex(r"\s*[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
 _REAL = lazy_regex(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
@@ -28,23 +30,21 @@ def unescaped(text: str, *, plain_octal: bool = False, escape_sign: bool = True)
     """
     if "\\" not in text:
         return text, False
-    parts: list[str] = []
-    at = 0
-    for found in _ESCAPE.finditer(text):
-        parts.append(text[at : found.start()])
-        at = found.end()
+    stops = False
+
+    def one(found: re.Match[str]) -> str:
+        nonlocal stops
         if found["stop"]:
-            return "".join(parts), True
+            stops = True
+            return ""
         if found["sign"]:
-            known = escape_sign or found["sign"] != "e"
-            parts.append(_ESCAPES[found["sign"]] if known else found[0])
-        elif found["octal"]:
-            digits = found["octal"][:3] if plain_octal else found["octal"]
-            parts.append(chr(int(digits, 8) & 0xFF))
-            at -= len(found["octal"]) - len(digits)
-        else:
-            parts.append(chr(int(found["plain"], 8) & 0xFF) if plain_octal else found[0])
-    return "".join(parts) + text[at:], False
+            return _ESCAPES[found["sign"]] if escape_sign or found["sign"] != "e" else found[0]
+        if found["plain"]:
+            return chr(int(found["plain"], 8) & 0xFF) if plain_octal else found[0]
+        digits = found["octal"][:3] if plain_octal else found["octal"]
+        return chr(int(digits, 8) & 0xFF) + found["octal"][len(digits) :]
+
+    return _ESCAPE.sub(one, text), stops
 
 
 @command(PROGRAMS, "echo")

@@ -96,7 +96,7 @@ class _Expression:
         known = self._of_few(self.words)
         if known is not None:
             return known
-        value = self._either()
+        value = self._operation()
         if self.at < len(self.words):
             raise ArithmeticMistake(f"{self.words[self.at - 1]}: unexpected operator")
         return value
@@ -139,21 +139,16 @@ class _Expression:
             raise ArithmeticMistake(f"Illegal number: {text[:80]}")
         return value
 
-    def _peek(self) -> str | None:
-        return self.words[self.at] if self.at < len(self.words) else None
+    def _peek(self) -> str:
+        return self.words[self.at] if self.at < len(self.words) else ""
 
-    def _either(self) -> bool:
-        value = self._both()
-        while self._peek() == "-o":
-            self.at += 1
-            value = self._both() or value
-        return value
-
-    def _both(self) -> bool:
+    def _operation(self, lowest: int = 1) -> bool:
+        """Return the value of an expression of ``-o`` and ``-a``, whose operands are all evaluated."""
         value = self._negated()
-        while self._peek() == "-a":
+        while (binds := {"-o": 1, "-a": 2}.get(self._peek(), 0)) >= lowest:
             self.at += 1
-            value = self._negated() and value
+            right = self._operation(binds + 1)
+            value = value or right if binds == 1 else value and right
         return value
 
     def _negated(self) -> bool:
@@ -176,7 +171,7 @@ class _Expression:
             if self.depth > _DEPTH_LIMIT:
                 raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
             self.at += 1
-            value = self._either()
+            value = self._operation()
             if self._peek() != ")":
                 raise ArithmeticMistake("closing paren expected")
             self.at += 1

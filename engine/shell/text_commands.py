@@ -292,13 +292,11 @@ def _tr(call: Call, options: ProgramOptions) -> int:
     sets = [_set(text) for text in given]
     deletes, squeezes = "d" in options, "s" in options
     if deletes and len(sets) == 2 and not squeezes:
-        return call.misuse(
-            f"extra operand '{given[1][:80]}'\nOnly one string may be given when deleting without squeezing repeats."
-        )
-    first = sets[0]
+        reason = "Only one string may be given when deleting without squeezing repeats."
+        return call.misuse(f"extra operand '{given[1][:80]}'\n{reason}")
     complement = "c" in options or "C" in options
     text = all_text(call, [])
-    chosen = set(first)
+    chosen = set(sets[0])
     if deletes:
         text = "".join(sign for sign in text if (sign in chosen) is complement)
     elif len(sets) == 2:
@@ -308,7 +306,7 @@ def _tr(call: Call, options: ProgramOptions) -> int:
         if complement:
             text = "".join(sign if sign in chosen else second[-1] for sign in text)
         else:
-            table = {ord(sign): second[min(index, len(second) - 1)] for index, sign in enumerate(first)}
+            table = {ord(sign): second[min(index, len(second) - 1)] for index, sign in enumerate(sets[0])}
             text = text.translate(table)
     if squeezes:
         repeated = set(sets[-1])
