@@ -30,18 +30,13 @@ _MONTH = lazy_regex(r"[ \t]*([A-Za-z]{3})")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _SUFFIX = lazy_regex(r"(?:\.[A-Za-z~][A-Za-z0-9~]*)*\Z")
 _VERSION_PART = lazy_regex(r"(\D*)(\d*)", re.ASCII)
-_BLANKS = lazy_regex(r"[ \t]*")
 _FIELD = lazy_regex(r"[ \t]*[^ \t]*")
-
-
-def _decimal(text: str) -> Decimal:
-    return Decimal(text) if text.strip(".") else Decimal(0)
 
 
 def _numeric(text: str) -> Decimal:
     found = _NUMBER.match(text)
     assert found is not None
-    value = _decimal(found[2])
+    value = Decimal(found[2]) if found[2].strip(".") else Decimal(0)
     return -value if found[1] else value
 
 
@@ -150,9 +145,7 @@ class SortKey(NamedTuple):
 
 
 def _after_blanks(line: str, at: int) -> int:
-    found = _BLANKS.match(line, at)
-    assert found is not None
-    return found.end()
+    return len(line) - len(line[at:].lstrip(" \t"))
 
 
 def sort_keys(options: ProgramOptions) -> list[SortKey]:

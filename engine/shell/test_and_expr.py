@@ -39,21 +39,8 @@ def _exists(process: ShellProcess, path: str) -> bool:
     return bool(path) and (path in _DEVICES or _of_system(path) or process.files.exists(process.key(path)))
 
 
-def _is_file(process: ShellProcess, path: str) -> bool:
-    return bool(path) and process.files.read(process.key(path)) is not None
-
-
 def _is_directory(process: ShellProcess, path: str) -> bool:
     return bool(path) and (_of_system(path) or process.files.is_dir(process.key(path)))
-
-
-def _is_executable(process: ShellProcess, path: str) -> bool:
-    """Return True for programs of the system and for directories and files: modes are not simulated."""
-    return path.startswith(("/bin/", "/usr/bin/")) or _exists(process, path)
-
-
-def _has_size(process: ShellProcess, path: str) -> bool:
-    return _is_directory(process, path) or process.files.size(process.key(path)) > 0
 
 
 _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
@@ -61,9 +48,9 @@ _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
     "-z": lambda _, text: not text,
     "-d": _is_directory,
     "-c": lambda _, path: path in _DEVICES,
-    "-f": _is_file,
-    "-x": _is_executable,
-    "-s": _has_size,
+    "-f": lambda process, path: bool(path) and process.files.read(process.key(path)) is not None,
+    "-x": lambda process, path: path.startswith(("/bin/", "/usr/bin/")) or _exists(process, path),  # no modes
+    "-s": lambda process, path: _is_directory(process, path) or process.files.size(process.key(path)) > 0,
     **dict.fromkeys(("-e", "-r", "-w", "-O", "-G"), _exists),
     **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), lambda *_: False),
 }

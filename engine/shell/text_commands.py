@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from fnmatch import fnmatchcase
+from itertools import accumulate
 
 from engine.base.paths import name_of
 from engine.base.values import lazy_regex
@@ -159,7 +160,8 @@ class _GrepSearch:
     def _show_all(self, lines: list[str], selected: list[int], name: str) -> None:
         """Print the selected lines and those around them, with a line of dashes between groups."""
         chosen = set(selected)
-        offsets = self._offsets(lines)
+        sizes = (len(line.encode("utf-8", "surrogatepass")) + 1 for line in lines if "b" in self.options)
+        offsets = list(accumulate(sizes, initial=0))  # of the lines, in bytes
         shown = 0  # the index after the last line shown
         for position, index in enumerate(selected):
             begin = max(index - self.before, shown)
@@ -170,14 +172,6 @@ class _GrepSearch:
             for each in range(begin, shown):
                 self._show(lines[each], ":" if each in chosen else "-", name, each, offsets)
             self.has_shown = True
-
-    def _offsets(self, lines: list[str]) -> list[int]:
-        """Return where each line begins, in bytes, if that is asked."""
-        offsets = [0]
-        if "b" in self.options:
-            for line in lines:
-                offsets.append(offsets[-1] + len(line.encode("utf-8", "surrogatepass")) + 1)
-        return offsets
 
     def _show(self, line: str, sign: str, name: str, index: int, offsets: list[int]) -> None:
         prefix = (name + sign if self.named else "") + (f"{index + 1}{sign}" if "n" in self.options else "")
