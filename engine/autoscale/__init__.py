@@ -36,8 +36,6 @@ from engine.base.errors import Position
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from engine.autoscale.evaluation import Evaluation
-
 
 MOST_CHARACTERS = 8192
 MOST_STATEMENTS = 100
@@ -76,30 +74,22 @@ class Formula(NamedTuple):
 
     def evaluate(self, inputs: Inputs) -> Results:
         """Return the targets that the formula sets on these inputs, or the error that ended it (AS-65, AS-66)."""
-        from engine.autoscale.evaluation import Evaluation
+        from engine.autoscale.evaluation import Evaluation, FormulaStopped
 
         evaluation = Evaluation(inputs)
         in_force = inputs.target(DEDICATED), inputs.target(LOW_PRIORITY)
         try:
-            stopped = self._run(evaluation)
-            if stopped and not inputs.dialect.stop_applies:
-                return Results(*in_force, REQUEUE, evaluation.variables)
+            try:
+                for statement in self.statements:
+                    evaluation.value(statement)
+            except FormulaStopped:
+                if not inputs.dialect.stop_applies:
+                    return Results(*in_force, REQUEUE, evaluation.variables)
             targets = evaluation.target(DEDICATED), evaluation.target(LOW_PRIORITY)
         except EvaluationError as fault:
             error = RunError(fault.code, evaluation.position, str(fault))
             return Results(*in_force, REQUEUE, evaluation.variables, error)
         return Results(*targets, evaluation.option, evaluation.variables)
-
-    def _run(self, evaluation: Evaluation) -> bool:
-        """Evaluate the statements in order; return whether ``stop()`` ended them (AS-62)."""
-        from engine.autoscale.evaluation import FormulaStopped
-
-        try:
-            for statement in self.statements:
-                evaluation.value(statement)
-        except FormulaStopped:
-            return True
-        return False
 
 
 @lru_cache(maxsize=256)
