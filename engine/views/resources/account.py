@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.base.log import Shape
-    from engine.base.terms import CertificateState, JobScheduleState, JobState
-    from engine.specs.account import Application, PoolAllocationMode
+    from engine.base.terms import JobScheduleState, JobState
+    from engine.specs.account import Account
+    from engine.state.account import CertificateRecord
     from engine.state.jobs import JobSchedule
     from engine.world import World
 
@@ -50,10 +51,7 @@ class QuotaUse(NamedTuple):
 class CertificateRow(NamedTuple):
     """A certificate that has not been deleted, and the ids of the pools that refer to it and of the nodes with it."""
 
-    thumbprint: str
-    form: str  # the extension of its file
-    state: CertificateState
-    since_ms: int
+    record: CertificateRecord
     pools: tuple[str, ...]
     nodes: tuple[str, ...]
 
@@ -61,14 +59,9 @@ class CertificateRow(NamedTuple):
 class AccountPage(NamedTuple):
     """The account. ``package_users`` has the ids of the pools that refer to an application, by its id in lower case."""
 
-    name: str
+    account: Account
     url: str
-    location: str
-    subscription_id: str | None
-    mode: PoolAllocationMode
-    storage_account: str | None
     quotas: tuple[QuotaUse, ...]
-    applications: tuple[Application, ...]
     package_users: Mapping[str, tuple[str, ...]]
     certificates: tuple[CertificateRow, ...]
 
@@ -88,18 +81,12 @@ def core_quotas(simulation: Simulation) -> CoreQuotas:
 def account_page(simulation: Simulation) -> AccountPage:
     """Return the account at the moment that is shown."""
     world = simulation.world
-    account = world.account
+    certificates = (
+        CertificateRow(record, *(use_of_certificate(world, record.spec.thumbprint) or ((), ())))
+        for record in world.certificates.present()
+    )
     return AccountPage(
-        account.name,
-        account_url(world),
-        account.location,
-        account.subscription_id,
-        account.pool_allocation_mode,
-        account.storage_account,
-        tuple(_quotas(world)),
-        account.applications,
-        _package_users(world),
-        tuple(_certificates(world)),
+        world.account, account_url(world), tuple(_quotas(world)), _package_users(world), tuple(certificates)
     )
 
 
@@ -110,14 +97,6 @@ def _package_users(world: World) -> dict[str, tuple[str, ...]]:
             key = reference.application_id.lower()
             users[key] = (*users.get(key, ()), pool.id)
     return users
-
-
-def _certificates(world: World) -> Iterator[CertificateRow]:
-    for one in world.certificates.present():
-        use = use_of_certificate(world, one.spec.thumbprint)
-        pools, nodes = ((), ()) if use is None else use
-        assert one.state is not None
-        yield CertificateRow(one.spec.thumbprint, one.spec.form, one.state, one.since_ms, pools, nodes)
 
 
 def account_in_force(simulation: Simulation) -> AccountInForce:
@@ -229,7 +208,6 @@ class JobScheduleRow(NamedTuple):
 
     schedule_id: str
     state: JobScheduleState | None
-    previous: JobScheduleState | None
     record: JobSchedule
     next_run_ms: int | None  # since the start
     recent_job: str  # empty before the first
@@ -298,7 +276,6 @@ def schedule_row(simulation: Simulation, schedule_id: str) -> JobScheduleRow | N
     return JobScheduleRow(
         schedule_id=schedule.id,
         state=schedule.state,
-        previous=schedule.previous[0] if schedule.previous else None,
         record=schedule,
         next_run_ms=next_run_ms(world, schedule, now_ms),
         recent_job="" if recent is None else recent.id,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from engine import Simulation
-    from engine.state.nodes import Node, PendingOperation, StartTaskRecord
+    from engine.state.nodes import Node
+    from engine.state.pools import Pool
 
 
 # A byte holds the status of preparation above that of release.
@@ -91,34 +92,20 @@ class NodeBrief(NamedTuple):
 
 
 class NodeRow(NamedTuple):
-    """A node as the service shows it, with its status for the job in focus. Times are ms since the start."""
+    """A node as the service shows it: its record, its pool, and what follows from others, as the job in focus."""
 
     node: int
-    node_id: str
-    position: int
-    pool_id: str
-    vm_size: str
+    record: Node
+    pool: Pool
     state: NodeState | None
-    since_ms: int
-    scheduling: SchedulingState
-    slots: int
+    since_ms: int  # since the start
     used_slots: int
     running_tasks: int
     preparing_tasks: int
     total_run: int
     total_succeeded: int
     total_interrupted: int  # that went back to the queue before they ended
-    is_dedicated: bool
-    allocation_ms: int
-    boot_ms: int | None
-    boots: int
-    ip: str
-    start_task: StartTaskRecord | None
-    errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, details
     cause: str  # of a failure or an eviction by chance; else empty (NODE-18, SPOT-10)
-    evicted_ms: int | None  # when its VM is taken back, if that was announced (SPOT-7)
-    pending_operation: PendingOperation | None
-    users: tuple[str, ...]  # users for remote login (NOP-9)
     prep: HookStatus
     release: HookStatus
 
@@ -265,37 +252,22 @@ class NodePage:
     def row(self, node: int) -> NodeRow:
         """Return one node's row."""
         world = self._simulation.world
-        record: Node = world.nodes[node]
-        pool = world.pool_of(node)
+        record, pool = world.nodes[node], world.pool_of(node)
         state = world.nodes.state_of(node)
         prep, release = self.hooks(node)
         return NodeRow(
             node=node,
-            node_id=record.id,
-            position=record.position,
-            pool_id=pool.id,
-            vm_size=pool.spec.vm_size,
+            record=record,
+            pool=pool,
             state=state,
             since_ms=world.nodes.since[node],
-            scheduling=record.scheduling,
-            slots=pool.slots,
             used_slots=0 if state is None else pool.slots - world.nodes.free[node],
             running_tasks=len(world.nodes.running[node]),
             preparing_tasks=len(world.nodes.preparing.get(node, ())),
             total_run=world.nodes.ran[node],
             total_succeeded=world.nodes.succeeded(node),
             total_interrupted=world.nodes.interrupted[node],
-            is_dedicated=record.dedicated,
-            allocation_ms=record.allocation_ms,
-            boot_ms=record.boot_ms,
-            boots=record.boots,
-            ip=record.ip_address,
-            start_task=record.start_task,
-            errors=tuple((error.code, error.message, error.details) for error in record.errors),
             cause=BY_CHANCE.get(state, "") if record.down_by_chance and state is not None else "",
-            evicted_ms=record.evicted_ms,
-            pending_operation=record.operation,
-            users=tuple(record.users),
             prep=prep,
             release=release,
         )

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import LogSubject
-from engine.base.terms import SubtaskState, TaskResult, TaskState, result_of
+from engine.base.terms import TaskResult, TaskState, result_of
 from engine.base.values import natural_key
 from engine.rules.processes import execution
 from engine.rules.processes.setup import Work
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.base.log import Shape
-    from engine.base.terms import FailureInfo
     from engine.state.jobs import Job
+    from engine.state.task_records import TaskExtra, TaskProfile
+    from engine.state.task_tables import Subtask
     from engine.world import World
 
 
@@ -49,11 +50,8 @@ class TaskBrief(NamedTuple):
     start_ms: int | None
     end_ms: int | None
     exit_code: int | None
-    retry_count: int
-    requeue_count: int
-    failure: FailureInfo | None
+    extra: TaskExtra
     is_blocked: bool  # a dependency is not satisfied yet (DEP-4)
-    awaits_retry: bool
 
     def runs_ms(self, now_ms: int) -> int | None:
         """Return how long its last attempt took, or has taken so far."""
@@ -70,25 +68,15 @@ class TaskRow(NamedTuple):
     job_id: str
     node: int | None  # its row number
     node_id: str | None
-    last_retry_ms: int | None
-    last_requeue_ms: int | None
-    attempts: int
-    required_slots: int
+    profile: TaskProfile
     command_line: str
-    instances: int  # 0 for a task on one node
 
 
 class SubtaskRow(NamedTuple):
-    """A subtask of a multi-instance task, beside the primary task (MI-7). Times are ms since the start."""
+    """A subtask of a multi-instance task, beside the primary task (MI-7), and its node's index in the pool."""
 
-    number: int
-    state: SubtaskState
-    result: TaskResult | None
-    node_id: str
-    position: int  # of the node in its pool
-    start_ms: int | None
-    end_ms: int | None
-    exit_code: int | None
+    record: Subtask
+    position: int
 
 
 def _tells_failure(shape: Shape) -> bool:
@@ -310,11 +298,8 @@ class TaskPage:
                     begun_ms if has_started else None,
                     table.ended[task] if is_over else None,
                     0 if result is TaskResult.SUCCESS else extra.exit_code,
-                    extra.retry_count,
-                    extra.requeue_count,
-                    extra.failure,
+                    extra,
                     book is not None and book.is_waiting(task),
-                    extra.awaits_retry,
                 )
             )
         return found
@@ -323,7 +308,7 @@ class TaskPage:
         """Return one task's row."""
         world = self._simulation.world
         tasks, brief = world.tasks, self.brief(task)
-        block, profile, extra = tasks.block_of(task), tasks.profile_of(task), tasks.extra(task)
+        block = tasks.block_of(task)
         node = tasks.node[task] if brief.position is not None else None
         return TaskRow(
             task=task,
@@ -331,12 +316,8 @@ class TaskPage:
             job_id=world.jobs[block.job].id,
             node=node,
             node_id=None if node is None else world.nodes[node].id,
-            last_retry_ms=extra.last_retry_ms,
-            last_requeue_ms=extra.last_requeue_ms,
-            attempts=extra.attempts,
-            required_slots=profile.required_slots,
+            profile=tasks.profile_of(task),
             command_line=block.source.command_line(task - block.first),
-            instances=profile.instances,
         )
 
     def preferences(self, task: int) -> tuple[str, str]:
@@ -349,28 +330,10 @@ class TaskPage:
         return ", ".join(parts), spec.affinity_info.affinity_id if spec.affinity_info else ""
 
     def subtasks(self, task: int) -> list[SubtaskRow]:
-        """Return the subtasks of the latest attempt, by number; none for a task on one node."""
-        world = self._simulation.world
-        gang = world.gangs.find(task)
-        if gang is None:
-            return []
-        rows = []
-        for number, subtask in enumerate(gang.subtasks, start=1):
-            record = world.nodes[gang.nodes[number]]
-            ending = subtask.ending
-            rows.append(
-                SubtaskRow(
-                    number=number,
-                    state=subtask.state,
-                    result=subtask.result,
-                    node_id=record.id,
-                    position=record.position,
-                    start_ms=subtask.start_ms,
-                    end_ms=subtask.since_ms if ending is not None else None,
-                    exit_code=ending.exit_code if ending is not None else None,
-                )
-            )
-        return rows
+        """Return the subtasks of the latest attempt, from number 1 on; none for a task on one node."""
+        gang, nodes = self._simulation.world.gangs.find(task), self._simulation.world.nodes
+        found = () if gang is None else zip(gang.subtasks, gang.nodes[1:], strict=False)
+        return [SubtaskRow(subtask, nodes[node].position) for subtask, node in found]
 
 
 _FEW = 8  # tasks of a range that are named one by one

@@ -93,6 +93,7 @@ DURATION: Column[Any] = Column(
 )
 FAILURE_CATEGORY: Column[Any] = Column("Failure category", 16, "user error or server error")
 FAILURE_CODE: Column[Any] = Column("Failure code", 20, "the service's code for the failure")
+NODE_SIZE: Column[Any] = Column("Node size", 16, "the size of the virtual machines")
 NODE_ID: Column[Any] = Column("Node ID", 24, "the service's id of the node", is_id=True)
 
 

@@ -169,7 +169,7 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
         yield EXIT_CODE.showing(of_view(lambda view: exit_code(view.exit_code)), Key.EXIT_CODE)
 
     def extra_columns(self) -> Iterator[Column[InstanceRow]]:
-        yield NODE_ID._replace(texts=self.identities_of).showing(lambda record: record.node_id)
+        yield NODE_ID._replace(texts=self.identities_of).showing(lambda record: record.node_record.id)
         yield Column("Pool", 12, "the pool's id", lambda record: record.pool_id, is_id=True, key=Key.POOL)
         yield FAILURE_CATEGORY.showing(lambda record: failure_category(_failure(record)), Key.FAILURE)
         yield FAILURE_CODE.showing(lambda record: failure_code(_failure(record)), Key.FAILURE)
@@ -190,7 +190,7 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
         return Span(view.state.wire) if view else Span(self._glyph(brief).name, Role.DERIVED)
 
     def _node_state(self, record: InstanceRow) -> Span:
-        node, gone_ms = NODE[record.node_state], record.gone_ms
+        node, gone_ms = NODE[record.node_state], record.node_record.gone_ms
         return Span(node.name if gone_ms is None else f"{node.name} at {self.session.clock(gone_ms)}", node.role)
 
     def _took(self, brief: _Brief) -> Span:
@@ -248,8 +248,8 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
             has_ended = blocks.is_job_over(self.session, self.session.job_id)
             until = "it ended" if has_ended else eligible_again(self.session.options).until
             words.append(f"{'was ' if has_ended else ''}ineligible for this job until {until}")
-        if record.gone_ms is not None:
-            words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
+        if record.node_record.gone_ms is not None:
+            words.append(f"left the pool at {self.session.clock(record.node_record.gone_ms)}")
         return line(Span(", ".join(words), Role.DERIVED))
 
     def wire(self, key: int) -> dict[str, Any] | None:

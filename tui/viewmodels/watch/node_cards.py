@@ -77,11 +77,11 @@ class Cards:
         model, glyphs = self._model, self._model.session.glyphs
         state, glyph = NODE[row.state], model.glyph(index)
         mark = "*" if model.is_marked(row.node) else ""
-        name = Span(f"{mark}n{row.position}", Role.STRONG, is_fill=is_cursor)
+        name = Span(f"{mark}n{row.record.position}", Role.STRONG, is_fill=is_cursor)
         head = line(name, " ", glyphs.span(state), Span(f" {state.name}", state.role))
         more: list[Line] = []
-        if row.evicted_ms is not None:
-            forms = f", evicted at {model.session.clock(row.evicted_ms)}", ", to be evicted"
+        if row.record.evicted_ms is not None:
+            forms = f", evicted at {model.session.clock(row.record.evicted_ms)}", ", to be evicted"
             said = next((form for form in forms if width(head) + len(form) <= cells), "")
             more.append(line(Span(said, Role.PREEMPTED)))
         if words := next_words(row):
@@ -89,10 +89,10 @@ class Cards:
         if not model.page.is_enabled(row.node) and row.state is not NodeState.OFFLINE:
             more.append(line(Span(", no new tasks", Role.OFF)))
         if _is_usable(row):
-            used = f" {row.used_slots}/{row.slots}"
+            used = f" {row.used_slots}/{row.pool.slots}"
             more.append(line("  ", *self._slots(row), Span(used)))
-            more.append(line(" slot" if row.slots == 1 else " slots"))
-        if not row.is_dedicated:
+            more.append(line(" slot" if row.pool.slots == 1 else " slots"))
+        if not row.record.dedicated:
             more.append(line(Span("  Spot", Role.DIM)))
         if model.lens is not Lens.STATE and glyph != state:
             more.append(line("  ", glyphs.span(glyph), Span(f" {glyph.name}", glyph.role)))
@@ -102,8 +102,8 @@ class Cards:
         return cut(head, cells)
 
     def _slots(self, row: NodeRow) -> Line:
-        glyphs, slots = self._model.session.glyphs, min(row.slots, _MOST_SLOT_CELLS)
-        used = -(-row.used_slots * slots // row.slots)
+        glyphs, slots = self._model.session.glyphs, min(row.pool.slots, _MOST_SLOT_CELLS)
+        used = -(-row.used_slots * slots // row.pool.slots)
         return line(Span(glyphs.full * used, Role.RUNNING), Span(glyphs.light * (slots - used), Role.OFF))
 
     def _body(self, row: NodeRow, cells: int, lines: int) -> list[Line]:
@@ -131,13 +131,13 @@ class Cards:
     def _rest(self, row: NodeRow, cells: int) -> Line:
         """Return for how long a node without tasks has been in its state, and what it has run, as far as it fits."""
         session = self._model.session
-        interrupted = row.total_interrupted
+        interrupted, errors = row.total_interrupted, row.record.errors
         failed = row.total_run - row.total_succeeded - interrupted
         lasted = Span(f"for {fmt.short_span(session.now_ms - row.since_ms)}", Role.DIM)
         since = Span(f", since {session.clock(row.since_ms)}", Role.DIM)
         work: Line = ()
-        if row.errors:
-            work = (Span(f"  {row.errors[0][0]}", Role.FAILED),)
+        if errors:
+            work = (Span(f"  {errors[0].code}", Role.FAILED),)
         elif row.total_run:
             work = line(
                 Span(f"  {fmt.counted(row.total_run, 'task')} run", Role.DIM),
@@ -145,8 +145,8 @@ class Cards:
                 *([Span(f", {interrupted:,} interrupted", Role.TRANSITION)] if interrupted else []),
             )
         forms: list[Line] = [(lasted, since, *work), (lasted, *work)]
-        forms += [] if row.errors else [(lasted, since)]
-        return next((form for form in forms if width(form) <= cells), (lasted, *work) if row.errors else (lasted,))
+        forms += [] if errors else [(lasted, since)]
+        return next((form for form in forms if width(form) <= cells), (lasted, *work) if errors else (lasted,))
 
     def _task(self, task: TaskOnNode, cells: int, others: int = 0) -> Line:
         """Return a task's symbol and name, how long it has run, how far it is, and the number of ``others``."""
@@ -219,15 +219,15 @@ class Cards:
         state, glyph = NODE[row.state], model.glyph(index)
         found = [] if row.state is None else tasks_on(model.session.simulation, row.node, 1)
         mark = "*" if model.is_marked(row.node) else " " if model.page.is_enabled(row.node) else "-"
-        name = fit(f"n{row.position}", model.needs().name)
+        name = fit(f"n{row.record.position}", model.needs().name)
         parts = [
             Span(name, Role.STRONG if is_cursor else Role.PLAIN, is_fill=is_cursor),
             Span(mark, Role.OFF),
             Span(glyphs.of(state), state.role),
             Span(f" {fit(state.name, _STATE_CELLS)} " if cells >= _STATE_FROM else " ", state.role),
         ]
-        if row.slots > 1 and cells >= _STATE_FROM:
-            parts += self._slots(row) if _is_usable(row) else [Span(" " * min(row.slots, _MOST_SLOT_CELLS))]
+        if row.pool.slots > 1 and cells >= _STATE_FROM:
+            parts += self._slots(row) if _is_usable(row) else [Span(" " * min(row.pool.slots, _MOST_SLOT_CELLS))]
             parts.append(Span(" "))
         is_news = model.lens is not Lens.STATE and glyph != state
         parts.append(glyphs.span(glyph) if is_news else Span(" "))
