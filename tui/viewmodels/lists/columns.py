@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from tui.viewmodels.text import Role, Span, fit, heading, squeeze
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 RowT = TypeVar("RowT")
 OtherT = TypeVar("OtherT")
+
+
+_plain_span = lru_cache(maxsize=4096)(Span)  # many cells say the same
+
+
+def as_span(cell: Span | str) -> Span:
+    """Return the span of a cell."""
+    return cell if isinstance(cell, Span) else _plain_span(cell)
 
 
 def _no_cell(_: object) -> str:
@@ -57,8 +66,7 @@ class Column(NamedTuple, Generic[RowT]):
 
     def span(self, row: RowT) -> Span:
         """Return the cell of a row."""
-        cell = self.cell(row)
-        return cell if isinstance(cell, Span) else Span(cell)
+        return as_span(self.cell(row))
 
     def head(self, cells: int, sign: str = "") -> str:
         """Return the head with its ``sign`` in exactly ``cells``."""

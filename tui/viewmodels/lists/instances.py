@@ -72,8 +72,8 @@ def of_view(cell: Callable[[InstanceView], Span | str]) -> Callable[[_Brief], Sp
 
 
 def _result(view: InstanceView) -> Span | str:
-    failed = Role.FAILED if view.result is TaskResult.FAILURE else Role.PLAIN
-    return Span(view.result.value, failed) if view.result else ""
+    result = view.result
+    return Span(result.value, Role.FAILED if result is TaskResult.FAILURE else Role.PLAIN) if result else ""
 
 
 def _failure(record: InstanceRow) -> FailureInfo | None:
@@ -194,18 +194,13 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
         return Span(node.name if gone_ms is None else f"{node.name} at {self.session.clock(gone_ms)}", node.role)
 
     def _took(self, brief: _Brief) -> Span:
-        """Return the duration, so far while the task runs."""
-        view = brief.of_node.view
+        """Return the duration, so far while the task runs, with a bar that is full at the 95th percentile."""
+        view, most_ms = brief.of_node.view, brief.long_ms
         if view is None:
             return Span("", Role.DERIVED)
-        end_ms = brief.now_ms if view.end_ms is None else view.end_ms
-        return Span(self._duration(end_ms - view.start_ms), Role.DERIVED)
-
-    def _duration(self, duration_ms: int) -> str:
-        """Return a duration with a bar that is full at the 95th percentile."""
-        most_ms = self._page.long_ms()
-        cells = min(_BAR_CELLS, -(-duration_ms * _BAR_CELLS // most_ms)) if most_ms else 0
-        return f"{fmt.span(duration_ms)} {self.session.glyphs.full * cells}"
+        took_ms = (brief.now_ms if view.end_ms is None else view.end_ms) - view.start_ms
+        cells = min(_BAR_CELLS, -(-took_ms * _BAR_CELLS // most_ms)) if most_ms else 0
+        return Span(f"{fmt.span(took_ms)} {self.session.glyphs.full * cells}", Role.DERIVED)
 
     def summary(self) -> Line:
         counts = self._page.counts()

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from engine.views.log.reader import UntouchedRow
-from tui.viewmodels.lists.columns import RowT
+from tui.viewmodels.lists.columns import RowT, as_span
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.text import Span
 
@@ -55,7 +55,8 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._kept: tuple[object, dict[int, _Kept[BriefT]]] = (None, {})  # what else decides, and the rows in view
-        self._changing = [(at, each, each.changes) for at, each in enumerate(self._usual_columns) if each.changes]
+        self._usual_cell = [column.cell for column in self._usual_columns]
+        self._changing = [(at, each.cell, each.changes) for at, each in enumerate(self._usual_columns) if each.changes]
         self._untouched = UntouchedRow(session.simulation, self.log_column)
         self._details = _Details(None, None, ())
 
@@ -138,14 +139,13 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
         return {key: each.cells for key, each in kept.items()}
 
     def _usual_cells(self, brief: BriefT) -> tuple[Span, ...]:
-        cells = [column.cell(brief) for column in self._usual_columns]
-        return tuple([cell if isinstance(cell, Span) else Span(cell) if cell else NO_TEXT for cell in cells])
+        return tuple([as_span(cell(brief)) for cell in self._usual_cell])
 
     def _at_this_moment(self, brief: BriefT, usual: tuple[Span, ...]) -> tuple[Span, ...]:
         """Return the usual cells with what has changed while only time went by."""
-        for at, column, changes in self._changing:
-            if changes(brief) and (cell := column.span(brief)) != usual[at]:
-                usual = (*usual[:at], cell, *usual[at + 1 :])
+        for at, cell, changes in self._changing:
+            if changes(brief) and (span := as_span(cell(brief))) != usual[at]:
+                usual = (*usual[:at], span, *usual[at + 1 :])
         return usual
 
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
