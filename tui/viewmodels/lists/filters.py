@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
     from engine.views.resources.events import EventRow
-    from engine.views.resources.instances import InstancePage
-    from engine.views.resources.nodes import NodePage
     from tui.viewmodels.lists.columns import Column
     from tui.viewmodels.session import Session
 
@@ -43,7 +41,6 @@ _CLOCK = lazy_regex(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::
 _SPAN = lazy_regex(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 _ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
 _DAY_S = 86_400
-_LEAST_OF_NODE_ID = 5  # characters
 _FIRST = frozenset("0123456789+-$pt")  # of a text that is a quantity
 
 
@@ -94,16 +91,6 @@ def column_of(field: str, columns: Sequence[str]) -> int | None:
         if begun:
             return begun[0]
     return None
-
-
-def names_of_nodes(page: InstancePage | NodePage, keys: Sequence[int], word: str | None = None) -> list[str]:
-    """Return the names of nodes in which a word is looked for, or all names, with their ids unless it is short.
-
-    The ids are not shown, and a short word is in many of them by chance.
-    """
-    if word is not None and len(word) < _LEAST_OF_NODE_ID:
-        return [f"n{page.position_of(key)}" for key in keys]
-    return [f"n{page.position_of(key)} {page.id_of(key)}" for key in keys]
 
 
 def matcher(term: Term, *, is_name: bool = False) -> Callable[[str], bool]:

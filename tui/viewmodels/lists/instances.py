@@ -33,9 +33,7 @@ from tui.viewmodels.lists.columns import (
     failure_category,
     failure_code,
 )
-from tui.viewmodels.lists.columns import NODE as NODE_COLUMN
-from tui.viewmodels.lists.filters import names_of_nodes
-from tui.viewmodels.lists.kept_rows import KeptRowsModel
+from tui.viewmodels.lists.kept_rows import NodeRowsModel
 from tui.viewmodels.properties import no_limit, yes
 from tui.viewmodels.text import Block, Line, Role, Span, line, one_line
 
@@ -84,12 +82,11 @@ def _runs(record: InstanceRow) -> str:
     return "0" if record.view is None else f"{record.view.runs:,}"
 
 
-class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
+class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
     """Preparation or release of the job in focus, node by node."""
 
     hook: ClassVar[Hook]
-    kind = "node"
-    log_column = "row_b"
+    _page: InstancePage
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -134,17 +131,7 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
     def is_failed(self, key: int) -> bool:
         return self._page.status_of(key) is HookStatus.FAILED
 
-    def identity_of(self, key: int) -> str:
-        return self._page.id_of(key)
-
-    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:
-        return names_of_nodes(self._page, keys, word)
-
-    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
-        """Return for each node what decides on its text in a column."""
-        key = self.columns[column].key
-        if not isinstance(key, Key):
-            return None
+    def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
         return list(map(instance_groups(self.session.simulation, self._page, key, self.from_ms), keys))
 
     def briefs(self, keys: Sequence[int]) -> Sequence[_Brief]:
@@ -160,7 +147,7 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
     def usual_columns(self) -> Iterator[Column[_Brief]]:
         clock = self.session.clock
         yield Column("", 1, cell=lambda brief: self.session.glyphs.span(self._glyph(brief)))
-        yield NODE_COLUMN._replace(texts=lambda keys: names_of_nodes(self._page, keys)).showing(self._index)
+        yield self.node_column(self._index)
         said = "running or completed; the symbol shows the derived status"
         yield Column("State", 9, said, self._state, 60, words=_STATES, key=Key.STATE)
         yield RESULT.showing(of_view(_result), Key.RESULT)
@@ -250,9 +237,6 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return the preparation and release status of a node as the service lists it (PREP-25)."""
         return hook_wire(self.session.simulation, self.session.job_id, key)
-
-    def traits(self, key: int) -> object:
-        return self.session.nodes().work_on(key)
 
     def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
         """Return the blocks of a row: the task of this list, its runs and effect, the other task, the node, outputs."""

@@ -14,10 +14,8 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, STATES_OF_NODES, phase_glyph, pool_glyph
 from tui.viewmodels.items import node_resources
-from tui.viewmodels.lists.columns import NODE as NODE_COLUMN
 from tui.viewmodels.lists.columns import NODE_ID, NODE_SIZE, Column
-from tui.viewmodels.lists.filters import names_of_nodes
-from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
+from tui.viewmodels.lists.kept_rows import NO_TEXT, NodeRowsModel
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import cost_words, hardware, is_job_over, next_words
 from tui.viewmodels.text import (
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.views.resources.jobs import PoolRow
-    from engine.views.resources.nodes import JobOnNode, NodeBrief, NodeRow
+    from engine.views.resources.nodes import JobOnNode, NodeBrief, NodePage, NodeRow
     from tui.viewmodels.session import Session
 
 
@@ -261,12 +259,11 @@ def running_tasks(tasks: Sequence[tuple[int, str, str]], most: int) -> list[Bloc
 _MOST_TASKS = 12
 
 
-class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
+class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
     """Nodes, unusable ones first and those that left the pool last."""
 
     title = "Nodes"
-    kind = "node"
-    log_column = "row_b"
+    _page: NodePage
     own_order = "unusable nodes first"
     help_text = (
         "All nodes that the pool in focus ever had. Running tasks shows used slots, of all slots.\n"
@@ -276,7 +273,7 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
 
     def usual_columns(self) -> Iterator[Column[NodeBrief]]:
         yield Column("", 1, cell=self._sign)
-        yield NODE_COLUMN._replace(texts=self._node_names).showing(_index)
+        yield self.node_column(_index)
         said = "the service's state; all states are listed below"
         yield Column("State", 20, said, _node_state, least=12, words=STATES_OF_NODES, key=Key.STATE)
         words = tuple(state.wire for state in SchedulingState)
@@ -313,9 +310,6 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
         glyph, is_disabled = NODE[node.state], node.scheduling is SchedulingState.DISABLED
         return Span(self.session.glyphs.of(glyph), glyph.role, is_underlined=is_disabled)
 
-    def _node_names(self, keys: Sequence[int]) -> list[str]:
-        return names_of_nodes(self._page, keys)
-
     def _phase(self, node: NodeBrief) -> Span:
         phase = phase_glyph(node.prep, node.release)
         said = "would rerun" if phase is PREPARATION[HookStatus.SUPERSEDED] else phase.name
@@ -337,23 +331,13 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
         """Return True if the node's state is a failure or its preparation failed."""
         return NODE[self._page.state_of(key)].role is Role.FAILED or self._page.hooks(key)[0] is HookStatus.FAILED
 
-    def identity_of(self, key: int) -> str:
-        return self._page.id_of(key)
-
-    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:
-        return names_of_nodes(self._page, keys, word)
-
     def briefs(self, keys: Sequence[int]) -> Sequence[NodeBrief]:
         return self._page.briefs(keys)
 
     def row(self, key: int) -> NodeRow:
         return self._page.row(key)
 
-    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
-        """Return for each node what decides on its text in a column."""
-        key = self.columns[column].key
-        if not isinstance(key, Key):
-            return None
+    def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
         return list(map(node_groups(self.session.simulation, self._page, key, self.from_ms), keys))
 
     def summary(self) -> Line:
@@ -369,9 +353,6 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
             parts.append("scheduling disabled")
         parts += [error.code for error in node.record.errors]
         return line(Span(", ".join(parts), Role.DERIVED))
-
-    def traits(self, key: int) -> object:
-        return self._page.work_on(key)
 
     def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
         node, session = self._page.row(key), self.session

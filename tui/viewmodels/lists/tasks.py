@@ -36,7 +36,7 @@ from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
 
     from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskRow
     from tui.viewmodels.lists.order import SortValues
@@ -117,28 +117,8 @@ def _role(task: TaskBrief) -> Role:
     return Role.FAILED if has_failed else Role.PLAIN
 
 
-def _name(task: TaskBrief) -> Span:
-    return Span(task.task_id, _role(task))
-
-
-def _state(task: TaskBrief) -> str:
-    return task.state.wire if task.state is not None else "deleted"
-
-
-def _result(task: TaskBrief) -> Span | str:
-    return Span(task.result.value, _role(task)) if task.result else ""
-
-
-def _node(task: TaskBrief) -> str:
-    return f"n{task.position}" if task.position is not None else ""
-
-
 def _slots(task: TaskRow) -> str:
     return f"{task.profile.required_slots:,}"
-
-
-def _duration(task: TaskBrief, now_ms: int) -> Span:
-    return Span(fmt.span(task.runs_ms(now_ms)), Role.DERIVED)
 
 
 class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
@@ -157,11 +137,14 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
     def usual_columns(self) -> Iterator[Column[TaskBrief]]:
         session, clock = self.session, self.session.clock
         yield Column("", 1, cell=lambda task: session.glyphs.span(glyph_of_task(task)))
-        yield Column("Task", 14, "the task's id", _name, stretch=True, is_id=True, key=Key.ID)
-        said = "the service's state; all states are listed below"
-        yield Column("State", 10, said, _state, least=9, words=_STATES, key=Key.STATE)
-        yield RESULT._replace(from_width=56).showing(_result, Key.RESULT)
-        yield NODE._replace(texts=self._node_names).showing(_node, Key.NODE)
+        task_id = Column[Any]("Task", 14, "the task's id", stretch=True, is_id=True)
+        yield task_id.showing(lambda task: Span(task.task_id, _role(task)), Key.ID)
+        state = Column[Any]("State", 10, "the service's state; all states are listed below", least=9, words=_STATES)
+        yield state.showing(lambda task: task.state.wire if task.state is not None else "deleted", Key.STATE)
+        result = RESULT._replace(from_width=56)
+        yield result.showing(lambda task: Span(task.result.value, _role(task)) if task.result else "", Key.RESULT)
+        node = NODE._replace(texts=lambda keys: [" ".join(self._page.node_names(key)) for key in keys])
+        yield node.showing(lambda task: f"n{task.position}" if task.position is not None else "", Key.NODE)
         created = Column[Any]("Created", 8, "when it was added", from_width=92, is_common=True, is_whole=True)
         yield created.showing(lambda task: clock(task.created_ms), Key.CREATED)
         yield START.showing(lambda task: clock(task.start_ms), Key.START)
@@ -171,7 +154,7 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         said = "times the service requeued the task, after a lost or rebooted node"
         yield Column("Requeues", 8, said, lambda task: if_any(task.extra.requeue_count), 100, key=Key.REQUEUES)
         duration = DURATION._replace(from_width=112, changes=lambda task: task.end_ms is None)
-        yield duration.showing(lambda task: _duration(task, session.now_ms), Key.DURATION)
+        yield duration.showing(lambda task: Span(fmt.span(task.runs_ms(session.now_ms)), Role.DERIVED), Key.DURATION)
 
     def extra_columns(self) -> Iterator[Column[TaskRow]]:
         said, simulation = "task slots that the task needs on its node", self.session.simulation
@@ -188,13 +171,8 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         yield Column("Affinity", 22, said, lambda task: self._page.preferences(task.task)[1], key=Key.WISHES)
         yield FAILURE_CATEGORY.showing(lambda task: failure_category(task.brief.extra.failure), Key.FAILURE)
         yield FAILURE_CODE.showing(lambda task: failure_code(task.brief.extra.failure), Key.FAILURE)
-        yield Column(
-            "Command line", 24, "the command that runs", lambda task: task.command_line, texts=self._command_lines
-        )
-
-    def _node_names(self, keys: Sequence[int]) -> Sequence[str]:
-        """Return the nodes of tasks by index and id."""
-        return [" ".join(self._page.node_names(key)) for key in keys]
+        command_line = Column[Any]("Command line", 24, "the command that runs", texts=self._command_lines)
+        yield command_line.showing(lambda task: task.command_line)
 
     def _command_lines(self, keys: Sequence[int]) -> Sequence[str]:
         return self._page.command_lines_of(keys)
@@ -245,7 +223,8 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         """Return the function that gives the sort keys of many tasks, from the table where it holds the column."""
         key = self.columns[self.column_names.index(name)].key
         if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
-            return partial(map, int) if self._rises() else partial(self._natural_keys, name)
+            texts_of = self._page.ids_of if key is Key.ID else self._page.command_lines_of
+            return partial(map, int) if self._rises() else lambda keys: map(natural_key, texts_of(keys))
         if key is Key.DURATION:
             return self._page.groups.durations
         value = self._page.sort_key(key) if isinstance(key, Key) else None
@@ -255,13 +234,8 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         """Return whether rows are in the order of the column by which they are sorted, if they can be."""
         return self.sort_column not in _RISING or self._page.rise(_RISING[self.sort_column])
 
-    def _natural_keys(self, name: str, keys: Sequence[int]) -> Iterable[str]:
-        return map(natural_key, self._page.ids_of(keys) if name == "Task" else self._page.command_lines_of(keys))
-
-    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
-        """Return for each task what decides on its text in a column."""
-        key = self.columns[column].key
-        return self._page.groups.of(key, keys, self.from_ms) if isinstance(key, Key) else None
+    def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable] | None:
+        return self._page.groups.of(key, keys, self.from_ms)
 
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
