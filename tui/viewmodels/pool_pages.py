@@ -15,7 +15,6 @@ from engine.views.resources.account import bytes_of_run
 from engine.views.resources.jobs import scale_page
 from engine.views.resources.processes import node_contents
 from engine.views.resources.tasks import TaskPage
-from engine.views.rest.lookup import node_settings
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.autoscale import autoscale_lines
@@ -381,14 +380,15 @@ class NodeDetailModel(DetailModel):
         )
 
     def _start_task(self, cells: int) -> Sequence[Line]:
-        settings = node_settings(self.session.simulation, self._node).get("startTask")
-        if settings is None:
+        node = self.session.nodes().row(self._node)
+        spec = node.record.start_spec
+        if spec is None:
             return [line(Span("The pool has no start task.", Role.DIM))]
-        execution = node_list.node_start_task(self.session, self.session.nodes().row(self._node))
+        execution = node_list.node_start_task(self.session, node)
         execution = [each._replace(title="Execution information") for each in execution]
         if not execution:
             execution = [rest_block(self.session, "It has not run since the last boot.", {})]
-        return columns([rest_block(self.session, "Start task", settings), *execution], cells)
+        return columns([rest_block(self.session, "Start task", spec.wire()), *execution], cells)
 
     def _jobs(self, cells: int) -> Sequence[Line]:
         started = self.session.history(NodeHistory, self._node).tasks_started()

@@ -26,7 +26,7 @@ from engine.views.hook_status import OVER, Hook, failed_places, version_of
 from engine.views.resources.instances import Phases, TaskCounts, phases_of, task_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from engine import Simulation
     from engine.state.jobs import Job
@@ -184,10 +184,11 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
     pool = world.pools.latest(pool_id)
     if pool is None:
         return None
-    is_there = pool.state is not None
+    is_there, lower = pool.state is not None, pool.id.lower()
     states = bytes(values(world.nodes.state, pool.nodes))
     counts = {NodeState(state): count for state, count in tally(states).items() if state != GONE}
     free_slots = values(world.nodes.free, pool.nodes)
+    jobs = world.jobs_of(pool) if is_there else [job for job in world.jobs.present() if job.pool_id.lower() == lower]
     present, ready = states.translate(_PRESENT), states.translate(_READY)
     free = sum_where(present, free_slots, pool.slots)
     used_slots = sum(counts.values()) * pool.slots - free
@@ -205,14 +206,9 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         node_counts=tuple(counts.items()),
         used_slots=used_slots,
         usable_slots=used_slots + (free if ready == present else sum_where(ready, free_slots, pool.slots)),
-        jobs=tuple(job.id for job in (world.jobs_of(pool) if is_there else _jobs_that_ran(world, pool))),
+        jobs=tuple(job.id for job in jobs),
         network=_network(world, pool),
     )
-
-
-def _jobs_that_ran(world: World, pool: Pool) -> Iterator[Job]:
-    """Yield the jobs that had a pool which is gone."""
-    return (job for job in world.jobs.present() if job.pool_id.lower() == pool.id.lower())
 
 
 def _network(world: World, pool: Pool) -> NetworkRow | None:

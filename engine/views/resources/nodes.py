@@ -20,12 +20,13 @@ from engine.state.nodes import GONE
 from engine.views.bulk import places, side_by_side, values
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.log.kept import Kept
-from engine.views.resources.instances import InstancePage
+from engine.views.resources.instances import InstancePage, pages_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from engine import Simulation
+    from engine.state.instances import InstanceView
     from engine.state.nodes import Node
     from engine.state.pools import Pool
 
@@ -296,8 +297,7 @@ class NodePage:
             if row < 0:
                 continue
             flags = world.instances.flags[row]
-            prep = InstancePage(self._simulation, job.id, Hook.PREPARATION).status_of(node)
-            release = InstancePage(self._simulation, job.id, Hook.RELEASE).status_of(node)
+            prep, release = (page.status_of(node) for page in pages_of(self._simulation, job.id))
             found.append(JobOnNode(job.id, prep, release, bool(flags & PrepFlag.INELIGIBLE)))
         return found
 
@@ -360,14 +360,12 @@ class TaskOnNode(NamedTuple):
 
 
 class HookOnNode(NamedTuple):
-    """The preparation or release of a job on a node. Times are ms since the start; None where they are not known."""
+    """The preparation or release of a job on a node; its planned end in ms since the start, None if it is not known."""
 
     hook: Hook
     status: HookStatus
-    start_ms: int | None
-    end_ms: int | None
+    view: InstanceView
     planned_ms: int | None
-    exit_code: int | None
 
 
 class LastOutput(NamedTuple):
@@ -397,20 +395,13 @@ def count_tasks(simulation: Simulation, nodes: Iterable[int]) -> list[int]:
     return [len(simulation.world.nodes.tasks_on(node)) for node in nodes]
 
 
-def hooks_on(simulation: Simulation, pages: Sequence[InstancePage], node: int) -> list[HookOnNode]:
+def hooks_on(pages: Sequence[InstancePage], node: int) -> list[HookOnNode]:
     """Return the preparation and the release of these pages that have a record on a node."""
-    world, found = simulation.world, []
+    found = []
     for page in pages:
-        status = page.status_of(node)
-        if status in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN, HookStatus.SKIPPED):
-            continue
-        job = world.jobs.find(page.job_id)
-        assert job is not None
-        row = world.instances.row(job.row, node)
-        view = world.instances.prep(row) if page.hook is Hook.PREPARATION else world.instances.release(row)
-        if view is not None:
-            planned_ms = page.planned_end_ms(node)
-            found.append(HookOnNode(page.hook, status, view.start_ms, view.end_ms, planned_ms, view.exit_code))
+        status, view = page.status_of(node), page.view_of(node)
+        if view is not None and status not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN, HookStatus.SKIPPED):
+            found.append(HookOnNode(page.hook, status, view, page.planned_end_ms(node)))
     return found
 
 

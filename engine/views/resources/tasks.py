@@ -84,11 +84,6 @@ def _tells_failure(shape: Shape) -> bool:
     return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
 
 
-def _gone_of(job: Job) -> int:
-    """Return the number of the job's tasks that have been deleted."""
-    return sum(job.deleted.values())
-
-
 class TaskPage:
     """The tasks of one job that have not been deleted."""
 
@@ -114,12 +109,11 @@ class TaskPage:
         job = self._job
         if job is None:
             return ()
-        ranges = self.ranges()
+        ranges, failed = self.ranges(), self.failed()
         running = RunningTasks(self._simulation, ranges, job.counts[RUNNING])
-        preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
-        failed = self.failed()
-        first = failed, running, preparing
-        return TasksInOrder(self._states, ranges, _gone_of(job), first=first, follow=AFTER_OTHERS, apart=failed)
+        preparing = rows_in_state(self._states, ranges, PREPARING) if job.counts[PREPARING] else []
+        gone, first = sum(job.deleted.values()), (failed, running, preparing)
+        return TasksInOrder(self._states, ranges, gone, first=first, follow=AFTER_OTHERS, apart=failed)
 
     def counts(self) -> Sequence[int]:
         """Return the numbers of active, preparing, running, succeeded and failed tasks; empty while there is no job."""
@@ -141,7 +135,7 @@ class TaskPage:
     def as_added(self) -> Sequence[int]:
         """Return all tasks in the order in which they were added."""
         job = self._job
-        return () if job is None else TasksInOrder(self._states, self.ranges(), _gone_of(job))
+        return () if job is None else TasksInOrder(self._states, self.ranges(), sum(job.deleted.values()))
 
     def rise(self, key: TaskKey) -> bool:
         """Return whether ids or command lines rise as people count, in the order in which the tasks were added."""
@@ -169,15 +163,12 @@ class TaskPage:
 
     def among(self, tasks: Collection[int]) -> list[int]:
         """Return those of some tasks that the job has, in the order in which they were added."""
-        state = self._simulation.world.tasks.state
-        return [task for task in within(self.ranges(), sorted(tasks)) if state[task] != GONE]
+        states = self._states
+        return [task for task in within(self.ranges(), sorted(tasks)) if states[task] != GONE]
 
     def running(self) -> list[int]:
         """Return the job's running tasks, as they were added."""
-        return self._in_state(self.ranges(), RUNNING)
-
-    def _in_state(self, ranges: Sequence[range], state: int) -> list[int]:
-        return rows_in_state(self._simulation.world.tasks.state, ranges, state)
+        return rows_in_state(self._states, self.ranges(), RUNNING)
 
     def failed(self) -> Sequence[int]:
         """Return the completed tasks that have failed, as they were added; each call reads only what is new."""

@@ -68,11 +68,6 @@ def _task_wire(simulation: Simulation, task: int) -> Body | None:
     return body | {"subtasks": subtask_bodies(world, task)} if "multiInstanceSettings" in body else body
 
 
-def node_settings(simulation: Simulation, node: int) -> Body:
-    """Return a node without its recent tasks, which take longer to find."""
-    return node_body(simulation.world, node)
-
-
 def task_settings(simulation: Simulation, task: int) -> Body:
     """Return a task as it was added, with the constraints in force."""
     world = simulation.world

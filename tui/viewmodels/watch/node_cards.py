@@ -110,7 +110,7 @@ class Cards:
         """Return tasks, preparation and release, and the last output, as many lines as there is room for."""
         model, simulation = self._model, self._model.session.simulation
         found = [] if row.state is None else tasks_on(simulation, row.node, _MOST_TASKS)
-        hooks = hooks_on(simulation, model.session.pages(model.session.job_id), row.node)
+        hooks = hooks_on(model.session.pages(model.session.job_id), row.node)
         phases = [self._phase(each) for each in hooks]
         gap = 3 if sum(map(width, phases)) + 3 * (len(phases) - 1) <= cells else 1
         both = [tuple(span for each in phases for span in (Span(" " * gap), *each))[1:]] if phases else []
@@ -184,16 +184,16 @@ class Cards:
     def _phase(self, hook: HookOnNode) -> Line:
         """Return preparation or release: its symbol, and how long it took or has run."""
         session = self._model.session
-        glyph = hook_glyph(hook.hook, hook.status)
+        glyph, view = hook_glyph(hook.hook, hook.status), hook.view
         parts = [Span(f"{_HOOK_NAMES[hook.hook]} ", Role.DIM), session.glyphs.span(glyph)]
         is_void = hook.status in (HookStatus.SUPERSEDED, HookStatus.LEAVING)
-        if hook.start_ms is not None and not is_void:
-            until_ms = session.now_ms if hook.end_ms is None else hook.end_ms
-            parts.append(Span(f" {fmt.short_span(until_ms - hook.start_ms)}"))
-        if hook.end_ms is None and hook.planned_ms is not None:
+        if not is_void:
+            until_ms = session.now_ms if view.end_ms is None else view.end_ms
+            parts.append(Span(f" {fmt.short_span(until_ms - view.start_ms)}"))
+        if view.end_ms is None and hook.planned_ms is not None:
             parts.append(Span(f", {fmt.short_span(max(0, hook.planned_ms - session.now_ms))} left", Role.DIM))
-        if hook.status is HookStatus.FAILED and hook.exit_code is not None:
-            parts.append(Span(f" exit {hook.exit_code}", Role.FAILED))
+        if hook.status is HookStatus.FAILED and view.exit_code is not None:
+            parts.append(Span(f" exit {view.exit_code}", Role.FAILED))
         elif is_void:
             said = "would run again" if hook.status is HookStatus.SUPERSEDED else glyph.name
             parts.append(Span(f" {said}", glyph.role))
