@@ -59,9 +59,9 @@ class DetailModel(ABC):
         """True if the item exists at this moment, or did before."""
 
     @property
-    @abstractmethod
     def name(self) -> str:
         """A short name of the item, without its kind."""
+        return str(self.subject.key)
 
     @property
     def identity(self) -> str:

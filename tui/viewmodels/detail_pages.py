@@ -88,10 +88,6 @@ class JobDetailModel(DetailModel):
         return self.session.job(self.name) is not None
 
     @property
-    def name(self) -> str:
-        return str(self.subject.key)
-
-    @property
     def _row(self) -> JobRow:
         found = self.session.job(self.name)
         assert found is not None

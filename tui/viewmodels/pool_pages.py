@@ -235,10 +235,6 @@ class PoolDetailModel(DetailModel):
         return self.session.pool(self.name) is not None
 
     @property
-    def name(self) -> str:
-        return str(self.subject.key)
-
-    @property
     def _row(self) -> PoolRow:
         found = self.session.pool(self.name)
         assert found is not None

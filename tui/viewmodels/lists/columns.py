@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
+from engine.views.log.kept import Kept
 from tui.viewmodels.text import Role, Span, fit, heading, squeeze
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class ColumnsModel:
         self.columns = (*self._usual_columns, *self._extra_columns)
         named = (column.name for at, column in enumerate(self._usual_columns) if at != self.identity)
         self._usual = frozenset(filter(None, named))
-        self._layout: tuple[object, list[tuple[int, int]]] = (None, [])  # the last one, and what it was made for
+        self._layout: Kept[list[tuple[int, int]]] = Kept()
 
     def usual_columns(self) -> Iterable[Column[Any]]:
         """Return the columns that are shown unless others were chosen."""
@@ -184,9 +185,7 @@ class ColumnsModel:
         """
         left_out = frozenset(at for at in range(len(self.columns)) if at in same)
         asked = width, None if needs is None else tuple(needs), left_out, self.chosen_columns
-        if self._layout[0] != asked:
-            self._layout = asked, self._laid_out(width, needs, left_out)
-        return self._layout[1]
+        return self._layout.get(asked, lambda: self._laid_out(width, needs, left_out))
 
     def _laid_out(self, width: int, needs: Sequence[int] | None, same: Container[int]) -> list[tuple[int, int]]:
         has_chosen = self.chosen_columns is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.cells import cell_len
 
 from engine.base.values import shortened
+from engine.views.log.kept import Kept
 from engine.views.resources.events import EventFolds, EventPage, EventRow
 from engine.views.resources.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
@@ -137,8 +138,7 @@ class EventsModel(RowsModel):
         self._folds = EventFolds(session.simulation)
         self.is_folded = False
         self.is_by_hand = False
-        # The filter, after what it is for.
-        self._filters: tuple[object, EventFilter] = None, EventFilter(session, (), (), self._texts)
+        self._filters: Kept[EventFilter] = Kept()
         self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
 
     def extra_columns(self) -> Iterator[Column[Any]]:
@@ -173,10 +173,9 @@ class EventsModel(RowsModel):
         session, simulation = self.session, self.session.simulation
         words = session.time_format, session.glyphs.ascii_only, has_had_several_pools(simulation)  # they name nodes
         wanted = (self.filter_text, self.only_failed, simulation.jumps, *words)
-        if self._filters[0] != wanted:
-            terms = parse_filter(self.filter_text)
-            self._filters = wanted, EventFilter(session, terms, self.column_names, self._texts)
-        judge = self._filters[1]
+        judge = self._filters.get(
+            wanted, lambda: EventFilter(session, parse_filter(self.filter_text), self.column_names, self._texts)
+        )
         has_moved_on = judge.looks_at_time and session.time_format == "relative"
 
         def start() -> SearchFromEnds:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from engine.base.values import SECOND_MS, lazy_regex, natural_key
 from engine.scenario.text import did_you_mean
+from engine.views.log.kept import KeptByKey
 from engine.views.resources.event_matching import EventMatcher
 from tui.viewmodels.lists.columns import RESULTS
 from tui.viewmodels.text import Line, Role, Span, line
@@ -382,7 +383,7 @@ class _Times:
     def __init__(self, session: Session, holds: Callable[[str], bool]) -> None:
         self._session = session
         self._holds = holds
-        self._known: tuple[object, dict[int, bool]] = None, {}
+        self._known: KeptByKey[bool] = KeptByKey()
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
         session, moments = self._session, self._session.events.moments_ms(entries)
@@ -392,9 +393,7 @@ class _Times:
         else:
             unit = 1 if session.time_format == "utc" else SECOND_MS
             shown, asked = [ms // unit for ms in moments], None
-        if self._known[0] != asked:
-            self._known = asked, {}
-        known = self._known[1]
+        known = self._known.at(asked)
         for key, ms in dict(zip(shown, moments, strict=True)).items():
             if key not in known:
                 known[key] = self._holds(session.clock(ms))

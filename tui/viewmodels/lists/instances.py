@@ -10,6 +10,7 @@ from engine.specs.bodies import JobPreparationTask, JobReleaseTask
 from engine.views.diagnosis.estimates import Durations
 from engine.views.hook_status import Hook, HookStatus, eligible_again, is_released_after_preparation, released_where
 from engine.views.log.histories import NodeHistory, trigger_of
+from engine.views.log.kept import KeptByKey
 from engine.views.resources.instances import InstanceBrief, InstancePage, InstanceRow, instance_groups
 from engine.views.resources.instances import InstanceKey as Key
 from engine.views.rest.lookup import hook_wire
@@ -284,7 +285,7 @@ class PreparationModel(InstancesModel):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._triggers: tuple[object, dict[int, int | None]] = (None, {})
+        self._triggers: KeptByKey[int | None] = KeptByKey()
         again = eligible_again(session.options)
         self.help_text = (
             "One row for each node that prepared, even if it has left.\n"
@@ -298,24 +299,14 @@ class PreparationModel(InstancesModel):
         return self.session.clock(view.start_ms if view is not None and view.retry_count else None)
 
     def _trigger_cell(self, record: InstanceRow) -> Span:
-        task = self._trigger(record.node)
-        found = self.session.tasks(self.session.job_id).id_of(task) if task is not None else ""
-        return Span(found, Role.DERIVED)
+        simulation, job_id = self.session.simulation, self.session.job_id
+        asked = simulation.jumps, job_id
+        task = self._triggers.get(asked, record.node, lambda: trigger_of(simulation, job_id, record.node))
+        return Span("" if task is None else self.session.tasks(job_id).id_of(task), Role.DERIVED)
 
     def _ineligible(self, record: InstanceRow) -> Span:
         session = self.session
         return Span(blocks.short_until(session, session.job_id) if record.is_ineligible else "", Role.FAILED)
-
-    def _trigger(self, node: int) -> int | None:
-        """Return the task that triggered the preparation, cached until the user goes back in time."""
-        session = self.session
-        asked = session.simulation.jumps, session.job_id
-        if self._triggers[0] != asked:
-            self._triggers = asked, {}
-        found = self._triggers[1]
-        if node not in found:
-            found[node] = trigger_of(session.simulation, session.job_id, node)
-        return found[node]
 
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         assert isinstance(task, JobPreparationTask)

@@ -160,10 +160,6 @@ class JobsModel(NamedRowsModel["JobRow"]):
             *job_transfers(session, job.job_id),
         ]
 
-    def empty(self) -> Sequence[str]:
-        said = self.session.none_yet("job")
-        return said if self.session.is_empty else (*said, "ctrl+n creates one.")
-
 
 def _state(job: JobRow) -> Span:
     return Span(glyph_of_job(job).name, glyph_of_job(job).role)

@@ -149,10 +149,6 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         pool = self.row(key)
         return blocks.pool_overview(self.session, pool, blocks.pool_start_task(pool))
 
-    def empty(self) -> Sequence[str]:
-        said = self.session.none_yet("pool")
-        return said if self.session.is_empty else (*said, "ctrl+n creates one.")
-
 
 def _codes(errors: Sequence[tuple[str, str, object]]) -> Span:
     return Span(", ".join(code for code, *_ in errors), Role.FAILED)

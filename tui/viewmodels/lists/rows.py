@@ -411,6 +411,10 @@ class NamedRowsModel(RowsModel, Generic[RowT]):
         row = self.row(key)
         return tuple([column.span(row) for column in self.columns])
 
+    def empty(self) -> Sequence[str]:
+        said = self.session.none_yet(str(self.kind))
+        return said if self.session.is_empty else (*said, "ctrl+n creates one.")
+
 
 def as_csv(model: RowsModel) -> str:
     """Return all rows and columns of the list as CSV, with whole ids, UTC times and the text of the cells."""
