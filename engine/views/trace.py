@@ -228,13 +228,9 @@ class SpanReader:
 
 
 def _key(meaning: _Meaning, row: int, node: int) -> _Key:
-    match meaning.category:
-        case SpanCategory.TASK | SpanCategory.SUBTASK:
-            return meaning.category, row, meaning.subtask
-        case SpanCategory.STATE:
-            return meaning.category, -1, node
-        case _:
-            return meaning.category, row, node
+    is_task = meaning.category in (SpanCategory.TASK, SpanCategory.SUBTASK)
+    owner = -1 if meaning.category is SpanCategory.STATE else row
+    return meaning.category, owner, meaning.subtask if is_task else node
 
 
 _US = 1_000  # in a ms

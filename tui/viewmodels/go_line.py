@@ -303,11 +303,9 @@ def offered_actions(session: Session, subjects: Sequence[ItemRef]) -> Iterator[F
         actions = actions_for(session, here.get(kind, ()))
         if actions:
             names_kind = kind == "account" or len(here[kind]) > 1  # as the title of several items does
-            yield from (
-                _found(session, kind, each, names_kind=names_kind)
-                for each in actions
-                if not _is_listed_as_new(kind, each)
-            )
+            for each in actions:
+                if kind != "account" or each.command not in CREATING.values():  # others have entries of their own
+                    yield _found(session, kind, each, names_kind=names_kind)
         else:
             yield from _without_item(kind)
 
@@ -318,11 +316,6 @@ def _found(session: Session, kind: Kind, action: Action, *, names_kind: bool) ->
     about = PAST if session.is_past else f"Not now: {action.unavailable}." if action.unavailable else about
     is_possible = not (session.is_past or action.unavailable)
     return FoundAction(title, about, words_for(action.command), kind, action, is_possible)
-
-
-def _is_listed_as_new(kind: Kind, action: Action) -> bool:
-    """Return whether the palette has an entry of its own that creates this."""
-    return kind == "account" and action.command in CREATING.values()
 
 
 def _without_item(kind: Kind) -> Iterator[FoundAction]:

@@ -399,7 +399,9 @@ class InstancePage(InstanceStatuses):
         )
 
 
-_NEVER = -1
+def second_of(when_ms: int | None, from_ms: int) -> int:
+    """Return the second of a moment, as texts count it from another one; -1 of no moment."""
+    return -1 if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
 
 
 # Values of a preparation or release by which many are grouped.
@@ -422,39 +424,25 @@ def instance_groups(
     """
     nodes, view_of = simulation.world.nodes, page.view_of
 
-    def seconds(when_ms: int | None) -> int:
-        return _NEVER if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
-
     def state(node: int) -> Hashable:
         view = view_of(node)
         return page.status_of(node) if view is None else view.state
 
-    def node_state(node: int) -> Hashable:
-        code = nodes.state[node]
-        return code, seconds(nodes.since[node] if code == GONE else None)
+    def of_view(value_of: Callable[[InstanceView], Hashable]) -> Callable[[int], Hashable]:
+        return lambda node: None if (view := view_of(node)) is None else (value_of(view),)
 
-    of_node: dict[InstanceKey, Callable[[int], Hashable]] = {
+    groups: dict[InstanceKey, Callable[[int], Hashable]] = {
         InstanceKey.STATE: state,
         InstanceKey.POOL: lambda node: nodes[node].pool,
-        InstanceKey.NODE_STATE: node_state,
+        InstanceKey.NODE_STATE: lambda node: (nodes.state[node], second_of(nodes[node].gone_ms, from_ms)),
         InstanceKey.INELIGIBLE: page.is_ineligible,
+        InstanceKey.RESULT: of_view(lambda view: view.result),
+        InstanceKey.START: of_view(lambda view: second_of(view.start_ms, from_ms)),
+        InstanceKey.END: of_view(lambda view: second_of(view.end_ms, from_ms)),
+        InstanceKey.EXIT_CODE: of_view(lambda view: view.exit_code),
+        InstanceKey.RETRIES: of_view(lambda view: view.retry_count),
+        InstanceKey.FAILURE: of_view(lambda view: view.failure),
+        InstanceKey.RUNS: of_view(lambda view: view.runs),
+        InstanceKey.LAST_RETRY: of_view(lambda view: second_of(view.start_ms if view.retry_count else None, from_ms)),
     }
-    of_view: dict[InstanceKey, Callable[[InstanceView], Hashable]] = {
-        InstanceKey.RESULT: lambda view: view.result,
-        InstanceKey.START: lambda view: seconds(view.start_ms),
-        InstanceKey.END: lambda view: seconds(view.end_ms),
-        InstanceKey.EXIT_CODE: lambda view: view.exit_code,
-        InstanceKey.RETRIES: lambda view: view.retry_count,
-        InstanceKey.FAILURE: lambda view: view.failure,
-        InstanceKey.RUNS: lambda view: view.runs,
-        InstanceKey.LAST_RETRY: lambda view: seconds(view.start_ms if view.retry_count else None),
-    }
-    if key in of_node:
-        return of_node[key]
-    value_of = of_view[key]
-
-    def group(node: int) -> Hashable:
-        view = view_of(node)
-        return None if view is None else (value_of(view),)
-
-    return group
+    return groups[key]

@@ -20,7 +20,7 @@ from engine.state.nodes import GONE
 from engine.views.bulk import places, side_by_side, values
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.log.kept import Kept
-from engine.views.resources.instances import InstancePage, pages_of
+from engine.views.resources.instances import InstancePage, pages_of, second_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -302,9 +302,6 @@ class NodePage:
         return found
 
 
-_NEVER = -1
-
-
 # Values of a node by which many nodes are grouped.
 NodeKey = Enum(
     "NodeKey",
@@ -323,9 +320,6 @@ def node_groups(simulation: Simulation, page: NodePage, key: NodeKey, from_ms: i
     """
     nodes, now_ms = simulation.world.nodes, simulation.now_ms
 
-    def seconds(when_ms: int | None) -> int:
-        return _NEVER if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
-
     groups: dict[NodeKey, Callable[[int], Hashable]] = {
         NodeKey.STATE: lambda node: nodes.state[node],
         NodeKey.SCHEDULING: lambda node: (nodes.state[node] == GONE, nodes[node].scheduling),
@@ -334,9 +328,9 @@ def node_groups(simulation: Simulation, page: NodePage, key: NodeKey, from_ms: i
         NodeKey.RUN: lambda node: nodes.ran[node],
         NodeKey.AGE: lambda node: (now_ms - nodes.since[node]) // SECOND_MS,
         NodeKey.SUCCEEDED: nodes.succeeded,
-        NodeKey.SINCE: lambda node: seconds(nodes.since[node]),
-        NodeKey.BOOT: lambda node: seconds(nodes[node].boot_ms),
-        NodeKey.ALLOCATION: lambda node: seconds(nodes[node].allocation_ms),
+        NodeKey.SINCE: lambda node: second_of(nodes.since[node], from_ms),
+        NodeKey.BOOT: lambda node: second_of(nodes[node].boot_ms, from_ms),
+        NodeKey.ALLOCATION: lambda node: second_of(nodes[node].allocation_ms, from_ms),
         NodeKey.POOL: lambda node: nodes[node].pool,
         NodeKey.DEDICATED: lambda node: nodes[node].dedicated,
         NodeKey.START_TASK: lambda node: nodes[node].start_task,

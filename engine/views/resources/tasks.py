@@ -23,14 +23,13 @@ from engine.views.resources.instances import task_counts
 from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from engine import Simulation
     from engine.base.log import Shape
     from engine.state.jobs import Job
     from engine.state.task_records import TaskExtra, TaskProfile
     from engine.state.task_tables import Subtask
-    from engine.world import World
 
 
 def job_of_task(simulation: Simulation, task: int) -> str:
@@ -366,25 +365,20 @@ def dependencies_of(simulation: Simulation, task: int) -> Dependencies:
     wanted = tasks.spec(task).depends_on
     ids = () if wanted is None else wanted.task_ids
     spans = () if wanted is None else dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
-    return Dependencies(
-        is_used=True,
-        parents=[Parent(task_id, tasks.find(job.row, task_id)) for task_id in ids],
-        ranges=[
-            ParentRange(
-                low,
-                high,
-                book.missing_in(low, high),
-                [Parent(str(number), tasks.find(job.row, str(number))) for number in range(low, high + 1)]
-                if high - low < _FEW
-                else (),
-            )
-            for low, high in spans
-        ],
-        children=_present(world, book.dependents_of(tasks.task_id(task))),
-    )
+
+    def parents(names: Iterable[str]) -> list[Parent]:
+        return [Parent(name, tasks.find(job.row, name)) for name in names]
+
+    ranges = [
+        ParentRange(low, high, book.missing_in(low, high), parents(map(str, _few(low, high)))) for low, high in spans
+    ]
+    children = book.dependents_of(tasks.task_id(task))  # there may be many
+    states = bytes(values(tasks.state, children)) if len(children) > 1 else b""
+    if not states or GONE in states:
+        children = [each for each in children if tasks.state[each] != GONE]
+    return Dependencies(is_used=True, parents=parents(ids), ranges=ranges, children=children)
 
 
-def _present(world: World, tasks: list[int]) -> list[int]:
-    """Return the tasks that have not been deleted; there may be many of them."""
-    states = bytes(values(world.tasks.state, tasks)) if len(tasks) > 1 else b""
-    return tasks if states and GONE not in states else [each for each in tasks if world.tasks.state[each] != GONE]
+def _few(low: int, high: int) -> range:
+    """Return the numbers of a range that are named one by one: none if it is long."""
+    return range(low, high + 1 if high - low < _FEW else low)

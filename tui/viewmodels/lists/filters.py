@@ -208,7 +208,6 @@ class ListTexts(Protocol):
 
     @property
     def columns(self) -> Sequence[Column[Any]]: ...
-    def text_of(self, key: int, column: int) -> str: ...
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]: ...
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None: ...
     def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]: ...
@@ -239,7 +238,7 @@ class Judged:
         except KeyError:
             for group, key in zip(groups, keys, strict=True):
                 if group not in known:
-                    known[group] = judge(self._texts.text_of(key, column))
+                    known[group] = judge(self._texts.texts_of((key,), column)[0])
             return map(known.__getitem__, groups)
 
 
