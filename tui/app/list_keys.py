@@ -21,7 +21,7 @@ from tui.textual import views
 from tui.textual.keys import Command, start_work
 from tui.textual.screens import say
 from tui.viewmodels.format import counted
-from tui.viewmodels.items import FileLocation, as_json, rdp_file, rest_body
+from tui.viewmodels.items import Destination, FileLocation, as_json, focus_on, rdp_file, rest_body
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import as_value, filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from tui.app.playback import Playback
     from tui.app.view_screen import ViewScreen
     from tui.panes.timeline import TimelineGrid
-    from tui.viewmodels.lists.events import EventDestination
     from tui.viewmodels.lists.rows import RowsModel
 
 
@@ -245,14 +244,11 @@ def open_in_table(main: ViewScreen, model: RowsModel, key: int) -> None:
         main.app.push_screen(details_sheet(model, key))
 
 
-def _show_place(main: ViewScreen, place: EventDestination) -> None:
+def _show_place(main: ViewScreen, place: Destination) -> None:
     """Show what an event is about."""
-    session = main.session
-    session.update()
-    if place.job_id is not None:
-        session.focus_job(place.job_id)
-    if place.pool_id is not None:
-        session.focus_pool(place.pool_id)
+    main.session.update()
+    if place.focus is not None:
+        focus_on(main.session, place.focus)
     kind = _KINDS.get(place.view)
     if kind is None or place.row is None:
         main.show_row(place.view, place.row)

@@ -67,6 +67,14 @@ def as_json(body: dict[str, Any]) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False)
 
 
+class Destination(NamedTuple):
+    """A view or sheet to go to, the row in it, and the job or pool that gets the focus."""
+
+    view: str
+    row: int | str | None
+    focus: ItemRef | None
+
+
 class Link(NamedTuple):
     """A link: the letter that follows it, its text, and the item that it opens."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
@@ -16,7 +16,7 @@ from engine.views.resources.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
 from tui.viewmodels import format as fmt
 from tui.viewmodels.events import described, refusal_values
-from tui.viewmodels.items import FileLocation, field_words, files_of_event
+from tui.viewmodels.items import Destination, FileLocation, field_words, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import EventFilter, SearchFromEnds, parse_filter
 from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
@@ -30,50 +30,30 @@ if TYPE_CHECKING:
 
 _HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateChanged": "release"}
 _MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
+_SUBJECTS: dict[str, Kind] = {"jobs": "job", "pools": "pool", "schedules": "job schedule"}
 
 
-class EventDestination(NamedTuple):
-    """A view, its focus, and a row: a task or node by number, or the id of a job, pool or schedule."""
-
-    view: str
-    job_id: str | None
-    pool_id: str | None
-    row: int | str | None
+def _to_item(view: str, identity: str) -> Destination:
+    """Return the destination of an event about a job, pool or job schedule; a schedule is not put in focus."""
+    return Destination(view, identity, None if view == "schedules" else ItemRef(_SUBJECTS[view], identity))
 
 
-def destination_of(event: EventRow) -> EventDestination | None:
+def destination_of(event: EventRow) -> Destination | None:
     """Return the destination of an event, or None. That of a command is what its body names."""
     if event.task is not None:
-        return EventDestination("tasks", event.job_id, None, event.task)
+        return Destination("tasks", event.task, ItemRef("job", str(event.job_id)))
     if event.node is not None:
         if event.event in _HOOKS:
-            return EventDestination(_HOOKS[event.event], event.job_id, None, event.node)
-        return EventDestination("nodes", None, event.pool_id, event.node)
-    if event.job_id is not None:
-        return EventDestination("jobs", event.job_id, None, event.job_id)
-    if event.schedule_id is not None:
-        return EventDestination("schedules", None, None, event.schedule_id)
-    if event.pool_id is not None:
-        return EventDestination("pools", None, event.pool_id, event.pool_id)
-    body = event.fields.get("body")
-    return _named_in(str(event.fields.get("command")), body) if isinstance(body, dict) else None
-
-
-def _named_in(command: str, body: dict[str, object]) -> EventDestination | None:
-    """Return the job, schedule or pool that a command names or adds."""
-    if command in _MADE:
-        body = {_MADE[command]: body["id"]}
-    if "jobId" in body:
-        job_id = str(body["jobId"])
-        return EventDestination("jobs", job_id, None, job_id)
-    if "jobScheduleId" in body:
-        return EventDestination("schedules", None, None, str(body["jobScheduleId"]))
-    if "poolId" in body:
-        pool_id = str(body["poolId"])
-        return EventDestination(
-            "nodes" if "node" in body else "pools", None, pool_id, None if "node" in body else pool_id
-        )
-    return None
+            return Destination(_HOOKS[event.event], event.node, ItemRef("job", str(event.job_id)))
+        return Destination("nodes", event.node, ItemRef("pool", str(event.pool_id)))
+    named = {"jobs": event.job_id, "schedules": event.schedule_id, "pools": event.pool_id}
+    body, command = event.fields.get("body"), str(event.fields.get("command"))
+    if not any(named.values()) and isinstance(body, dict):
+        body = {_MADE[command]: body["id"]} if command in _MADE else body
+        named = {"jobs": body.get("jobId"), "schedules": body.get("jobScheduleId"), "pools": body.get("poolId")}
+        if "node" in body and "poolId" in body:
+            return Destination("nodes", None, ItemRef("pool", str(body["poolId"])))
+    return next((_to_item(view, str(identity)) for view, identity in named.items() if identity), None)
 
 
 MOST_NEW = 10_000  # entries that a filter judges at once
@@ -100,7 +80,6 @@ _KINDS = {
     "FaultInjected": "fault",
     "BlobUploaded": "upload",
 }
-_SUBJECTS: dict[str, Kind] = {"jobs": "job", "pools": "pool", "schedules": "job schedule"}
 _ROLES = {
     "preparation": Role.PREPARING,
     "release": Role.RELEASING,
@@ -292,7 +271,7 @@ class EventsModel(RowsModel):
         names = super().shown_names()
         return names if self.chosen_columns is not None or self.session.has_several_jobs else names - {"Job"}
 
-    def destination(self, key: int) -> EventDestination | None:
+    def destination(self, key: int) -> Destination | None:
         """Return the destination of an entry, or None."""
         return destination_of(self._page.row(key))
 
