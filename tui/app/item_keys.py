@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
-from tui.app.navigation_keys import VIEW_OF, branch, unmark
+from tui.app.navigation_keys import branch, unmark
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
 from tui.dialogs.sheets import HelpScreen, Sheet, entries_here, entries_of
@@ -27,7 +27,7 @@ from tui.viewmodels.actions.menu import CREATING, PAST, Action, action_for_new, 
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.events import what
 from tui.viewmodels.format import counted
-from tui.viewmodels.items import files_of
+from tui.viewmodels.items import VIEW_OF, files_of
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.report import variant_note
 from tui.viewmodels.sentences import answers_to, describe, expected_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.views.rest.lookup import event_lines
-from tui.app.navigation_keys import VIEW_OF, open_row
+from tui.app.navigation_keys import open_row
 from tui.dialogs.pickers import ColumnChooser, SearchDialog
 from tui.dialogs.sheets import details_sheet
 from tui.panes.timeline import Timeline
@@ -21,7 +21,7 @@ from tui.textual import views
 from tui.textual.keys import Command, start_work
 from tui.textual.screens import say
 from tui.viewmodels.format import counted
-from tui.viewmodels.items import Destination, FileLocation, as_json, focus_on, rdp_file, rest_body
+from tui.viewmodels.items import KIND_IN, Destination, FileLocation, as_json, focus_on, rdp_file, rest_body
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import as_value, filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
@@ -178,7 +178,6 @@ def _go_to_found(main: ViewScreen, target: Target | None) -> None:
 MOST_EXPORTED = 100_000
 _OPTIONS = {"tasks": "--tasks", "events": "--events"}  # of the command that writes a whole list, by its page
 # Rows of these lists have a detail page; other events are shown in their list.
-_KINDS = {view: kind for kind, view in VIEW_OF.items() if kind != "job schedule"}
 
 
 # -- the list ----------------------------------------------------------------------------------------------------
@@ -249,8 +248,8 @@ def _show_place(main: ViewScreen, place: Destination) -> None:
     main.session.update()
     if place.focus is not None:
         focus_on(main.session, place.focus)
-    kind = _KINDS.get(place.view)
-    if kind is None or place.row is None:
+    kind = KIND_IN.get(place.view)
+    if kind in (None, "job schedule") or place.row is None:
         main.show_row(place.view, place.row)
     else:
         main.open_subject(ItemRef(kind, place.row))

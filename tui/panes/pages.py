@@ -17,6 +17,7 @@ from tui.textual.screens import View
 from tui.textual.views import LinesView, ResizeFilter
 from tui.viewmodels.detail_model import tab_at, tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
+from tui.viewmodels.items import VIEW_OF
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, width, wrapped
 from tui.widgets.charts import Curves
 from tui.widgets.table import Table
@@ -338,7 +339,7 @@ class DetailPage(ResizeFilter, View):
 
     @property
     def tab(self) -> str:
-        return "" if self.model is None else self.model.view
+        return "" if self.model is None else VIEW_OF.get(self.model.kind, self.model.kind)
 
     def update(self) -> None:
         model = self.model

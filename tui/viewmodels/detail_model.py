@@ -33,7 +33,6 @@ class DetailModel(ABC):
     """An item at the displayed moment. It may not exist yet, for the user can go back in time."""
 
     kind: ClassVar[Kind]
-    view: ClassVar[str]  # the list of its kind
     help_text: str
     EXPLAINED: ClassVar[tuple[str, ...]] = ()
     """The tabs whose links are what w explains, in place of the item."""

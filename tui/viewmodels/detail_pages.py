@@ -65,7 +65,6 @@ class JobDetailModel(DetailModel):
     """A job, in focus while its page is open."""
 
     kind = "job"
-    view = "jobs"
     EXPLAINED = (STATISTICS_TAB, CRITICAL_PATH_TAB)
     help_text = (
         "A job, in tabs. Curves shows how it went up to now.\n"
@@ -247,7 +246,6 @@ class TaskDetailModel(DetailModel):
     """A task of any job."""
 
     kind = "task"
-    view = "tasks"
     help_text = (
         "A task, in tabs. The lines above show when the task first entered each state, and how long it was in it in "
         "all; ×2 says that it was there twice.\n"

@@ -20,7 +20,7 @@ from engine.views.resources.processes import node_contents, task_acts
 from engine.views.resources.tasks import job_of_task
 from engine.views.rest.lookup import wire
 from tui.viewmodels import format as fmt
-from tui.viewmodels.text import Block, ItemRef, Role, Span, block_of, row
+from tui.viewmodels.text import Block, ItemRef, Kind, Role, Span, block_of, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,6 +65,17 @@ def rest_body(session: Session, subject: ItemRef) -> dict[str, Any] | None:
 def as_json(body: dict[str, Any]) -> str:
     """Return the body as indented JSON."""
     return json.dumps(body, indent=2, ensure_ascii=False)
+
+
+# The view that lists the items of a kind.
+VIEW_OF: dict[Kind, str] = {
+    "pool": "pools",
+    "job": "jobs",
+    "node": "nodes",
+    "task": "tasks",
+    "job schedule": "schedules",
+}
+KIND_IN = {view: kind for kind, view in VIEW_OF.items()}
 
 
 class Destination(NamedTuple):

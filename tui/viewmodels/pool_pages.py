@@ -72,7 +72,6 @@ class AccountDetailModel(DetailModel):
     BELOW = ("Storage", "Applications", "Certificates", "Options")
 
     kind = "account"
-    view = "account"
     help_text = (
         "The account at the displayed moment, in tabs. Overview compares each quota with its use.\n"
         "Applications lists each version and the pools that refer to it. Certificates shows which pools and nodes "
@@ -216,7 +215,6 @@ class PoolDetailModel(DetailModel):
     """A pool, in focus while its page is open."""
 
     kind = "pool"
-    view = "pools"
     help_text = (
         "A pool, in tabs. Nodes shows the first nodes and leads to the list. Scale shows the targets, or the "
         "formula with its last evaluation. S opens the editor.\n"
@@ -306,7 +304,6 @@ class NodeDetailModel(DetailModel):
     """A node of any pool."""
 
     kind = "node"
-    view = "nodes"
     BELOW = ("Jobs on this node", "Recent tasks", "History")
 
     def __init__(self, session: Session, subject: ItemRef) -> None:

@@ -16,11 +16,11 @@ from engine.views.resources.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
 from tui.viewmodels import format as fmt
 from tui.viewmodels.events import described, refusal_values
-from tui.viewmodels.items import Destination, FileLocation, field_words, files_of_event
+from tui.viewmodels.items import KIND_IN, Destination, FileLocation, field_words, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import EventFilter, SearchFromEnds, parse_filter
 from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
-from tui.viewmodels.text import Block, ItemRef, Kind, Line, Role, Span, block_of, fit, line, row, squeeze
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, fit, line, row, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 
 _HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateChanged": "release"}
 _MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
-_SUBJECTS: dict[str, Kind] = {"jobs": "job", "pools": "pool", "schedules": "job schedule"}
 
 
 def _to_item(view: str, identity: str) -> Destination:
     """Return the destination of an event about a job, pool or job schedule; a schedule is not put in focus."""
-    return Destination(view, identity, None if view == "schedules" else ItemRef(_SUBJECTS[view], identity))
+    return Destination(view, identity, None if view == "schedules" else ItemRef(KIND_IN[view], identity))
 
 
 def destination_of(event: EventRow) -> Destination | None:
@@ -286,7 +285,7 @@ class EventsModel(RowsModel):
         if event.node is not None:
             return ItemRef("node", event.node) if event.pool_id == self.session.pool_id else None
         place = destination_of(event)
-        kind = None if place is None else _SUBJECTS.get(place.view)
+        kind = None if place is None else KIND_IN.get(place.view)
         return None if place is None or kind is None or place.row is None else ItemRef(kind, place.row)
 
     def details(self, key: int) -> Sequence[Block]:
