@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from engine.views.diagnosis.questions import Expected
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import View
-    from tui.viewmodels.go_line import FoundAction
     from tui.viewmodels.sheets import KeyEntry
+    from tui.viewmodels.text import Kind
 
 
 _MOST_MARKED = 10_000
@@ -156,18 +156,18 @@ def create(main: ViewScreen, what: str = "") -> None:
         _open_form(main, action)
 
 
-def start_action(main: ViewScreen, found: FoundAction) -> None:
+def start_action(main: ViewScreen, kind: Kind, title: str, action: Action | None) -> None:
     """Open the form of an action; if it needs another item under the cursor, show the list of such items."""
     main.playback.pause()
-    if found.action is None:
-        main.post_message(ShowView(VIEW_OF[found.kind]))
-        say(main, f"{found.title}: put the cursor on one, then press a.")
+    if action is None:
+        main.post_message(ShowView(VIEW_OF[kind]))
+        say(main, f"{title}: put the cursor on one, then press a.")
     elif main.session.is_past:
         say(main, PAST, "warning")
-    elif found.action.opens_formula:
-        _answered(main, found.action)
+    elif action.opens_formula:
+        _answered(main, action)
     else:
-        _open_form(main, found.action)
+        _open_form(main, action)
 
 
 def _open_form(main: ViewScreen, action: Action) -> None:
