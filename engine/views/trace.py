@@ -169,7 +169,7 @@ class SpanReader:
     """Reads the spans of a run."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._open: dict[_Key, NodeSpan] = {}
         self._taken: dict[tuple[int, TrackGroup], list[bool]] = {}  # by node: which tracks are in use

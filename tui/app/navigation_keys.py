@@ -16,7 +16,7 @@ from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
 from tui.viewmodels import format as fmt
-from tui.viewmodels.go_line import TABS
+from tui.viewmodels.go_line import LISTS, TABS
 from tui.viewmodels.items import VIEW_OF, focus_on, links_of, links_of_instance
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.moments import compare_lines
@@ -56,7 +56,7 @@ def open_one_of(main: ViewScreen, choices: Sequence[Openable]) -> None:
 
     def show(number: int) -> None:
         _, subject, view = choices[number]
-        model = next((tab.model for tab in TABS if tab.name == view), None)
+        model = LISTS.get(view)
         if model is None:
             main.open_subject(subject)
         else:

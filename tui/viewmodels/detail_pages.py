@@ -142,14 +142,8 @@ class JobDetailModel(DetailModel):
     def _counts(self, cells: int) -> list[Line]:
         tasks = self._row.phases.tasks
         approximate = counts_of(*tasks[:-1])
-        exact = {
-            "active": tasks.active,
-            "preparing": tasks.preparing,
-            "running": tasks.running,
-            "completed": tasks.succeeded + tasks.failed,
-            "succeeded": tasks.succeeded,
-            "failed": tasks.failed,
-        }
+        exact = {"active": tasks.active, "preparing": tasks.preparing}
+        exact |= counts_of(tasks.active, 0, tasks.running, tasks.succeeded, tasks.failed)
         rows = []
         for state, number in exact.items():
             told = approximate.get(state)

@@ -62,6 +62,7 @@ TABS = (
     Tab("0", "schedules", "Job schedules", "Sched", JobSchedulesModel),
 )
 VIEW_NAMES = tuple(tab.name for tab in TABS)
+LISTS = {tab.name: tab.model for tab in TABS if tab.model is not None}
 
 
 def letters_for(titles: Sequence[str]) -> list[str]:
@@ -75,14 +76,7 @@ def letters_for(titles: Sequence[str]) -> list[str]:
     return letters
 
 
-# The lists in which an id is searched, in this order.
-_SEARCHED: dict[str, type[RowsModel]] = {
-    "jobs": JobsModel,
-    "pools": PoolsModel,
-    "nodes": NodesModel,
-    "tasks": TasksModel,
-    "schedules": JobSchedulesModel,
-}
+_SEARCHED = ("jobs", "pools", "nodes", "tasks", "schedules")  # the lists in which an id is searched, in this order
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
 PAGES = (
     *("account", "critical path", "expectations", "messages", "reload", "requests", "settings", "statistics"),
@@ -132,8 +126,8 @@ def find(session: Session, identity: str) -> Found | None:
     if index and int(index[1]) < len(nodes):
         return Found("nodes", NodesModel(session), nodes[int(index[1])])
     found = []
-    for view, model_type in _SEARCHED.items():
-        model = model_type(session)
+    for view in _SEARCHED:
+        model = LISTS[view](session)
         key = model.find(identity)
         if key is not None:
             found.append(Found(view, model, key))

@@ -5,6 +5,7 @@ The page of the account shows quotas against their use, applications, certificat
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import CertificateState
@@ -100,7 +101,8 @@ class AccountDetailModel(DetailModel):
         return [line(Span(page.url), Span(used_up, Role.WARNING))]
 
     def _pages(self) -> Sequence[Page]:
-        tabs = (self._overview, self._applications, self._certificates, self._storage, self._options)
+        storage = partial(storage_lines, self.session)
+        tabs = (self._overview, self._applications, self._certificates, storage, self._options)
         return tuple(zip(self.TABS, tabs, strict=True))
 
     # -- tabs ----------------------------------------------------------------------------------------------------
@@ -187,9 +189,6 @@ class AccountDetailModel(DetailModel):
             Span(_first_of(one.pools) or "none", Role.PLAIN if one.pools else Role.DIM),
             Span(f"{len(one.nodes):,}" if one.nodes else "none", Role.PLAIN if one.nodes else Role.DIM),
         )
-
-    def _storage(self, cells: int) -> Sequence[Line]:
-        return storage_lines(self.session, cells)
 
     def _options(self, cells: int) -> Sequence[Line]:
         """Return the options that the scenario sets, by their names there."""

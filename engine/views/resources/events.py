@@ -262,7 +262,7 @@ class EventFolds:
     """The folds of the log up to now; each entry is read once."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._kinds: list[int] = []  # of each shape: the event with which it is folded, or _ALONE
         self._starts = array("q")

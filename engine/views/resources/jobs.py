@@ -298,7 +298,7 @@ class JobsProgress:
     """The progress of jobs. Nodes are counted again only when an instance or a node has changed."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing counted."""
+        """Create an empty cache."""
         self._simulation = simulation
         self._counted: dict[int, tuple[object, NodeCounts | None, NodeCounts | None]] = {}  # by job, with the version
 

@@ -93,7 +93,7 @@ class NodeBrief(NamedTuple):
 
 
 class NodeRow(NamedTuple):
-    """A node as the service shows it: its record, its pool, and what follows from others, as the job in focus."""
+    """A node as the service shows it: its record, its pool, and its status, also for the job in focus."""
 
     node: int
     record: Node

@@ -243,7 +243,7 @@ class JobStatistics:
     """The statistics of one job. Completed tasks are counted in bulk once, then one by one as the log grows."""
 
     def __init__(self, simulation: Simulation, job: int) -> None:
-        """Begin with nothing read; ``with_bins`` reads."""
+        """Create an empty reader; ``with_bins`` reads the log."""
         self._simulation = simulation
         self._job = job
         self._ends = LogReader(simulation, of_kind(_is_end))

@@ -403,7 +403,7 @@ class BothEnds(Sequence[int]):
     """Numbers that are found from both ends, in their order. They grow in the middle."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty sequence."""
         self.first = array("q")
         self.last = array("q")  # the last one first
 
