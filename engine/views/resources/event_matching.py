@@ -105,7 +105,10 @@ class _Verdicts:
     def __init__(
         self, world: World, source: _Source, templates: Sequence[str], without: Sequence[str], judge: Judge
     ) -> None:
-        """Judge texts with marks: a row passes if one of its texts does. ``without`` are texts of entries without a row."""
+        """Judge texts with marks: a row passes if one of its texts does.
+
+        ``without`` has the texts of entries that have no row.
+        """
         self._world = world
         self._source = source
         self._templates = templates
