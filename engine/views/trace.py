@@ -140,10 +140,6 @@ class _Meaning(NamedTuple):
     details: str = ""
 
 
-def _members(fields: dict[str, object], names: tuple[str, ...]) -> str:
-    return "".join(f',"{name}":{to_json(fields[name])}' for name in names if name in fields)
-
-
 def _meaning(shape: Shape) -> _Meaning | None:
     fields: dict[str, object] = dict(shape.fields)
     new = fields.get("to")
@@ -159,7 +155,9 @@ def _meaning(shape: Shape) -> _Meaning | None:
         return None
     subtask = fields.get("subtaskId", 0)
     assert isinstance(subtask, int)
-    return _Meaning(category, begins, subtask, details=_members(fields, _OF_BEGIN if begins else _OF_END))
+    named = [name for name in (_OF_BEGIN if begins else _OF_END) if name in fields]
+    details = "".join(f',"{name}":{to_json(fields[name])}' for name in named)
+    return _Meaning(category, begins, subtask, details=details)
 
 
 _Key = tuple[SpanCategory, int, int]  # the category, and the two numbers that tell apart what can be open at a time

@@ -153,7 +153,10 @@ def stored_blobs(sim: Simulation) -> list[StoredBlob]:
     world = sim.world
     found: dict[UrlParts, StoredBlob] = {}
     for place, content in world.storage.contents():
-        whole = UrlParts(place.container if "://" in place.container else _linked(world, place.container), place.name)
+        container = place.container  # one that the scenario names by its name alone is in the linked account
+        if "://" not in container:
+            container = parts_of(world.scenario.account.container_url(container)).container
+        whole = UrlParts(container, place.name)
         found[whole] = StoredBlob(whole.url, whole, *content)
     found.update((blob.place, blob) for blob in (_upload(world, row) for row in world.blobs.latest()))
     return [found[place] for place in sorted(found)]
@@ -195,12 +198,6 @@ def _upload(world: World, row: int) -> StoredBlob:
         return blob
     job = world.jobs[world.tasks.block_of(task).job]
     return blob._replace(task=task, task_id=world.tasks.task_id(task), job_id=job.id)
-
-
-def _linked(world: World, container: str) -> str:
-    """Return the URL of a container that the scenario names by its name alone: it is in the linked account."""
-    account = world.scenario.account
-    return parts_of(account.container_url(container)).container
 
 
 class JobScheduleRow(NamedTuple):

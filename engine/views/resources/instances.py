@@ -107,7 +107,10 @@ def task_counts(job: Job) -> TaskCounts:
 
 def phases_of(simulation: Simulation, job: Job, preparation: InstancePage, release: InstancePage) -> Phases:
     """Return the phases of a job, whose pages these are."""
-    tasks = task_counts(job)._replace(oldest_wait_ms=_oldest_wait_ms(simulation, job))
+    task, tasks = oldest_waiting(simulation.world, job), task_counts(job)
+    if task is not None:
+        wait_ms = simulation.now_ms - simulation.world.tasks.block_of(task).created_ms
+        tasks = tasks._replace(oldest_wait_ms=wait_ms)
     return Phases(_counts(preparation), tasks, _counts(release))
 
 
@@ -144,11 +147,6 @@ def last_task_ms(world: World, job: Job) -> int | None:
         if found is not None:
             last_ms = max(found, last_ms or 0)
     return last_ms
-
-
-def _oldest_wait_ms(simulation: Simulation, job: Job) -> int | None:
-    task = oldest_waiting(simulation.world, job)
-    return None if task is None else simulation.now_ms - simulation.world.tasks.block_of(task).created_ms
 
 
 _DUE = tuple(status for status in HookStatus if status is not HookStatus.NOT_NEEDED)

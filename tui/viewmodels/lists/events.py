@@ -230,11 +230,12 @@ class EventsModel(RowsModel):
 
     def _texts(self, event: EventRow) -> tuple[str, ...]:
         """Return the texts of an event in all columns but the time."""
+        is_part = event.task_id is not None or event.node_id is not None  # of a job, which else is the entity
         return (
             _KINDS.get(event.event, event.event),
             self.session.text(described(event)),
             self.session.text(self._entity(event)),
-            self._job_of(event),
+            event.job_id or "" if is_part else "",
             fmt.optional(event.fields.get("rule")),
             fmt.optional(event.fields.get("exitCode")),
         )
@@ -258,12 +259,6 @@ class EventsModel(RowsModel):
             return f"{in_pool}n{event.position}"
         named = event.job_id or event.schedule_id or event.pool_id
         return named or _named(event)
-
-    @staticmethod
-    def _job_of(event: EventRow) -> str:
-        """Return the job of a task or of a preparation or release; empty where the entity is the job itself."""
-        is_part = event.task_id is not None or event.node_id is not None
-        return event.job_id or "" if is_part else ""
 
     def shown_names(self) -> frozenset[str]:
         """Return the columns that are shown; that of the job only once there are several."""
@@ -358,7 +353,7 @@ def brief_lines(model: EventsModel, keys: Iterable[int], cells: int) -> list[Lin
     and only the new one of two states is named.
     """
     rows = [model.cells(key)[:5] for key in keys]
-    times, kinds, _, entities, jobs = (max(map(cell_len, texts), default=0) for texts in _columns(rows))
+    times, kinds, _, entities, jobs = (max((cell_len(row[at].text) for row in rows), default=0) for at in range(5))
     room = cells - times - 1
     of_job = min(jobs, _ENTITY_CELLS) if model.session.has_several_jobs else 0
     is_brief = of_job > 0 and room < kinds + _MOST_CHANGE + entities + jobs + 3
@@ -392,8 +387,3 @@ def _new_state(said: Span) -> Span:
     """Return what happened without the state before it."""
     old, arrow, new = said.text.partition(" → ")
     return said._replace(text=f"→ {new}") if arrow and old.isalpha() else said
-
-
-def _columns(rows: list[tuple[Span, ...]]) -> list[list[str]]:
-    """Return the texts of each of the five columns."""
-    return [[row[at].text for row in rows] for at in range(5)]
