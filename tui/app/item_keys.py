@@ -15,7 +15,7 @@ from engine.scenario.text import did_you_mean
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
-from tui.app.navigation_keys import VIEW_OF, branch, unmark
+from tui.app.navigation_keys import branch, unmark
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
 from tui.dialogs.sheets import HelpScreen, Sheet, entries_here, entries_of
@@ -29,7 +29,7 @@ from tui.viewmodels.actions.menu import CREATING, NEW, PAST, Action, action_for_
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.events import what
 from tui.viewmodels.format import counted
-from tui.viewmodels.items import files_of
+from tui.viewmodels.items import VIEW_OF, files_of
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.report import variant_note
 from tui.viewmodels.sentences import answers_to, describe, expected_of
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from engine.views.diagnosis.questions import Expected
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import View
-    from tui.viewmodels.go_line import FoundAction
     from tui.viewmodels.sheets import KeyEntry
+    from tui.viewmodels.text import Kind
 
 
 _MOST_MARKED = 10_000
@@ -166,18 +166,18 @@ def _create_named(main: ViewScreen, what: str) -> None:
     main.call_later(create, main, known or "")
 
 
-def start_action(main: ViewScreen, found: FoundAction) -> None:
+def start_action(main: ViewScreen, kind: Kind, title: str, action: Action | None) -> None:
     """Open the form of an action; if it needs another item under the cursor, show the list of such items."""
     main.playback.pause()
-    if found.action is None:
-        main.post_message(ShowView(VIEW_OF[found.kind]))
-        say(main, f"{found.title}: put the cursor on one, then press a.")
+    if action is None:
+        main.post_message(ShowView(VIEW_OF[kind]))
+        say(main, f"{title}: put the cursor on one, then press a.")
     elif main.session.is_past:
         say(main, PAST, "warning")
-    elif found.action.opens_formula:
-        _answered(main, found.action)
+    elif action.opens_formula:
+        _answered(main, action)
     else:
-        _open_form(main, found.action)
+        _open_form(main, action)
 
 
 def _open_form(main: ViewScreen, action: Action) -> None:

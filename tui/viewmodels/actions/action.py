@@ -483,4 +483,4 @@ def _gets_nodes(session: Session, pool_id: str) -> bool:
     pool = session.pool(pool_id)
     if pool is None or pool.state is not PoolState.ACTIVE:
         return False
-    return bool(pool.nodes or pool.target_dedicated or pool.target_spot or pool.auto_scale)
+    return bool(pool.nodes or pool.target_dedicated or pool.target_spot or pool.record.auto_scale)

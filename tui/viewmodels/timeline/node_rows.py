@@ -154,7 +154,7 @@ class NodeRows(RowsByNode):
     def tracks_wanted(self) -> int:
         """Return the number of slots of a node."""
         pool = self.session.pool(self.session.pool_id)
-        return 1 if pool is None else pool.slots
+        return 1 if pool is None else pool.record.slots
 
     def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:
         """Return the tasks of a node, slot by slot; none where there are too many for their names."""

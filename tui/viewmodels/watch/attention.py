@@ -9,7 +9,7 @@ until then.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.run.agenda import basis_words
@@ -17,6 +17,7 @@ from engine.views.diagnosis.expectations import ExpectationState, expectation_ro
 from engine.views.diagnosis.model import Severity
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import EXPECTATION, JOB, NODE, glyph_of_job
+from tui.viewmodels.items import Destination
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, between, line, row, width, wrapped
@@ -72,19 +73,6 @@ _VIEWS = {
     "command": "events",
 }
 SHEETS = {"certificate": "account", "expectation": "expectations"}
-
-
-class ConcernDestination(NamedTuple):
-    """The target of a concern: a view or sheet, the row in it, and the job or pool that gets the focus."""
-
-    view: str
-    row: int | str | None
-    focus: ItemRef | None
-
-    @property
-    def is_sheet(self) -> bool:
-        """True if it is no view of its own."""
-        return self.view in SHEETS.values()
 
 
 class AttentionModel:
@@ -211,7 +199,7 @@ class AttentionModel:
         else:
             yield from (ItemRef("pool", pool_id) for pool_id in concern.pools)
 
-    def destination(self, number: int) -> ConcernDestination:
+    def destination(self, number: int) -> Destination:
         """Return where a concern leads."""
         concern = self.concerns[number]
         view = SHEETS.get(concern.kind) or _VIEWS[concern.kind]
@@ -221,7 +209,7 @@ class AttentionModel:
             focus = ItemRef("job", concern.jobs[0])
         if view in ("jobs", "pools", "schedules"):
             first = next(iter({"jobs": concern.jobs, "pools": concern.pools}.get(view, concern.schedules)), None)
-        return ConcernDestination(view, first, focus)
+        return Destination(view, first, focus)
 
 
 def _told(concern: Concern) -> tuple[object, ...]:
