@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import cache
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
-from urllib.parse import unquote_plus
+from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 from pydantic_core import to_json
@@ -58,12 +58,10 @@ def parameters(query_string: str) -> list[tuple[str, str]]:
     Raises:
         BatchError: InvalidQueryParameterValue if it is too long or not UTF-8.
     """
-    parts = [part for part in query_string.split("&") if part]
-    if len(parts) > _MOST_PARAMETERS:
+    if sum(map(bool, query_string.split("&"))) > _MOST_PARAMETERS:
         raise BatchError("InvalidQueryParameterValue", f"there are more than {_MOST_PARAMETERS} parameters")
     try:
-        pairs = (part.partition("=") for part in parts)
-        return [(unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict")) for name, _, value in pairs]
+        return parse_qsl(query_string, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise BatchError("InvalidQueryParameterValue", "the query is not UTF-8") from None
 

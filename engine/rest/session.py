@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from engine.scenario.text import read_source
 from engine.views.results import recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from datetime import datetime
 
     from engine.base.terms import Plain
@@ -68,41 +69,22 @@ class PacedClock:
         self.pacer = Pacer(_Endless(simulation), lambda: None, speed=speed)
         self.failure: BaseException | None = None
         self.on_failure: Callable[[], None] = lambda: None
-        self._playing: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
-        """Let time pass from now on."""
-        self._playing = asyncio.create_task(self.pacer.play())
-        self._playing.add_done_callback(self._ended)
-
-    async def stop(self) -> None:
-        """Stop time."""
-        self.pacer.stop()
-        if self._playing is not None:
-            await asyncio.wait([self._playing])
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Let time pass in the ``async with`` block."""
+        playing = asyncio.create_task(self.pacer.play())
+        playing.add_done_callback(self._ended)
+        try:
+            yield
+        finally:
+            self.pacer.stop()
+            await asyncio.wait([playing])
 
     def _ended(self, playing: asyncio.Task[None]) -> None:
         self.failure = None if playing.cancelled() else playing.exception()
         if self.failure is not None:
             self.on_failure()
-
-
-class StandingClock:
-    """A clock that only requests move, see ``Service.step_ms``."""
-
-    def __init__(self) -> None:
-        """Stand still; nothing can fail."""
-        self.failure: BaseException | None = None
-        self.on_failure: Callable[[], None] = lambda: None
-
-    async def start(self) -> None:
-        """Do nothing."""
-
-    async def stop(self) -> None:
-        """Do nothing."""
-
-
-Clock = PacedClock | StandingClock
 
 
 EMPTY = "scenario: session\n"

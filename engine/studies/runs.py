@@ -34,7 +34,7 @@ from engine.scenario.locations import (
     split_option,
     with_values,
 )
-from engine.scenario.model import ChosenVariant
+from engine.scenario.model import ChosenVariant, parse_seeds
 from engine.scenario.record import flow_text, values_text
 from engine.scenario.text import ScenarioSource, decode
 from engine.scenario.tree import Tree, parse
@@ -119,12 +119,11 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def planned(
-    scenario: Scenario, options: Sequence[str] = (), *, seeds: tuple[int, ...] | None = None, version: str = ""
-) -> Study:
+def planned(scenario: Scenario, options: Sequence[str] = (), *, seeds: str | None = None, version: str = "") -> Study:
     """Return the study of a scenario: its own factors, and those of ``options``, each ``PATH=VALUES``.
 
-    A path that the scenario varies too gets the values of the option. ``seeds`` win over those of the scenario.
+    A path that the scenario varies too gets the values of the option. ``seeds`` are those of an option, such as ``20``
+    or ``1..20``, and win over those of the scenario.
 
     Raises:
         ScenarioError: Options or files of values have mistakes; all of them are listed.
@@ -133,6 +132,11 @@ def planned(
     root = parse(source.text, lambda *_: None)
     assert root is not None
     problems: list[Problem] = []
+    chosen = None
+    try:
+        chosen = None if seeds is None else parse_seeds(seeds)
+    except FactorMistake as mistake:
+        problems.append(Problem(str(mistake), f"--seeds {shortened(seeds or '')}"))
     factors = list(section.factors)
     for option in options:
         try:
@@ -151,7 +155,7 @@ def planned(
         raise ScenarioError(problems)
     varied = [[one.path, [[value.written.plain, value.value.plain] for value in one.values]] for one in factors]
     identity = Identity(_hash(source.text), _hash(json.dumps(varied)), version)
-    return Study(source, tuple(factors), seeds or section.seeds or DEFAULT_SEEDS, identity)
+    return Study(source, tuple(factors), chosen or section.seeds or DEFAULT_SEEDS, identity)
 
 
 def _given(root: Tree, option: str) -> Factor:

@@ -38,7 +38,7 @@ expect:
 def night():
     """Returns the study of the scenario with these factors and other lines at the end of its file."""
 
-    def make(*options, more="", seeds=(1, 2, 3), version="1"):
+    def make(*options, more="", seeds="1..3", version="1"):
         return planned(load("night.yaml", text=NIGHT + more), options, seeds=seeds, version=version)
 
     return make

@@ -19,7 +19,7 @@ from engine.pacing import Turns
 from engine.rest import server as http
 from engine.rest.server import application, certificate_for
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
-from engine.rest.session import PacedClock, Present, StandingClock, begin, saved, session_text
+from engine.rest.session import PacedClock, Present, begin, saved, session_text
 from tui.cli.arguments import forget_terminal, print_warnings
 from tui.saving.targets import FileLines, TargetError
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
@@ -74,12 +74,13 @@ def serve(options: Options) -> int:
         report = None if options.requests is None else stack.enter_context(request_log(options.requests))
         listener = stack.enter_context(listen(options))
         files = certificate_of(options, stack)
-        clock = StandingClock() if options.step_ms is not None else PacedClock(simulation, options.speed)
+        clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
         service = Service(simulation, credentials_of(options), step_ms=options.step_ms)
         url = url_of(options, listener.getsockname()[1])
         app, certificate = application(service, clock, report), None if files is None else files.certificate
         server = http.Server(app, lambda: _announce(url, options, files), certificate)
-        clock.on_failure = server.end
+        if clock is not None:
+            clock.on_failure = server.end
         caught = http.run(server, listener)
         if caught == HANG_UP:
             forget_terminal()
@@ -89,7 +90,7 @@ def serve(options: Options) -> int:
             if not options.quiet:
                 file = options.save
                 click.echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
-        if clock.failure is not None:
+        if clock is not None and clock.failure is not None:
             raise clock.failure
     return 0 if caught is None else SIGNAL_STATUS + caught
 
