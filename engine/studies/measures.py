@@ -30,26 +30,17 @@ def expectations(sim: Simulation) -> list[bool]:
 
 def summary(sim: Simulation) -> Measured:
     """Return the ``summary`` of the state of a run as JSON, and every measure of a study by its name."""
-    return with_derived(results.run_totals(sim), results.task_waits_ms(sim.world), results.preparation_ms(sim.world))
+    whole = results.run_totals(sim)
+    waits = _of_times("wait", results.task_waits_ms(sim.world))
+    return {**whole, **_failed(whole), **waits, "preparationSeconds": results.preparation_ms(sim.world) / SECOND_MS}
 
 
-def with_derived(whole: Mapping[str, object], waits_ms: Iterable[int], preparation_ms: int) -> Measured:
-    """Return the ``summary`` of the state of a run with the measures that follow from it and from times.
-
-    Args:
-        whole: The summary.
-        waits_ms: The time from creation to start of each task that has started.
-        preparation_ms: For how long preparations have run on all nodes.
-    """
-    return {
-        **whole,
-        **{name: cast("dict[str, int]", whole[part])["failed"] for name, part in _FAILED.items()},
-        **of_times("wait", waits_ms),
-        "preparationSeconds": preparation_ms / SECOND_MS,
-    }
+def _failed(whole: Mapping[str, object]) -> dict[str, int]:
+    """Return the failures in the ``summary`` of the state of a run as measures."""
+    return {name: cast("dict[str, int]", whole[part])["failed"] for name, part in _FAILED.items()}
 
 
-def of_times(name: str, times_ms: Iterable[int]) -> dict[str, float | None]:
+def _of_times(name: str, times_ms: Iterable[int]) -> dict[str, float | None]:
     """Return the median and the 95th percentile of times, as ``NAMESecondsMedian`` and ``NAMESecondsP95``."""
     in_order = sorted(times_ms)
     return {f"{name}Seconds{part}": seconds(percentile(in_order, share)) for part, share in _SHARES.items()}
@@ -109,8 +100,8 @@ class Times(NamedTuple):
 def measures_of_times(times: Times) -> dict[str, float | None]:
     """Return the measures that follow from times alone."""
     return {
-        **of_times("wait", times.waits),
-        **of_times("run", times.runs),
+        **_of_times("wait", times.waits),
+        **_of_times("run", times.runs),
         "preparationSeconds": times.preparation / SECOND_MS,
         "releaseSeconds": times.release / SECOND_MS,
     }
@@ -120,7 +111,8 @@ def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, 
     """Return the figures that follow from the ``summary`` of the state of a run as JSON, and from times."""
     tasks = cast("Mapping[str, float | None]", summary["tasks"])
     found = {
-        **with_derived(summary, times.waits, times.preparation),
+        **summary,
+        **_failed(summary),
         "totalTasks": tasks["total"],
         "succeededTasks": tasks["succeeded"],
         **measures_of_times(times),

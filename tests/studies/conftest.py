@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.scenario.load import load
@@ -38,7 +40,9 @@ expect:
 def night():
     """Returns the study of the scenario with these factors and other lines at the end of its file."""
 
-    def make(*options, more="", seeds="1..3", version="1"):
-        return planned(load("night.yaml", text=NIGHT + more), options, seeds=seeds, version=version)
+    def make(*options, more="", seeds=(1, 2, 3), version="1"):
+        given = seeds if isinstance(seeds, str) else None
+        study = planned(load("night.yaml", text=NIGHT + more), options, seeds=given, version=version)
+        return study if seeds in (None, given) else replace(study, seeds=tuple(seeds))
 
     return make
