@@ -39,6 +39,15 @@ JSON_LIMIT = 256 << 20
 """The most bytes of a file that is read as a whole."""
 
 _GZIP = b"\x1f\x8b"
+_DAMAGED = "its packed content is damaged: get the file again"
+_REASONS: dict[type[Exception], str] = {
+    EOFError: "ends in the middle of its packed content: get the file again",
+    gzip.BadGzipFile: _DAMAGED,
+    zlib.error: _DAMAGED,
+    FileNotFoundError: "there is no such file",
+    IsADirectoryError: "is a directory: name a file",
+    PermissionError: "may not be read: permission denied",
+}
 
 
 def name_of(path: str) -> str:
@@ -60,18 +69,9 @@ def opened(path: str) -> Iterator[BinaryIO]:
                     yield cast("BinaryIO", unpacked)
             else:
                 yield stream
-    except EOFError:
-        _fail(path, "ends in the middle of its packed content: get the file again")
-    except (gzip.BadGzipFile, zlib.error):
-        _fail(path, "its packed content is damaged: get the file again")
-    except FileNotFoundError:
-        _fail(path, "there is no such file")
-    except IsADirectoryError:
-        _fail(path, "is a directory: name a file")
-    except PermissionError:
-        _fail(path, "may not be read: permission denied")
-    except (OSError, ValueError) as error:
-        _fail(path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+    except (EOFError, OSError, ValueError, zlib.error) as error:
+        reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        _fail(path, _REASONS.get(type(error), reason))
 
 
 def numbered_lines(stream: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:

@@ -89,18 +89,14 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and _is_whole(value) and value >= 0
-
-
-def _is_time(value: object) -> bool:
-    return epoch_ms(value) is not None
-
-
 # Properties of any part of an object, with what their values must be.
-_VALUES: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
-    (_TIMES, _is_time, "a UTC time such as 2026-01-05T08:00:00Z"),
-    (("retryCount", "requeueCount"), _is_count, "a whole number that is not negative"),
+_VALUES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+    (_TIMES, lambda value: epoch_ms(value) is not None, "a UTC time such as 2026-01-05T08:00:00Z"),
+    (
+        ("retryCount", "requeueCount"),
+        lambda value: _is_whole(value) and value >= 0,
+        "a whole number that is not negative",
+    ),
     (("exitCode",), _is_whole, "a whole number"),
 )
 
@@ -214,6 +210,11 @@ class Record(NamedTuple):
     body: Body
     source: Source
     is_former: bool = False
+
+    @property
+    def id(self) -> str:
+        """The id of a pool, job, job schedule, task or node."""
+        return str(self.body["id"])
 
 
 class History(NamedTuple):
@@ -375,7 +376,7 @@ def _text(body: object, name: str) -> str | None:
 
 
 def _ids_of(table: Mapping[str, Record]) -> dict[str, str]:
-    return {name: str(record.body["id"]) for name, record in table.items()}
+    return {name: record.id for name, record in table.items()}
 
 
 def _put(table: dict[str, Record], own_id: str, record: Record) -> bool:

@@ -72,7 +72,7 @@ class Connection(H11Protocol):
     _taken_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Wait for the first request."""
+        """Start the time limit for the first request; make room if there are too many connections."""
         super().connection_made(transport)
         self._since_s = self.loop.time()
         if len(self.connections) > MOST_CONNECTIONS:
@@ -80,20 +80,20 @@ class Connection(H11Protocol):
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
-        """Go on with the request, or begin one."""
+        """Pass the data on, and start or end the time limit for a head."""
         self._since_s = self.loop.time()
         super().data_received(data)
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop to wait."""
+        """Cancel the time limits."""
         for timer in (self._head_timer, self._taken_timer):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Stop to send until the client has taken some of what is ready, and wait for that."""
+        """Stop sending until the client has taken some of the data, within a time limit."""
         super().pause_writing()
         self._taken_timer = self.loop.call_later(TAKEN_WITHIN_S, self.transport.abort)
 
@@ -125,7 +125,7 @@ class Connection(H11Protocol):
 
 
 async def _refuse(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Have the application refuse a request."""
+    """Let the application refuse a request because the server is busy."""
     await app({**scope, "extensions": {**scope.get("extensions", {}), BUSY: {}}}, receive, send)
 
 
@@ -321,14 +321,14 @@ class Server(uvicorn.Server):
         self.caught: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and tell so."""
+        """Start, and call ``on_start``."""
         await super().startup(sockets)
         if self.started:
             self._on_start()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
+        """Install no handlers of signals: ``run`` does."""
         yield
 
     def end(self) -> None:
@@ -337,7 +337,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     def on_signal(self, number: int, _: FrameType | None) -> None:
-        """End because of a signal, of which the first is kept."""
+        """End because of a signal; keep the number of the first one."""
         self.caught = self.caught or number
         self.end()
 

@@ -137,7 +137,7 @@ class ServiceFaults:
     """
 
     def __init__(self, settings: SimulateService, seed: int, now_s: Callable[[], float]) -> None:
-        """Begin with no request. ``now_s`` returns the clients' time in seconds."""
+        """Create it before the first request. ``now_s`` returns the clients' time in seconds."""
         self._settings = settings
         self._seed = seed
         self._now_s = now_s
@@ -192,13 +192,6 @@ CURRENT = (
 ROUTES = (*CURRENT, *pools.OLDER_ROUTES)
 
 
-class Match(NamedTuple):
-    """A route and the values of its path parameters, decoded."""
-
-    route: Route
-    names: Mapping[str, str]
-
-
 _PARAMETER = re.compile(r"\\\{(\w+)\\\}")
 _LONGEST_PATH = 8192
 
@@ -232,8 +225,8 @@ def _by_collection(routes: Iterable[Route]) -> dict[str, list[tuple[re.Pattern[s
 _TABLE = _by_collection(ROUTES)
 
 
-def find_route(method: str, path: str) -> Match:
-    """Return the route of a request and its path parameters.
+def find_route(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
+    """Return the route of a request, and the values of its path parameters, decoded.
 
     Args:
         method: The HTTP method.
@@ -252,7 +245,7 @@ def find_route(method: str, path: str) -> Match:
         if found is None:
             continue
         if route.method == method:
-            return Match(route, {name: _decoded(value) for name, value in found.groupdict().items()})
+            return route, {name: _decoded(value) for name, value in found.groupdict().items()}
         allowed.append(route.method)
     if allowed:
         raise BatchError("UnsupportedHttpVerb", f"allowed here: {', '.join(sorted(set(allowed)))}")
@@ -340,7 +333,7 @@ class Service:
 
     def _admit(self, request: Request) -> Call:
         """Check a request from the outside in; return the call of its operation. Raises BatchError."""
-        match = find_route(request.method, request.path)
+        route, names = find_route(request.method, request.path)
         check_credentials(request, self.credentials)
         query = messages.query_of(request)
         messages.check_version(query)
@@ -348,8 +341,8 @@ class Service:
             raise BatchError("RequestBodyTooLarge")
         if self._present is not None and (present := self._present.simulation()) is not self.simulation:
             self.simulation, self._latest = present, Latest(present)
-        self._check_faults(match.route.operation)
-        return Call(self.simulation, self._latest, request, match.route, match.names, query)
+        self._check_faults(route.operation)
+        return Call(self.simulation, self._latest, request, route, names, query)
 
     def _check_faults(self, operation: str) -> None:
         """Let a request pass, or refuse it as the scenario says (GEN-22).

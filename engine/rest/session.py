@@ -36,28 +36,6 @@ if TYPE_CHECKING:
 DEFAULT_SPEED = 60.0
 
 
-class _Endless:
-    """A simulation for the pacer: it is not finished while nothing happens, since clients may act at any moment."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-        self.end_ms = simulation.end_ms
-
-    @property
-    def now_ms(self) -> int:
-        return self._simulation.now_ms
-
-    @property
-    def finished(self) -> bool:
-        return self.now_ms >= self.end_ms
-
-    def advance(self, until_ms: int, max_events: int) -> bool:
-        return self._simulation.advance(until_ms, max_events)
-
-    def finish(self) -> None:
-        """Leave the end of the run as it is: who stops the server settles it."""
-
-
 class PacedClock:
     """Lets the time of a simulation pass on the event loop that also serves requests.
 
@@ -65,8 +43,8 @@ class PacedClock:
     """
 
     def __init__(self, simulation: Simulation, speed: float = DEFAULT_SPEED) -> None:
-        """Wait to be started. ``speed`` is in simulated seconds per real second."""
-        self.pacer = Pacer(_Endless(simulation), lambda: None, speed=speed)
+        """Create a clock that does not run yet. ``speed`` is in simulated seconds per real second."""
+        self.pacer = Pacer(simulation, lambda: None, speed=speed)
         self.failure: BaseException | None = None
         self.on_failure: Callable[[], None] = lambda: None
 

@@ -6,7 +6,7 @@ row for each figure of both sides, with their difference.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.values import SECOND_MS, percentile
 from engine.views import results
@@ -110,7 +110,7 @@ def measures_of_times(times: Times) -> dict[str, float | None]:
 def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, float | None]) -> Figures:
     """Return the figures that follow from the ``summary`` of the state of a run as JSON, and from times."""
     tasks = cast("Mapping[str, float | None]", summary["tasks"])
-    found = {
+    found: dict[str, Any] = {
         **summary,
         **_failed(summary),
         "totalTasks": tasks["total"],
@@ -192,16 +192,12 @@ def _same_jobs(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     Case does not matter (GEN-1). A job of a job schedule has a colon in its id, for which an import writes a hyphen.
     """
     found: dict[str, str] = {}
-    for comparable in (str.casefold, _as_imported):
+    for comparable in (str.casefold, lambda job_id: job_id.casefold().replace(":", "-")):
         taken = set(found.values())
         there = {comparable(job_id): job_id for job_id in theirs if job_id not in taken}
         left = [job_id for job_id in ours if job_id not in found]
         found |= {job_id: there[comparable(job_id)] for job_id in left if comparable(job_id) in there}
     return found
-
-
-def _as_imported(job_id: str) -> str:
-    return job_id.casefold().replace(":", "-")
 
 
 def largest(rows: Iterable[Row], count: int) -> list[Row]:

@@ -34,7 +34,7 @@ class Collected:
     """The times of tasks, preparations, releases and jobs. Memory is that of two numbers a task."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Create an empty collection."""
         self._waits_ms = array("q")
         self._runs_ms = array("q")
         self._hook_ms = dict.fromkeys(HOOK_INFOS, 0)
@@ -49,7 +49,7 @@ class Collected:
         self.nodes: dict[str, None] = {}  # ids, in lower case, on which something ran
 
     def take_task(self, body: Body) -> None:
-        """Take a task."""
+        """Add a task."""
         info = body.get("executionInfo", {})
         created, started, ended = self._moments(body.get("creationTime"), info.get("startTime"), info.get("endTime"))
         self.tasks += 1
@@ -68,7 +68,7 @@ class Collected:
         self._note_node(body.get("nodeInfo", {}).get("nodeId"))
 
     def take_instance(self, body: Body) -> None:
-        """Take an entry of the preparation and release status of a job."""
+        """Add an entry of the preparation and release status of a job."""
         for name in HOOK_INFOS:
             info = body.get(name, {})
             started, ended = self._moments(info.get("startTime"), info.get("endTime"))
@@ -78,7 +78,7 @@ class Collected:
         self._note_node(body.get("nodeId"))
 
     def take_job(self, body: Body) -> None:
-        """Take a job."""
+        """Add a job."""
         ended, *_ = self._moments(
             body.get("executionInfo", {}).get("endTime"), body.get("creationTime"), body.get("stateTransitionTime")
         )

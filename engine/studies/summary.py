@@ -192,7 +192,7 @@ class Tally:
     """The results of a study so far. ``summary`` is the same as that of ``summarize`` for the same results."""
 
     def __init__(self, study: Study, scenario: str, *, confidence: float) -> None:
-        """Begin without results; the arguments are those of ``summarize``."""
+        """Create a tally without results; the arguments are those of ``summarize``."""
         self._study = study
         self._scenario = scenario
         self._confidence = confidence

@@ -90,13 +90,6 @@ def flow(value: object) -> str:
     return shortened(value if isinstance(value, str) else json.dumps(value))
 
 
-def asked(wanted: object, seen: object) -> object:
-    """Return the parts of ``seen`` that are also in ``wanted``."""
-    if isinstance(wanted, dict) and isinstance(seen, dict):
-        return {key: asked(wanted[key], inner) for key, inner in seen.items() if key in wanted}
-    return seen
-
-
 def _run(summary: Summary) -> Text:
     start, end_ms = summary.start, summary.end_ms
     down, up = summary.transferred
@@ -170,7 +163,7 @@ def _job(row: JobResult) -> tuple[Text, ...]:
         state,
         Text(f"{row.tasks.total:,}"),
         Text(f"{row.tasks.succeeded:,}"),
-        _bad_if_any(row.tasks.failed),
+        Text(f"{row.tasks.failed:,}", "red" if row.tasks.failed else ""),
         Text(f"{row.tasks.active:,}"),
         _instances(row.preparations),
         _instances(row.releases),
@@ -203,16 +196,12 @@ def _refusal(row: RefusedRow) -> tuple[Text, ...]:
 
 def _expectation(row: Outcome) -> tuple[Text, ...]:
     met = Text("yes", "green") if row.met else Text("NO", "bold red")
-    return met, Text(flow(row.written)), Text(flow(asked(row.written, row.seen)))
+    return met, Text(flow(row.written)), Text(flow(row.asked_for))
 
 
 def _instances(nodes: InstanceTotals) -> Text:
     text = Text(f"{nodes.count:,}")
     return text.append(f"\n{nodes.failed:,} failed", "red") if nodes.failed else text
-
-
-def _bad_if_any(count: int) -> Text:
-    return Text(f"{count:,}", "red" if count else "")
 
 
 def _usd(cost: float) -> str:

@@ -164,7 +164,7 @@ SLICE_EVENTS = 20_000  # about a tenth of a second, with the event log
 
 
 def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgress) -> None:
-    """``simulation`` has reached its end; its events were written to ``lines`` as they happened."""
+    """Play a simulation to its end, and write its events to ``lines`` as they happen."""
     written = 0  # entries of the log
     more = True
     with runtime.gc_relaxed():

@@ -280,7 +280,7 @@ class TimelineGrid(ResizeFilter, RowsView):
             return
         label = self.model.label_cells
         if label <= place.x < label + self.model.columns.number:
-            self.model.move_to_column(place.x - label)
+            self.model.move(place.x - label - self.model.cursor_column)
         row = (place.y - self._top) // self.model.height.lines
         is_row = 0 <= row < self.visible_lines and row + self.top_line < self.row_count
         self.move_to(row + self.top_line if is_row else self._at)

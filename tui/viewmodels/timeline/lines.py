@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.views.log.kept import KeptByKey
 from tui.viewmodels.glyphs import Glyph, going_on, to_ascii
 from tui.viewmodels.text import Line, Role, Span, fit, merged, split_at, squeeze, width
-from tui.viewmodels.timeline.rows import Canvas, ColumnCache, ticks
+from tui.viewmodels.timeline.rows import NEVER_MS, Canvas, ColumnCache, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,7 +56,6 @@ def axis(session: Session, columns: TimeColumns, label_cells: int) -> Line:
     )
 
 
-_NEVER_MS = 1 << 62
 BAND = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
 
 
@@ -84,7 +83,7 @@ class PoolBand:
         """Return for each line the highest number in the part of the log that has been read."""
         found, tops = [], self._tops.at(self._sources)
         for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
-            top, tops[number] = counts.highest(0, _NEVER_MS, tops.get(number))
+            top, tops[number] = counts.highest(0, NEVER_MS, tops.get(number))
             found.append(top)
         return found
 

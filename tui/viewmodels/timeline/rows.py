@@ -194,7 +194,9 @@ class Canvas:
         track = self._height.track or self._height.body
         is_middle = line % track == (track - 1) // 2
         return [
-            self._glyphs.stretch(glyph, cells) if is_middle or glyph.role is not Role.QUIET else _quiet(cells)
+            self._glyphs.stretch(glyph, cells)
+            if is_middle or glyph.role is not Role.QUIET
+            else Span(" " * cells, Role.QUIET)
             for glyph, cells in self._stretches
         ]
 
@@ -268,10 +270,6 @@ class Canvas:
             return [text(f"{name}  {notes[0]}")]
         told = [squeeze(note, cells) if bar.is_id and cells >= _LEAST_CUT else note for note in notes]
         return [text(name), *(text(note) for note in told if len(note) <= cells)][:lines]
-
-
-def _quiet(cells: int) -> Span:
-    return Span(" " * cells, Role.QUIET)
 
 
 def name_in(bar: Bar, cells: int) -> str:
