@@ -146,7 +146,7 @@ def _take_out(
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VM_SIZE = "standard_d2s_v3"
-"""Of nodes of which the history does not tell the size."""
+"""The size of nodes whose size the history does not tell."""
 _CLOUD_SERVICE_SIZE = "small"
 
 
@@ -176,7 +176,7 @@ def _any(history: History) -> Source:
 
 
 class _Importer:
-    """The making of one scenario."""
+    """Makes the scenario of one history."""
 
     def __init__(self, history: History, shape: PoolShape, zero_ms: int) -> None:
         self._history = history
@@ -262,7 +262,7 @@ class _Importer:
         return story
 
     def _doubt(self, records: Iterable[Record], message: str) -> None:
-        """Warn, at the first of some objects, of what may go otherwise in a replay than it did."""
+        """Warn, at the first of some objects, that a replay may differ from what happened."""
         found = list(records)
         if found:
             more = f" ({len(found) - 1:,} more like it)" if len(found) > 1 else ""

@@ -90,7 +90,7 @@ def _rounded_seconds(seconds: float) -> float:
 Body = Mapping[str, Any]
 
 FEWEST = 3
-"""Tasks that no two others resemble keep their own durations."""
+"""The fewest tasks of a group; those of smaller groups keep their own durations."""
 
 _MOST_WINDOWS = 120
 _WINDOWS_MS = tuple(

@@ -198,7 +198,7 @@ def _job_of_directory(info: object) -> str | None:
 
 
 MOST_OBJECTS = 1_000_000
-"""A history has at most so many objects."""
+"""The most objects of a history."""
 _MOST_WARNINGS = 1_000
 _MOST_STRANGERS = 1_000  # objects in one file before the first one that means something
 _KINDS = "a pool, job, job schedule, task, node, or entry of the preparation and release status"

@@ -76,7 +76,7 @@ class Occupancy:
     def out_of_turn(self, instances: Iterable[Record]) -> int | None:
         """Return how many tasks of a job may have lost their node to a failed preparation; None if one was retried.
 
-        When a preparation that was retried has begun is not told, and so neither is when tasks began to wait for it.
+        The history does not tell when a retried preparation began, nor when tasks began to wait for it.
         """
         slots = 0
         for record in instances:
@@ -184,8 +184,8 @@ def _assigned(story: TaskStory) -> float:
 def _is_as_added(group: Sequence[TaskStory], out_of_turn: int) -> bool:
     """Return whether a list has the order in which its tasks were added.
 
-    Then nearly all of them got nodes in this order: only what went wrong lets one come later. A list that is sorted by
-    the text of ids, 1, 10, 2, is in no such order.
+    If it has, nearly all of them got nodes in this order: only a failure delays a task. A list that is sorted by the
+    text of ids, 1, 10, 2, is in no such order.
     """
     ids = [story.task_id for story in group]
     if ids == sorted(ids) and ids != sorted(ids, key=_natural):

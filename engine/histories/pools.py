@@ -38,7 +38,7 @@ _WITH_DEFAULTS: frozenset[type[Spec]] = frozenset(
         *(MultiInstanceSettings, TaskConstraints, PreparationConstraints, JobConstraints, TaskSchedulingPolicy),
     }
 )
-# Another node, another link to storage: what names them says nothing about a replay.
+# The first names a node of the original run; the second is made of what really happened.
 _LEFT_OUT = frozenset({"affinityInfo", "simulate"})
 
 

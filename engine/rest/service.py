@@ -293,8 +293,8 @@ class Service:
 
         Args:
             request: The request.
-            refused: Why it cannot be read whole; then it is answered with this error, whoever sent it. What it says of
-                the server is the same for everybody, and a server that is busy does not look at signatures as well.
+            refused: Why it cannot be read whole. It is answered with this error whoever sent it: the error says nothing
+                about the account, and a busy server does not check signatures.
         """
         try:
             answer, moves = self._answer(request, refused)

@@ -187,7 +187,7 @@ INTERRUPTED = SIGNAL_STATUS + signal.SIGINT
 
 
 class Interrupts:
-    """Tells which signal has interrupted a command: that of Ctrl-C, unless another came."""
+    """The signal that has interrupted a command: that of Ctrl-C, unless another one came."""
 
     number: int = signal.SIGINT
 

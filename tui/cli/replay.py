@@ -65,7 +65,7 @@ class _Bar:
 
     @property
     def _elapsed_s(self) -> float:
-        """The seconds since the beginning; 0 until it is worth telling of."""
+        """The seconds since the beginning; 0 before ``PATIENCE_S`` have passed."""
         elapsed_s = time.monotonic() - self._began_s
         return elapsed_s if elapsed_s >= PATIENCE_S else 0.0
 

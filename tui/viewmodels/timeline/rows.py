@@ -157,7 +157,7 @@ def height_of(rows: int, lines: int, tracks: int) -> Height:
 
 
 def band_lines(curves: int, left: int) -> int:
-    """Return the lines of each curve of the pool band, of which ``left`` lines nobody else has."""
+    """Return the lines of each curve of the pool band: one, and an equal share of the ``left`` lines that are free."""
     return min(_MOST_BAND_LINES, 1 + max(0, left) // max(1, curves))
 
 
@@ -255,7 +255,7 @@ class Canvas:
         return self._drawn[line] if self._drawn else self._ground(line)
 
     def letter(self, line: int, column: int) -> str:
-        """Return what shows a cell in the colour of the cursor: a block would hide it."""
+        """Return the character of a cell under the cursor; a blank in place of a block, which would hide the cursor."""
         row = self._lines[line]
         text = row[column].text if column < len(row) else " "
         return text if text.isascii() else " "
