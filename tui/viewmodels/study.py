@@ -227,15 +227,17 @@ class StudyModel:
         request: StudyRequest,
         on_news: Callable[[], object],
         *,
+        workers: int | None = None,
         after: BackgroundStudy | None = None,
     ) -> None:
-        """Start to play a study in the background.
+        """Begin to play a study.
 
         Args:
             scenario: The scenario that is studied, not a variant of it.
             study: What is studied.
             request: How it was asked for.
             on_news: Is called in another thread when there are results, or the state has changed.
+            workers: The number of processes, None for one on each processor.
             after: A study that is stopped; this one begins when that has ended.
         """
         self.scenario = scenario
@@ -247,7 +249,7 @@ class StudyModel:
         self.arrangement: dict[str, object] = {}  # of the table
         self._next_s = 0.0
         self._variants: Variants | None = None
-        self.background = BackgroundStudy(study, on_news, results=request.path, after=after)
+        self.background = BackgroundStudy(study, on_news, results=request.path, workers=workers, after=after)
 
     def update(self) -> bool:
         """Take new results; return True if the summary is another one. It waits if computing it takes long."""

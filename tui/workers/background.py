@@ -49,14 +49,16 @@ class BackgroundStudy:
         on_news: Callable[[], object],
         *,
         results: Path | None = None,
+        workers: int | None = None,
         after: BackgroundStudy | None = None,
     ) -> None:
-        """Start to play the study in a thread.
+        """Begin to play the study.
 
         Args:
             study: The study.
             on_news: Is called in the thread when there are results, or the state has changed.
             results: A file that collects the results; those that it has are not played again.
+            workers: The number of processes, None for one on each processor.
             after: A study that is stopped; this one begins when that has ended.
         """
         self.study = study
@@ -67,6 +69,7 @@ class BackgroundStudy:
         self.reason = ""
         self.began_s: float | None = None
         self._on_news = on_news
+        self._workers = workers
         self._new: list[Result] = []  # that were not taken yet
         self._known: set[Run] = set()
         self._played = 0  # since the study was begun or continued
@@ -162,7 +165,8 @@ class BackgroundStudy:
             missing = [run for run in study.runs() if run not in self._known]
             if not missing:
                 return
-            workers = stack.enter_context(LocalWorkers(study, min(processors(), len(missing)), yields=True))
+            count = min(self._workers or processors(), len(missing))
+            workers = stack.enter_context(LocalWorkers(study, count, yields=True))
             Variants(study).check(between=check)
             if file is not None:
                 file.open()
