@@ -26,6 +26,7 @@ from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
 from engine.rest.session import not_found
+from engine.specs.base import words
 from engine.specs.draws import draw_ms, uniform
 from engine.views.rest.account import account_url
 
@@ -42,18 +43,9 @@ if TYPE_CHECKING:
 DEFAULT_ACCOUNT = "localbatch"
 DEFAULT_KEY = "bG9jYWwtYmF0Y2gta2V5LTAxMjM0NTY3ODk="
 
-_SIGNED_HEADERS = (
-    "content-encoding",
-    "content-language",
-    "content-length",
-    "content-md5",
-    "content-type",
-    "date",
-    "if-modified-since",
-    "if-match",
-    "if-none-match",
-    "if-unmodified-since",
-    "range",
+_SIGNED_HEADERS = words(
+    "content-encoding content-language content-length content-md5 content-type date if-modified-since if-match "
+    "if-none-match if-unmodified-since range"
 )
 
 

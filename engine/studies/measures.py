@@ -56,24 +56,28 @@ def job_ends(sim: Simulation) -> dict[str, dict[str, float | None]]:
     return {job.id: {"endSeconds": seconds(job.end_ms)} for job in sim.world.jobs.present()}
 
 
-LABELS = {
-    "makespanSeconds": "last task ends",
-    "costUsd": "cost",
-    "nodeHours": "node hours",
-    "slotUtilization": "slots used",
-    "totalTasks": "tasks",
-    "succeededTasks": "tasks succeeded",
-    "failedTasks": "tasks failed",
-    "failedPreparations": "preparations failed",
-    "failedReleases": "releases failed",
-    "waitSecondsMedian": "waiting, median",
-    "waitSecondsP95": "waiting, p95",
-    "runSecondsMedian": "running, median",
-    "runSecondsP95": "running, p95",
-    "preparationSeconds": "preparing, last on each node",
-    "releaseSeconds": "releasing, last on each node",
+_NAMES = {
+    "makespanSeconds": ("last task ends", "last task"),
+    "costUsd": ("cost", "cost"),
+    "nodeHours": ("node hours", "node hours"),
+    "slotUtilization": ("slots used", "slots used"),
+    "totalTasks": ("tasks", ""),
+    "succeededTasks": ("tasks succeeded", ""),
+    "failedTasks": ("tasks failed", "failed tasks"),
+    "failedPreparations": ("preparations failed", "failed prep"),
+    "failedReleases": ("releases failed", "failed release"),
+    "waitSecondsMedian": ("waiting, median", "waiting"),
+    "waitSecondsP95": ("waiting, p95", "waiting p95"),
+    "runSecondsMedian": ("running, median", ""),
+    "runSecondsP95": ("running, p95", ""),
+    "preparationSeconds": ("preparing, last on each node", "preparing"),
+    "releaseSeconds": ("releasing, last on each node", ""),
 }
+LABELS = {name: label for name, (label, _) in _NAMES.items()}
 """The figures, and their names for people. Those that a study measures too have the same value there."""
+
+HEADINGS = {name: heading for name, (_, heading) in _NAMES.items() if heading}
+"""The measures of a study, and the headings of their columns."""
 
 MEASURES = tuple(LABELS)
 
