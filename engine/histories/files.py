@@ -340,13 +340,15 @@ def _entry(key: str, value: object, indent: str) -> Iterator[str]:
         items = (f"{indent}  - {_line(item)}" for item in value)
         first = next(items, None)
         yield from [f"{head} []"] if first is None else chain((head, first), items)
-    elif _has_long_list(value):
+    elif isinstance(value, Mapping) and _has_long_list(value):
         yield head
-        for item in value if isinstance(value, list | tuple) else ():
+        yield from _members(value, indent + "  ")
+    elif isinstance(value, list | tuple) and _has_long_list(value):
+        yield head
+        for item in value:
             lines = _members(item, indent + "    ") if item and isinstance(item, Mapping) else iter([_line(item)])
             yield f"{indent}  - {next(lines).lstrip(' ')}"
             yield from lines
-        yield from _members(value, indent + "  ") if isinstance(value, Mapping) else ()
     else:
         plain: Plain = {key: value}  # type: ignore[dict-item]
         yield from block_text(plain, indent).removesuffix("\n").split("\n")
