@@ -87,7 +87,7 @@ _ROUNDS = 40
 
 
 def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]]) -> list[str]:
-    """Take out of a document what ``check --strict`` does not accept, and return a sentence for each such thing.
+    """Remove from a document what ``check --strict`` does not accept, and return a sentence for each removal.
 
     A required property is replaced by the first of its stand-ins that is accepted.
 
@@ -122,7 +122,7 @@ def _steps(path: str) -> tuple[str | int, ...]:
 def _take_out(
     document: dict[str, Any], steps: tuple[str | int, ...], stand_ins: Mapping[str, Sequence[str]]
 ) -> str | None:
-    """Take out the value at a path, or the nearest one around it that is not needed; return what was done."""
+    """Remove the value at a path, or the nearest one around it that is not required; return what was done."""
     for length in range(len(steps), 2, -1):
         *way, last = steps[:length]
         place: Any = document
@@ -227,7 +227,7 @@ class _Importer:
         return bodies, automatic
 
     def _assumed_pool(self, pool_id: str, nodes: Sequence[NodeLife]) -> dict[str, Any]:
-        """Return a pool of which there is no body."""
+        """Return the body of a pool that the history does not contain."""
         listed = self._history.nodes.get(pool_id, ())
         size = next((str(node.body["vmSize"]) for node in listed if node.body.get("vmSize")), _VM_SIZE)
         count = max(1, len(nodes))
@@ -363,7 +363,7 @@ class _Importer:
         return {"at": format_duration(max(0, event.at_ms - self._zero_ms)), event.command: body}
 
     def _accept(self, document: dict[str, Any], events: Iterable[Event]) -> None:
-        """Take out what a scenario cannot have. Of tasks that are alike one is tried, for all of them."""
+        """Remove what a scenario cannot have. One of several equal tasks is checked for all of them."""
         samples: dict[str, list[dict[str, Any]]] = {}
         lists = [job["tasks"] for job in document["jobs"]]
         lists += [event.body["tasks"] for event in events if event.command == "addTasks"]

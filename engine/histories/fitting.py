@@ -83,7 +83,7 @@ def _statistic(sample: np.ndarray, frozen: stats.rv_frozen) -> float:
 
 
 def _rounded_seconds(seconds: float) -> float:
-    """Return a time with as many digits as a run tells apart, a whole number without a point."""
+    """Return a time rounded to milliseconds, a whole number without a point."""
     return seconds_of(round(float(seconds) * SECOND_MS))
 
 

@@ -322,7 +322,7 @@ class _Reader:
         _put(table, object_id, Record(one.body, one.source))
 
     def _assume_jobs(self) -> None:
-        """Make jobs of which there are only tasks, if there is no body of any job."""
+        """Make bodies for the jobs of tasks, if the files have no body of any job."""
         if self._jobs:
             return
         for one in self._loose[Kind.TASK]:

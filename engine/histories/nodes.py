@@ -85,7 +85,7 @@ def retries(info: Mapping[str, Any]) -> int:
 
 
 def process_time(run_ms: int) -> str:
-    """Return the duration of a process that is in state running for ``run_ms``, part of which it takes to start."""
+    """Return the duration of a process that is in state running for ``run_ms``, without its start."""
     return format_duration(max(0, run_ms - PROCESS_START_MS))
 
 
@@ -262,7 +262,7 @@ def _find_reboot(life: NodeLife, requeued: Iterable[int]) -> None:
 
 
 def _lost_preparations(history: History) -> Iterator[tuple[str, str, int, int]]:
-    """Yield preparations of which the service tells no more, since the job was prepared there again after a reboot.
+    """Yield preparations that the service does not list any more, since they were repeated after a reboot.
 
     They ended when the first task started, and are taken to have run as long as the last one.
     """
@@ -373,7 +373,7 @@ class _Waits:
         self._ends = list(accumulate((end for _, end in ordered), max))
 
     def latest_end(self, before_ms: int) -> int:
-        """Return the latest end of those that had begun well before a moment, 0 if there is none."""
+        """Return the latest end of the waits that had begun well before a moment; 0 if there is none."""
         count = bisect_right(self._begins, before_ms - _SOON_MS)
         return self._ends[count - 1] if count else 0
 

@@ -100,7 +100,7 @@ def _without_tasks(_: Call, body: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _as_replacement(call: Call, body: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the PATCH that has the effect of a PUT: what can be replaced and is left out gets its default.
+    """Return the PATCH that has the effect of a PUT: replaceable properties that are absent get their defaults.
 
     The pool is left out where it stays the same: to name another one, the job must be disabled (JOB-14).
     """

@@ -139,7 +139,7 @@ _ADDRESSES = ("url", "nodeUrl", "taskUrl", "taskRootDirectoryUrl")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer. ``length`` is that of a body which HEAD leaves out, ``code`` that of an error.
+    """An answer. ``length`` is the length of a body that HEAD leaves out, ``code`` the code of an error.
 
     So many ``zeros`` follow the body: the content of a file of which only the size is known. The answer is sent after
     ``delay_s`` real seconds.

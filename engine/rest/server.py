@@ -98,7 +98,7 @@ class Connection(H11Protocol):
         self._taken_timer = self.loop.call_later(TAKEN_WITHIN_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on sending."""
+        """Continue to send, and cancel the time limit."""
         if self._taken_timer is not None:
             self._taken_timer.cancel()
         super().resume_writing()
@@ -115,7 +115,7 @@ class Connection(H11Protocol):
         longest.transport.abort()
 
     def _watch_head(self) -> None:
-        """Wait for the rest of a head while there is none. More of it does not lengthen the wait."""
+        """Limit the time for the rest of a head until it is complete. More data does not extend the limit."""
         if self.conn.their_state is h11.IDLE:
             if self._head_timer is None:
                 self._head_timer = self.loop.call_later(HEAD_WITHIN_S, self.transport.close)
@@ -343,7 +343,7 @@ class Server(uvicorn.Server):
 
 
 def allow_connections(most: int) -> None:
-    """Let this process have so many open connections if the system allows it: the usual limit is 1,024 files."""
+    """Raise the limit of open connections of this process if the system allows it; 1,024 files are usual."""
     if sys.platform == "win32":
         return
     import resource

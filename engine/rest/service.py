@@ -100,7 +100,7 @@ def _digest(key: bytes, text: str) -> bytes:
 
 
 def texts_to_sign(request: Request, account: str) -> Iterator[str]:
-    """Yield the texts of which clients compute the signature of the same request.
+    """Yield the texts that different clients sign for the same request.
 
     Python and JavaScript keep the case of parameter names; .NET and Java put names and account in lower case. In a
     value, a plus is a blank for those that encode forms and a plus for the others.
@@ -160,7 +160,7 @@ class ServiceFaults:
         return draw_ms(self._settings.latency, chance) / SECOND_MS
 
     def _take_token(self, rate: float) -> bool:
-        """Take a token if there is a whole one."""
+        """Take a token if one is available; return whether it was."""
         now_s = self._now_s()
         self._tokens = min(self._most_tokens, self._tokens + max(0.0, now_s - self._filled_s) * rate)
         self._filled_s = now_s

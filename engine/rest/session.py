@@ -146,7 +146,7 @@ class Present:
         speed: Callable[[], float],
         wall_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Begin with the screen in the present.
+        """Create it while the screen shows the present.
 
         Args:
             shown: The simulation on the screen.

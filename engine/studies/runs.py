@@ -284,7 +284,7 @@ class Variants:
 
 
 def chosen_again(scenario: Scenario, before: ChosenVariant) -> Scenario:
-    """Return the variant of a scenario that was chosen before its file was edited: that with the same values.
+    """Return the variant that was chosen before the file of the scenario was edited: the one with the same values.
 
     If no variant has them any more, it is the one with the same number.
 

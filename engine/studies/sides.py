@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Collected:
-    """The times of tasks, preparations, releases and jobs. Memory is that of two numbers a task."""
+    """The times of tasks, preparations, releases and jobs. A task takes the memory of two numbers."""
 
     def __init__(self) -> None:
         """Create an empty collection."""
@@ -103,7 +103,7 @@ class Collected:
 
 
 def _has_failed(info: Body) -> bool:
-    """Return whether a process has failed; results that are not told follow from the exit code (RETRY-11)."""
+    """Return whether a process has failed; without a result, the exit code decides (RETRY-11)."""
     result = info.get("result")
     if isinstance(result, str):
         return result == "failure"
@@ -241,7 +241,7 @@ _ANSWER = "value"  # the list in an answer of the service, which is no state doc
 
 
 class StateDocument(NamedTuple):
-    """What a JSON file holds: figures of a run if it has a summary, else None; its name is that of the scenario."""
+    """The content of a JSON file: name and seed of a scenario, and the figures of a run if it has a summary."""
 
     scenario: str
     seed: int | None

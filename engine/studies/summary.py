@@ -42,7 +42,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VariantSummary:
-    """The runs of one variant. ``met`` is the share in which every expectation held, ``each`` that of each of them."""
+    """The runs of one variant. ``met`` is the share of runs that met all expectations, ``each`` that of each one."""
 
     variant: int
     values: dict[str, Plain]

@@ -129,7 +129,7 @@ def text_of(measure: str | JobEnd) -> Callable[[float | None], str]:
 
 
 def time_step_s(range_s: float, most: int) -> float:
-    """Return the seconds between two of at most about so many marks on an axis, which people can read as times."""
+    """Return a readable step in seconds for an axis of this range with about ``most`` marks at most."""
     return next(
         (step for step in _STEPS_S if range_s / step <= most), _DAY_S * max(1, range_s // ((most - 2) * _DAY_S))
     )

@@ -378,7 +378,7 @@ def _fitting() -> Callable[[Imported], Imported]:
 
 
 def _kind(files: tuple[str, ...]) -> FileKind | None:
-    """Return the kind that the only file tells; None is a history of Azure Batch."""
+    """Return the kind of the only file; None for a history of Azure Batch, or for several files."""
     from engine.histories.files import kind_of
 
     if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once

@@ -101,7 +101,7 @@ class RunProgress(_Bar):
             self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
 
     def writing(self, name: str, lines: int) -> None:
-        """Show that so many lines of a file are written."""
+        """Show the number of lines of a file that are written."""
         if self._visible and self._elapsed_s:
             self._show(f"Writing {name}", lines, None, "lines")
 
@@ -148,7 +148,7 @@ class StudyProgress(_Bar):
         self._reported_s = 0.0
 
     def update(self, done: int) -> None:
-        """Show that so many runs are done."""
+        """Show the number of runs that are done."""
         elapsed_s = self._elapsed_s
         if not done or not elapsed_s:
             return

@@ -108,7 +108,7 @@ def variant_note(scenario: Scenario) -> str:
 
 
 def reloaded_note(before: ChosenVariant | None, now: ChosenVariant | None) -> str:
-    """Return what is said after the file of a scenario was read again, and which variant is shown."""
+    """Return the message after the file of a scenario was read again, with the variant that is shown."""
     if before is None:
         return "Reloaded."
     if now is None:

@@ -146,7 +146,7 @@ class StudyRequest:
 
 
 def first_request(scenario: Scenario) -> StudyRequest:
-    """Return the factors that the study of a variant needs beside those of the file."""
+    """Return the factors of a variant's study that the file does not have."""
     return StudyRequest(() if scenario.variant is None else scenario.variant.options)
 
 
@@ -422,7 +422,7 @@ def short_progress(study: StudyModel) -> str:
 
 
 def end_note(study: StudyModel, key: str) -> str:
-    """Return what is said when a study has ended while something else is shown."""
+    """Return the message when a study has ended while something else is shown."""
     name, background = study.scenario.name, study.background
     if background.state is StudyState.DONE:
         best = study.summary.recommended

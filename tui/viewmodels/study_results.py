@@ -463,7 +463,7 @@ def _range(values: Sequence[float], least: float) -> tuple[float, float]:
 
 
 def _cost_step(range_usd: float, most: int) -> float:
-    """Return the US dollars between two of at most about so many marks: 1, 2 or 5 times a power of ten."""
+    """Return the US dollars between two marks, about ``most`` at most: 1, 2 or 5 times a power of ten."""
     power = 10.0 ** floor(log10(range_usd / most))
     return next(step * power for step in (1, 2, 5, 10) if range_usd / (step * power) <= most)
 

@@ -94,7 +94,7 @@ class PoolBand:
     def lines(
         self, columns: TimeColumns, known_ms: int, when_ms: int | None, label_cells: int, each: int = 1
     ) -> list[Line]:
-        """Return the lines, ``each`` of a curve so many, with its number at a moment on the right, if it is known."""
+        """Return ``each`` lines for each curve, with its number at a moment on the right, if that is known."""
         lines: list[Line] = []
         is_known = when_ms is not None and when_ms <= known_ms
         numbers = [f" {number:,}" if is_known else "" for number in self.numbers(when_ms or 0)]

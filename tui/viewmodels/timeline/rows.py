@@ -138,7 +138,7 @@ class Height(NamedTuple):
 
 
 def height_of(rows: int, lines: int, tracks: int) -> Height:
-    """Return the height of each of some rows, all of which fit if they are higher than a line.
+    """Return the height of a row. Rows that are higher than a line all fit on the screen.
 
     Args:
         rows: The number of rows.

@@ -358,7 +358,7 @@ class TimelineModel:
         return self._legend.get(asked, lambda: legend_line(*asked))
 
     def empty(self) -> Sequence[str]:
-        """Say why there are no rows."""
+        """Return the reason why there are no rows."""
         if self.order.is_sorting:
             return ("Sorting ...",)
         if self.only_failed:
