@@ -213,6 +213,17 @@ class Outcome(NamedTuple):
     met: bool
     seen: object
 
+    @property
+    def asked_for(self) -> object:
+        """The counts and properties in ``seen`` that the expectation names."""
+        return _named_in(self.written, self.seen)
+
+
+def _named_in(wanted: object, seen: object) -> object:
+    if isinstance(wanted, dict) and isinstance(seen, dict):
+        return {name: _named_in(wanted[name], value) for name, value in seen.items() if name in wanted}
+    return seen
+
 
 class Judgement(NamedTuple):
     """An expectation at a moment: its outcome, and since when that is final, in ms since the start, or None."""

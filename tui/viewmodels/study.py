@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from engine import load_scenario
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import quoted, shortened
-from engine.scenario.locations import FactorMistake, locate, value_at
-from engine.scenario.model import parse_seeds
+from engine.scenario.locations import locate, value_at
 from engine.scenario.record import flow_text
 from engine.scenario.text import did_you_mean
 from engine.scenario.tree import parse
@@ -147,7 +146,7 @@ class StudyRequest:
 
 
 def first_request(scenario: Scenario) -> StudyRequest:
-    """Return the factors that the study of a variant needs beside those of the file."""
+    """Return the factors of a variant's study that the file does not have."""
     return StudyRequest(() if scenario.variant is None else scenario.variant.options)
 
 
@@ -186,24 +185,11 @@ def plan(scenario: Scenario, request: StudyRequest) -> Study:
     Raises:
         ScenarioError: What was typed has mistakes. The path of each problem is the option that has it.
     """
-    problems: list[Problem] = []
-    seeds = None
-    try:
-        seeds = parse_seeds(request.seeds) if request.seeds else None
-    except FactorMistake as mistake:
-        problems.append(Problem(str(mistake), f"--seeds {shortened(request.seeds)}"))
-    study = None
-    try:
-        study = planned(scenario, request.vary, seeds=seeds, version=installed_version())
-    except ScenarioError as error:
-        problems += error.problems
-    if study is not None and not problems:
-        runs = study.variants * len(study.seeds)
-        if runs > RUN_LIMIT:
-            said = f"{study.variants:,} variants make {runs:,} runs; here at most {RUN_LIMIT:,} are played"
-            problems.append(Problem(f"{said}: `batchdeck study --yes` plays so many", ""))
-    if problems or study is None:
-        raise ScenarioError(problems)
+    study = planned(scenario, request.vary, seeds=request.seeds or None, version=installed_version())
+    runs = study.variants * len(study.seeds)
+    if runs > RUN_LIMIT:
+        said = f"{study.variants:,} variants make {runs:,} runs; here at most {RUN_LIMIT:,} are played"
+        raise ScenarioError([Problem(f"{said}: `batchdeck study --yes` plays so many", "")])
     return study
 
 
@@ -418,7 +404,7 @@ def short_progress(study: StudyModel) -> str:
 
 
 def end_note(study: StudyModel, key: str) -> str:
-    """Return what is said when a study has ended while something else is shown."""
+    """Return the message when a study has ended while something else is shown."""
     name, background = study.scenario.name, study.background
     if background.state is StudyState.DONE:
         best = study.summary.recommended
