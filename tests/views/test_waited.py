@@ -55,7 +55,7 @@ def test_it_counts_what_the_tables_say():
         )
         for job in jobs.present()
     }
-    counts = next(answer for answer in explain(sim, "job", "overnight-b") if answer.candidates).candidates
+    counts = next(answer for answer in explain(sim, "job", "overnight-b") if answer.reasons).reasons
     assert sorted(each.size for each in counts) == sorted(there.values())
 
 
