@@ -121,9 +121,11 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     for short, by in ((full, ""), (foreign, ": other jobs use them")):
         if short:
             lacks = f"with fewer than {slots} free slots" if slots > 1 else "without a free slot"
-            closed[f"{lacks}{by}", "SCHED-10"] = [(None, node) for node in short[1:]] + [
-                _first_room(world, short, slots)
-            ]
+            if slots == 1:
+                first = _first_end(world, set(short))
+            else:
+                first = first_of((room_ms(world, node, slots), node) for node in short)
+            closed[f"{lacks}{by}", "SCHED-10"] = [*((None, node) for node in short[1:]), first or (None, short[0])]
     present = fitting + sum(map(len, closed.values()))
     ordered = sorted(closed.items(), key=lambda group: -len(group[1]))
     reasons = tuple(reason(world, Condition.NODES, found, "node", *why) for why, found in ordered)
@@ -132,7 +134,10 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     # The end of a preparation frees no slots, nor does an eviction; they count only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
     following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
-    return Fit(present, fitting, reasons, following or earliest(_evictions(world, [*full, *foreign])))
+    evictions = (
+        due(f"{name_of(world, node)} is preempted", nodes[node].evicted_ms, "SPOT-3") for node in [*full, *foreign]
+    )
+    return Fit(present, fitting, reasons, following or earliest(evictions))
 
 
 def ineligible_nodes(job: Job, pool: Pool) -> set[int]:
@@ -156,13 +161,6 @@ def _preparations(world: World, job: Job) -> dict[int, int]:
     }
 
 
-def _first_room(world: World, full: list[int], slots: int) -> tuple[int | None, int]:
-    """Return the first of these nodes with enough room, and when."""
-    if slots == 1:
-        return _first_end(world, set(full)) or (None, full[0])
-    return first_of((room_ms(world, node, slots), node) for node in full) or (None, full[0])
-
-
 def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
     """Return the end of the first task on any of these nodes, and the node; the lowest where several end at once."""
     first: tuple[int, int] | None = None
@@ -173,12 +171,6 @@ def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
         if node in nodes and (first is None or node < first[1]) and not _is_evicted_by(world, node, when_ms):
             first = when_ms, node
     return min([*([first] if first is not None else []), *_limits(world, nodes)], default=None)
-
-
-def _evictions(world: World, nodes: Iterable[int]) -> Iterator[Next | None]:
-    """Yield the evictions of these nodes that have been announced (SPOT-7)."""
-    for node in nodes:
-        yield due(f"{name_of(world, node)} is preempted", world.nodes[node].evicted_ms, "SPOT-3")
 
 
 def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
@@ -194,18 +186,15 @@ def _limits(world: World, nodes: set[int]) -> Iterator[tuple[int, int]]:
         for job in world.jobs.present()
         if job.busy and job.max_wall_clock_ms is not None
     ]
-    jobs_on = {node: _jobs_on(world, node) for node in nodes} if limits else {}
+    tasks, running = world.tasks, world.nodes.running
+    jobs_on = {
+        node: {tasks.profiles[tasks.profile[task]].job for task in running[node]} for node in (nodes if limits else ())
+    }
     for job_row, limit_ms in limits:
         theirs = (node for node in nodes if job_row in jobs_on[node] and not _is_evicted_by(world, node, limit_ms))
         first = min(theirs, default=None)
         if first is not None:
             yield limit_ms, first
-
-
-def _jobs_on(world: World, node: int) -> set[int]:
-    """Return the rows of the jobs that have tasks on the node."""
-    tasks = world.tasks
-    return {tasks.profiles[tasks.profile[task]].job for task in world.nodes.running[node]}
 
 
 def room_ms(world: World, node: int, slots: int) -> int | None:

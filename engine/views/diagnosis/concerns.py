@@ -322,7 +322,7 @@ class Foretold:
         """Create an empty reader."""
         self._simulation = simulation
         self._ahead = ahead
-        self._end: Kept[_End] = Kept()
+        self._end: Kept[tuple[list[_Trouble], list[OpenJob]]] = Kept()  # causes in the order of their first moments
         self._coming: Kept[list[Finding]] = Kept()
 
     def concerns(self) -> list[Finding]:
@@ -331,12 +331,14 @@ class Foretold:
         if future is None:
             return []
         generation, simulation = self._ahead.generation, self._simulation
-        end = self._end.get(generation, lambda: _read_end(future))
-        past = [self._past(trouble, simulation.now_ms) for trouble in end.troubles]
-        coming = self._coming.get((generation, past), lambda: self._to_come(end, past))
+        troubles, open_jobs = self._end.get(
+            generation, lambda: (sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0]), left_open(future))
+        )
+        past = [self._past(trouble, simulation.now_ms) for trouble in troubles]
+        coming = self._coming.get((generation, past), lambda: self._to_come(future, troubles, past))
         if simulation.finished:  # the jobs left open are known anyway
             return coming
-        open_now = [one for one in end.left_open if one.since_ms <= simulation.now_ms]
+        open_now = [one for one in open_jobs if one.since_ms <= simulation.now_ms]
         return [*coming, *left_open_concerns(simulation.world, open_now)]
 
     def _past(self, trouble: _Trouble, now_ms: int) -> int:
@@ -346,16 +348,17 @@ class Foretold:
         is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED)
         return len(trouble.when_ms) if is_ending else bisect_right(trouble.when_ms, now_ms)
 
-    def _to_come(self, end: _End, past: Sequence[int]) -> list[Finding]:
+    def _to_come(self, future: Simulation, troubles: Sequence[_Trouble], past: Sequence[int]) -> list[Finding]:
         """Return concerns with a future occurrence."""
+        names_jobs = sum(1 for _ in future.world.jobs.present()) > 1
         coming: dict[Condition, dict[str, _Coming]] = {}
-        for trouble, at in zip(end.troubles, past, strict=True):
+        for trouble, at in zip(troubles, past, strict=True):
             if at < len(trouble.when_ms):
                 of_cause = coming.setdefault(trouble.condition, {}).setdefault(trouble.cause, [])
                 of_cause.append((trouble, trouble.when_ms[at:]))
         found = []
         for by_cause in coming.values():
-            concerns = [self._concern(each, names_jobs=end.names_jobs) for each in by_cause.values()]
+            concerns = [self._concern(each, names_jobs=names_jobs) for each in by_cause.values()]
             *before, last = sorted(concerns, key=lambda one: one.since_ms)[:_MOST_OF_A_KIND]
             rest = len(concerns) - _MOST_OF_A_KIND
             more = [Clause(f"and {some(rest, 'other cause')} after it")] if rest > 0 else []
@@ -399,19 +402,6 @@ def _text(each: _Coming, *, names_jobs: bool) -> str:
 def _as_future(reason: str) -> str:
     """Return the reason of a missed occurrence as one that lies ahead."""
     return reason.replace(" was still ", " will still be ").replace(" was ", " will be ")
-
-
-class _End(NamedTuple):
-    """What is known of the end of a run that concerns are made from."""
-
-    troubles: list[_Trouble]  # in the order of their first moments
-    left_open: list[OpenJob]
-    names_jobs: bool
-
-
-def _read_end(future: Simulation) -> _End:
-    troubles = sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0])
-    return _End(troubles, left_open(future), sum(1 for _ in future.world.jobs.present()) > 1)
 
 
 def _troubles(future: Simulation) -> Iterator[_Trouble]:

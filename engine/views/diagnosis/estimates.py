@@ -73,7 +73,10 @@ def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
     quarters of those that run: a single long task is not expected to be followed by others like it.
     """
     tasks, now_ms = world.tasks, world.now_ms
-    begun = [_begun(tasks.state, rows) for rows in ranges[:: _step(len(ranges), MOST_BLOCKS)]]
+    begun = []  # these rows without those after the last task that has begun
+    for rows in ranges[:: _step(len(ranges), MOST_BLOCKS)]:
+        last = max(tasks.state.rfind(state, rows.start, rows.stop) for state in (RUNNING, COMPLETED))
+        begun.append(range(rows.start, max(rows.start, last + 1)))
     step = _step(sum(map(len, begun)), MOST_SEEN)
     ended_ms: list[int] = []
     running: list[tuple[int, int]] = []  # start and planned end
@@ -97,12 +100,6 @@ def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
         ended_ms += [min(each, most_ms) for each in planned_ms]
     worked_ms /= max(1, begun_tasks) * (1 - retried)
     return Attempts(sorted(ended_ms), retried, most_retries, worked_ms)
-
-
-def _begun(states: bytearray, rows: range) -> range:
-    """Return these rows without those after the last task that has begun."""
-    last = max(states.rfind(state, rows.start, rows.stop) for state in (RUNNING, COMPLETED))
-    return range(rows.start, max(rows.start, last + 1))
 
 
 def _step(count: int, most: int) -> int:

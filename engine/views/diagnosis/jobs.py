@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from engine.rules.job_schedules import Timing
     from engine.state.jobs import Job, JobSchedule
-    from engine.state.pools import Pool
     from engine.views.diagnosis.model import Explanation, Finding
     from engine.world import World
 
@@ -103,7 +102,9 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
         priority_check(world, job, fit),
         *(() if fit is None else fit.reasons),
         None if ends_itself else _what_ends(job),
-        _sole_job(world, job),
+        None
+        if job.schedule == NO_SCHEDULE
+        else note(f"Job schedule {world.job_schedules[job.schedule].id} creates no other job until it ends.", "JS-3"),
     )
     is_stuck = following is None and (not ends_itself or left > 0)
     nothing = ("JOB-8" if left else "JOB-7") if is_stuck else ""
@@ -118,12 +119,6 @@ def _what_ends(job: Job) -> Finding:
     return note(f"Only a user{limit} ends it.", "JOB-7")
 
 
-def _sole_job(world: World, job: Job) -> Finding | None:
-    if job.schedule == NO_SCHEDULE:
-        return None
-    return note(f"Job schedule {world.job_schedules[job.schedule].id} creates no other job until it ends.", "JS-3")
-
-
 def _first_preparation(world: World, job: Job) -> Next | None:
     instances = world.instances
     ends = (
@@ -135,18 +130,14 @@ def _first_preparation(world: World, job: Job) -> Next | None:
     return None if node < 0 else Next(f"preparation ends on {name_of(world, node)}", when_ms, "PREP-5")
 
 
-def _present(world: World, pool: Pool) -> int:
-    """Return the number of the pool's nodes, without those that have left it."""
-    return len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
-
-
 def _obstacles(world: World, job: Job) -> Iterator[Finding]:
     """Yield the checks of its nodes, and of what can keep the tasks active forever (JOB-8)."""
     if job.pool < 0:
         yield check(Condition.JOB_POOL, False, f"{job.pool_id} does not exist", "POOL-18", "pool")
     else:
         pool = world.pools[job.pool]
-        present, ready = _present(world, pool), sum(bits.bit_count() for bits in pool.buckets)
+        present = len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
+        ready = sum(bits.bit_count() for bits in pool.buckets)
         yield check(Condition.NODES, ready > 0, f"{ready:,} of {present:,} in pool {pool.id}", "SCHED-8")
     book = world.dependencies.get(job.row)
     if book is not None and book.waiting_count:

@@ -219,11 +219,6 @@ class Explanation:
         """The conditions, in the order in which the rules check them."""
         return [one for one in self.findings if one.label]
 
-    @property
-    def reasons(self) -> list[Finding]:
-        """How many nodes, or release tasks, have the same reason."""
-        return [one for one in self.findings if one.size]
-
     def lines(self) -> list[str]:
         """Return the answer as plain text, each sentence with its rule."""
         clock = partial(format_time, self.start)

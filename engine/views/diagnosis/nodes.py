@@ -366,18 +366,12 @@ def _why_final(prep: JobPreparationTask, view: InstanceView) -> str:
     return f"{view.retry_count} of {most} retries were used; then the failure is final."
 
 
-def _is_in_pool_of(world: World, job: Job, node: int) -> bool:
-    """Return whether the node belongs to the job's pool; a job that has ended keeps only the id of its pool."""
-    if job.pool != UNBOUND:
-        return world.nodes[node].pool == job.pool
-    return world.pool_of(node).id.lower() == job.pool_id.lower()
-
-
 def _never_ran(world: World, job: Job, node: int) -> Explanation:
     """Explain what is missing before preparation runs: a task of the job must be assigned to the node (PREP-3)."""
     nodes, where = world.nodes, name_of(world, node)
     state, free, slots = nodes.state_of(node), nodes.free[node], world.pool_of(node).slots
-    is_member = _is_in_pool_of(world, job, node)
+    pool = world.pool_of(node)  # a job that has ended keeps only the id of its own
+    is_member = pool.row == job.pool if job.pool != UNBOUND else pool.id.lower() == job.pool_id.lower()
     can_take = bool(nodes.open[node]) and state is not None
     job_state = "deleted" if job.state is None else job.state.wire
     if state is None:

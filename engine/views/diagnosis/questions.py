@@ -315,30 +315,17 @@ def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation
 # The most entries of the log that are played.
 MOST_ENTRIES = 5_000
 _SLICE = 256
-
-
-# For each kind: an event, the column of the log that has the row, and words by new state for what it means.
-_WAITS: dict[str, tuple[str, str, dict[Hashable, str]]] = {
-    "task": (
-        "TaskStateChanged",
-        "row_a",
-        {
-            TaskState.RUNNING: "it starts on {node}",
-            TaskState.COMPLETED: "it is completed without running",
-            None: "it is deleted",
-        },
-    ),
-    "node": (
-        "NodeStateChanged",
-        "row_b",
-        {None: "it has left the pool"} | {state: f"it is {plain(state)}" for state in READY},
-    ),
-    "job": (
-        "JobStateChanged",
-        "row_a",
-        {None: "it is deleted"} | {state: f"it is {plain(state)}" for state in JobState},
-    ),
-    "pool": ("PoolAllocationStateChanged", "row_a", {AllocationState.STEADY: "it is steady"}),
+_TASK_WORDS: dict[Hashable, str] = {
+    TaskState.RUNNING: "it starts on {}",
+    TaskState.COMPLETED: "it is completed without running",
+    None: "it is deleted",
+}
+# The event that a thing of each kind waits for, and words for the new states that end the waiting.
+_WAITS: dict[str, tuple[str, dict[Hashable, str]]] = {
+    "task": ("TaskStateChanged", _TASK_WORDS),
+    "node": ("NodeStateChanged", {None: "it has left the pool", **{each: f"it is {plain(each)}" for each in READY}}),
+    "job": ("JobStateChanged", {None: "it is deleted", **{each: f"it is {plain(each)}" for each in JobState}}),
+    "pool": ("PoolAllocationStateChanged", {AllocationState.STEADY: "it is steady"}),
 }
 
 
@@ -368,14 +355,14 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Next | None:
 
 def _first(simulation: Simulation, kind: str, row: int, start: int) -> Next | None:
     """Return the first entry from this number on that is waited for."""
-    log, (event, column, meanings) = simulation.log, _WAITS[kind]
-    rows = log.row_a if column == "row_a" else log.row_b
+    log, (event, words) = simulation.log, _WAITS[kind]
+    rows = log.row_b if kind == "node" else log.row_a
     for at in matching(log, is_event(event), start):
         fields = dict(log.shapes[log.shape_of[at]].fields)
-        meaning = meanings.get(fields.get("to")) if rows[at] == row else None
-        if meaning is not None:
-            text = meaning.format(node=name_of(simulation.world, log.row_b[at])) if "{" in meaning else meaning
-            return Next(text, log.when[at], str(fields.get("rule", "SCHED-15")))
+        text = words.get(fields.get("to")) if rows[at] == row else None
+        if text is not None:
+            said = text.format(name_of(simulation.world, log.row_b[at])) if "{" in text else text
+            return Next(said, log.when[at], str(fields.get("rule", "SCHED-15")))
     return None
 
 

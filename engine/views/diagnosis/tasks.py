@@ -144,11 +144,11 @@ class _Waiting:
         self.profile: TaskProfile = world.tasks.profile_of(task)
         self.job: Job = world.jobs[self.profile.job]
         self.pool: Pool | None = world.pools[self.job.pool] if self.job.pool >= 0 else None
+        self.seen_ms = outlook.agenda.tasks_seen.get(world.tasks.block_of(task).first)
 
     def explanation(self) -> Explanation:
         world, fit = self.world, self.outlook.fit(self.job, self.profile)
-        checks = [self._job_state(), self._pool(), self._seen(), self._dependencies(), self._limit(), self._size()]
-        checks += [self._turn(), self._room(fit), priority_check(world, self.job, fit)]
+        checks = (*self._of_job(), *self._of_nodes(fit), priority_check(world, self.job, fit))
         deciding = next((one for one in checks if one is not None and not one.ok), None)
         following = self._next(deciding, fit)
         nothing = "" if following is not None else self._nothing(deciding)
@@ -168,28 +168,36 @@ class _Waiting:
                 return ""
         return deciding.rule
 
-    def _job_state(self) -> Finding:
-        state = self.job.state
-        value = "deleted" if state is None else state.wire
-        return check(Condition.JOB_STATE, state is JobState.ACTIVE, value, "SCHED-7")
-
-    def _pool(self) -> Finding:
-        pool = self.pool
+    def _of_job(self) -> Iterator[Finding]:
+        """Yield the checks that look at the job and its pool alone."""
+        world, job, pool = self.world, self.job, self.pool
+        yield check(
+            Condition.JOB_STATE,
+            job.state is JobState.ACTIVE,
+            "deleted" if job.state is None else job.state.wire,
+            "SCHED-7",
+        )
         if pool is None:
-            ended = self.job.state is JobState.COMPLETED
-            value = "none since the job ended" if ended else f"{self.job.pool_id} does not exist"
-            return check(Condition.JOB_POOL, False, value, "JOB-15" if ended else "POOL-18")
-        allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
-        if pool.state is not PoolState.ACTIVE:
-            return check(Condition.JOB_POOL, False, f"{pool.id} is being deleted", "POOL-19")
-        return check(Condition.JOB_POOL, True, f"{pool.id}{allocation}", "SCHED-7")
-
-    def _seen(self) -> Finding | None:
-        when_ms = self._seen_ms()
-        return None if when_ms is None else check(Condition.KNOWN, False, f"at {moment(self.world, when_ms)}", "TIME-9")
-
-    def _seen_ms(self) -> int | None:
-        return self.outlook.agenda.tasks_seen.get(self.world.tasks.block_of(self.task).first)
+            ended = job.state is JobState.COMPLETED
+            value = "none since the job ended" if ended else f"{job.pool_id} does not exist"
+            yield check(Condition.JOB_POOL, False, value, "JOB-15" if ended else "POOL-18")
+        elif pool.state is not PoolState.ACTIVE:
+            yield check(Condition.JOB_POOL, False, f"{pool.id} is being deleted", "POOL-19")
+        else:
+            allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
+            yield check(Condition.JOB_POOL, True, f"{pool.id}{allocation}", "SCHED-7")
+        if self.seen_ms is not None:
+            yield check(Condition.KNOWN, False, f"at {moment(world, self.seen_ms)}", "TIME-9")
+        yield self._dependencies()
+        value = "not set" if job.max_parallel < 0 else f"{job.busy:,} of {job.max_parallel:,} preparing or running"
+        is_below = job.max_parallel < 0 or job.busy < job.max_parallel
+        yield check(Condition.PARALLEL_LIMIT, is_below, value, "SCHED-7")
+        needed = self.profile.required_slots
+        if pool is not None and self.profile.instances:
+            yield _pool_check(pool)
+        elif pool is not None and needed > pool.slots:
+            value = f"needs {needed} slots, a node has {pool.slots}: it never runs"
+            yield check(Condition.SIZE, False, value, "SCHED-10")
 
     def _dependencies(self) -> Finding:
         wanted = self.world.tasks.spec(self.task).depends_on if self.job.spec.uses_task_dependencies else None
@@ -200,11 +208,11 @@ class _Waiting:
             return check(Condition.DEPENDENCIES, True, "satisfied", "DEP-4")
         ids, numbers = book.unmet(wanted)
         parents = [(task_id, *self._parent(task_id)) for task_id in ids[:_MOST_IDS]]
-        named = [f"{task_id} ({state})" for task_id, state, _ in parents]
-        more = [f"{len(ids) - _MOST_IDS} more"] if len(ids) > _MOST_IDS else []
-        ranged = [f"{some(numbers, 'id')} in its ranges"] if numbers else []
-        value = "waits for " + ", ".join([*named, *more, *ranged])
+        parts = [f"{task_id} ({state})" for task_id, state, _ in parents]
+        parts += [f"{len(ids) - _MOST_IDS} more"] if len(ids) > _MOST_IDS else []
+        parts += [f"{some(numbers, 'id')} in its ranges"] if numbers else []
         is_open = all(can_succeed for _, _, can_succeed in parents)
+        value = f"waits for {', '.join(parts)}"
         return check(Condition.DEPENDENCIES, False, value, "DEP-4" if is_open else "DEP-5")
 
     def _parent(self, task_id: str) -> tuple[str, bool]:
@@ -213,46 +221,26 @@ class _Waiting:
         row = tasks.find(self.job.row, task_id)
         if row is None:
             return "does not exist", False
-        return (
-            ("failed", False) if tasks.result(row) is TaskResult.FAILURE else (TaskState(tasks.state[row]).wire, True)
-        )
+        has_failed = tasks.result(row) is TaskResult.FAILURE
+        return "failed" if has_failed else TaskState(tasks.state[row]).wire, not has_failed
 
-    def _limit(self) -> Finding:
-        job = self.job
-        if job.max_parallel < 0:
-            return check(Condition.PARALLEL_LIMIT, True, "not set", "SCHED-7")
-        value = f"{job.busy:,} of {job.max_parallel:,} preparing or running"
-        return check(Condition.PARALLEL_LIMIT, job.busy < job.max_parallel, value, "SCHED-7")
+    def _of_nodes(self, fit: Fit | None) -> Iterator[Finding]:
+        """Yield the check of its turn and that of its room.
 
-    def _size(self) -> Finding | None:
-        needed = self.profile.required_slots
-        if self.pool is not None and self.profile.instances:
-            return _pool_check(self.pool)
-        if self.pool is None or needed <= self.pool.slots:
-            return None
-        value = f"needs {needed} slots, a node has {self.pool.slots}: it never runs"
-        return check(Condition.SIZE, False, value, "SCHED-10")
-
-    def _turn(self) -> Finding | None:
-        """Check its turn: of the tasks that need as many slots, or nodes, only the first is considered."""
+        Of the tasks that need as many slots, or nodes, only the first is considered.
+        """
         queue = self.job.ready.get(self.profile.queue_key)
-        if queue is None or not queue.size or is_blocked(self.world, self.job, self.task):
-            return None
-        head = queue.head()
-        first = "" if head == self.task else f"{self.world.tasks.task_id(head)} is "
-        return check(Condition.TURN, not first, f"{first}first of {queue.size:,}", "SCHED-6")
-
-    def _room(self, fit: Fit | None) -> Finding | None:
-        if fit is None:
-            return None
-        value = f"{fit.fitting:,} of {fit.present:,} eligible"
-        instances = self.profile.instances
-        if instances:
-            label = f"{some(instances, 'free node')} at once"
-            return check(Condition.ROOM, fit.fitting >= instances, value, "MI-3", label)
-        slots = self.profile.required_slots
-        label = "an empty node" if self.profile.exclusive else f"a node with {some(slots, 'free slot')}"
-        return check(Condition.ROOM, fit.fitting > 0, value, "SCHED-8", label)
+        if queue is not None and queue.size and not is_blocked(self.world, self.job, self.task):
+            head = queue.head()
+            first = "" if head == self.task else f"{self.world.tasks.task_id(head)} is "
+            yield check(Condition.TURN, not first, f"{first}first of {queue.size:,}", "SCHED-6")
+        if fit is not None:
+            instances, slots = self.profile.instances, self.profile.required_slots
+            label = "an empty node" if self.profile.exclusive else f"a node with {some(slots, 'free slot')}"
+            rule = "MI-3" if instances else "SCHED-8"
+            label = f"{some(instances, 'free node')} at once" if instances else label
+            value = f"{fit.fitting:,} of {fit.present:,} eligible"
+            yield check(Condition.ROOM, fit.fitting >= max(1, instances), value, rule, label)
 
     def _next(self, deciding: Finding | None, fit: Fit | None) -> Next | None:
         """Return what can change the first condition that is not met."""
@@ -262,7 +250,7 @@ class _Waiting:
                 when_ms = self.outlook.agenda.job_steps.get(job.row) if job.state is JobState.ENABLING else None
                 return due(f"job {job.id} is active again", when_ms, "TIME-19")
             case Condition.KNOWN:
-                return due("the scheduler sees the task", self._seen_ms(), "TIME-9")
+                return due("the scheduler sees the task", self.seen_ms, "TIME-9")
             case Condition.DEPENDENCIES | Condition.PARALLEL_LIMIT if self.pool is not None:
                 return first_end(self.world, self.pool.nodes, job)
             case None | Condition.JOB_POOL | Condition.SIZE | Condition.MULTI_INSTANCE:
