@@ -76,15 +76,6 @@ class Notice(NamedTuple):
     is_failure: bool
 
 
-class _Phases(NamedTuple):
-    """The progress of the job in focus: running preparation, unfinished tasks, and its state."""
-
-    job_id: str
-    prepares: bool
-    has_tasks: bool
-    state: JobState | None
-
-
 class Notices:
     """Reports the events since the last call."""
 
@@ -94,7 +85,7 @@ class Notices:
         self._from = 0
         self._jumps = -1
         self._counts: dict[str, int] = {}  # by cause: the failures so far
-        self._phases: _Phases | None = None  # at the last call; None if playback was too fast
+        self._job: JobRow | None = None  # the one in focus at the last call; None if playback was too fast
         self.skip()
 
     def skip(self) -> None:
@@ -103,7 +94,7 @@ class Notices:
         if self._jumps != self._session.simulation.jumps:
             self._counts.clear()
         self._jumps = self._session.simulation.jumps
-        self._phases = self._phases_now()
+        self._job = self._session.job(self._session.job_id)
 
     def take(self, speed: float | None, view: str = "") -> Notice | None:
         """Return the news since the last call that the view does not show.
@@ -118,8 +109,8 @@ class Notices:
         new = failures[bisect_left(failures, self._from) :]
         self._from = events.count
         is_calm = speed is not None and speed <= CALM_SPEED
-        before, self._phases = self._phases, self._phases_now() if is_calm else None
-        ends = [] if before is None or self._phases is None else self._ends(before, self._phases)
+        before, self._job = self._job, self._session.job(self._session.job_id) if is_calm else None
+        ends = [] if before is None or self._job is None else _ends_of_phases(before, self._job)
         shown = _SHOWN_BY.get(view, frozenset())
         if shown is _EVERYTHING:
             self._count(new)
@@ -158,33 +149,30 @@ class Notices:
         self._counts[why] = before + more
         return not before or len(str(before)) < len(str(before + more))
 
-    # -- phases --------------------------------------------------------------------------------------------------
 
-    def _phases_now(self) -> _Phases:
-        job = self._session.job(self._session.job_id)
-        if job is None:
-            return _Phases("", False, False, None)
-        preparation, tasks = job.phases.preparation, job.phases.tasks
-        running = preparation[HookStatus.RUNNING] + preparation[HookStatus.RETRYING]
-        return _Phases(job.job_id, running > 0, tasks.active + tasks.preparing + tasks.running > 0, job.state)
+def _ends_of_phases(before: JobRow, job: JobRow) -> list[tuple[str, str]]:
+    """Return the phases of the job in focus that have ended since, each with a sentence."""
+    if job.job_id != before.job_id:
+        return []
+    preparation, tasks, ends = job.phases.preparation, job.phases.tasks, []
+    if _is_preparing(before) and not _is_preparing(job) and not preparation.without_record:
+        done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
+        said = f"Preparation of {job.job_id} is done: {done:,} succeeded, {failed:,} failed"
+        ends.append(("preparation ends", said))
+    if _has_open_tasks(before) and not _has_open_tasks(job):
+        said = f"Tasks of {job.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
+        ends.append(("tasks end", said))
+    if job.state is not before.state and job.state in (JobState.TERMINATING, JobState.COMPLETED):
+        ends.append(("job", f"{job.job_id} is {job.state.wire}: {job.record.terminate_reason}"))
+    return ends
 
-    def _ends(self, before: _Phases, now: _Phases) -> list[tuple[str, str]]:
-        """Return the phases of the job in focus that have ended since, each with a sentence."""
-        job = self._session.job(now.job_id)
-        if job is None or now.job_id != before.job_id:
-            return []
-        preparation, tasks = job.phases.preparation, job.phases.tasks
-        ends = []
-        if before.prepares and not now.prepares and not preparation.without_record:
-            done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
-            said = f"Preparation of {now.job_id} is done: {done:,} succeeded, {failed:,} failed"
-            ends.append(("preparation ends", said))
-        if before.has_tasks and not now.has_tasks:
-            said = f"Tasks of {now.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
-            ends.append(("tasks end", said))
-        if now.state is not before.state and now.state in (JobState.TERMINATING, JobState.COMPLETED):
-            ends.append(("job", f"{now.job_id} is {now.state.wire}: {job.record.terminate_reason}"))
-        return ends
+
+def _is_preparing(job: JobRow) -> bool:
+    return job.phases.preparation[HookStatus.RUNNING] + job.phases.preparation[HookStatus.RETRYING] > 0
+
+
+def _has_open_tasks(job: JobRow) -> bool:
+    return job.phases.tasks.active + job.phases.tasks.preparing + job.phases.tasks.running > 0
 
 
 def cause(event: EventRow) -> str:

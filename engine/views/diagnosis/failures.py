@@ -202,9 +202,7 @@ class _Cause(NamedTuple):
     is_meant: bool = False
 
 
-class _TasksOfCause(NamedTuple):
-    job: Job
-    tasks: FailedTasks
+_TasksOfCause = tuple["Job", FailedTasks]  # those of one job that failed for the same reason
 
 
 class TaskFailures:
@@ -235,8 +233,8 @@ class TaskFailures:
     def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:
         """Yield cause, job and log entries of the failures that last, without tasks that a user stopped."""
         for cause, groups in self._by_cause(self._sources()).items():
-            for group in groups if not cause.is_meant else ():
-                yield cause.text, group.job, group.tasks.entries
+            for job, tasks in groups if not cause.is_meant else ():
+                yield cause.text, job, tasks.entries
 
     def newest_ms(self, job: Job) -> int:
         """Return when a task of the job has last failed for good, in ms since the start; 0 where none has."""
@@ -267,7 +265,7 @@ class TaskFailures:
             for job in self._jobs():
                 if job.state is not None and job.failed:
                     for cause, tasks in self._of_job(job, self._groups[job.row]).items():
-                        found.setdefault(cause, []).append(_TasksOfCause(job, tasks))
+                        found.setdefault(cause, []).append((job, tasks))
             return found
 
         return self._lasting.get(sources, by_cause)
@@ -312,11 +310,11 @@ class TaskFailures:
         return kept
 
     def _concern(self, cause: _Cause, groups: Sequence[_TasksOfCause], *, names_jobs: bool) -> Finding:
-        tasks = groups[0].tasks.with_all(group.tasks for group in groups[1:])
-        jobs, table = tuple(group.job.id for group in groups), self._simulation.world.tasks
+        tasks = groups[0][1].with_all(tasks for _, tasks in groups[1:])
+        jobs, table = tuple(job.id for job, _ in groups), self._simulation.world.tasks
         who, names = named("task", [table.task_id(task) for task in tasks[:MOST_NAMED]], len(tasks))
         where = f" of {whose(jobs)}" if names_jobs else ""
-        is_open = any(group.job.state is JobState.ACTIVE for group in groups)
+        is_open = any(job.state is JobState.ACTIVE for job, _ in groups)
         return concern(
             Condition.TASK_STOPPED if cause.is_meant else Condition.TASK_FAILED,
             f"{who}{where} {'' if cause.is_meant else 'failed: '}{cause.text}",
@@ -400,7 +398,6 @@ class OpenJob(NamedTuple):
     """An active job whose tasks have all ended."""
 
     row: int
-    total: int  # tasks
     since_ms: int  # the end of its last task
 
 
@@ -408,7 +405,7 @@ def left_open(simulation: Simulation) -> list[OpenJob]:
     """Return the jobs that a run which is over has left active although their tasks have ended (JOB-7)."""
     world = simulation.world
     ends = ((job, last_task_ms(world, job)) for job in world.jobs.present() if job.state is JobState.ACTIVE)
-    return [OpenJob(job.row, job.total, end_ms) for job, end_ms in ends if job.total and end_ms is not None]
+    return [OpenJob(job.row, end_ms) for job, end_ms in ends if job.total and end_ms is not None]
 
 
 def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Finding]:

@@ -281,9 +281,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         case "job" if (job := world.jobs.find(str(key))) is not None:
             outlook = Outlook(world)  # the task mostly waits for the nodes that the job does
             state = why_job(world, job, outlook)
-            waiting = oldest_waiting(world, job)
-            wait = None if waiting is None else why_task(world, waiting, now_ms, outlook)
-            found = state, wait, why_counts(world, job, state.next_change), why_last_waited(simulation, job)
+            found = state, _why_job_waits(simulation, job, outlook), why_counts(world, job, state.next_change)
         case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
             found = (why_schedule(world, schedule, now_ms),)
         case "pool" if (pool := world.pools.latest(str(key))) is not None:
@@ -303,13 +301,16 @@ def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation
 
     Return nothing if none waits, or has.
     """
-    world = simulation.world
-    job = world.jobs.find(job_id)
-    if job is None:
-        return []
-    waiting = oldest_waiting(world, job)
-    found = why_last_waited(simulation, job) if waiting is None else why_task(world, waiting, simulation.now_ms)
+    job = simulation.world.jobs.find(job_id)
+    found = None if job is None else _why_job_waits(simulation, job)
     return [] if found is None else [_with_plans(simulation, "job", job_id, found)]
+
+
+def _why_job_waits(simulation: Simulation, job: Job, outlook: Outlook | None = None) -> Explanation | None:
+    waiting = oldest_waiting(simulation.world, job)
+    if waiting is None:
+        return why_last_waited(simulation, job)
+    return why_task(simulation.world, waiting, simulation.now_ms, outlook)
 
 
 # The most entries of the log that are played.
