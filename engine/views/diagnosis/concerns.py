@@ -186,12 +186,9 @@ def _certificates(world: World) -> Iterator[Finding]:
         if certificate.state is CertificateState.DELETE_FAILED:
             pools, nodes = certificate.use or ((), ())
             users = [*(f"pool {pool_id}" for pool_id in pools), *([some(len(nodes), "node")] if nodes else [])]
-            text, effect = (
-                f"certificate {certificate.spec.thumbprint} could not be deleted",
-                f"in use by {listed(users)}",
-            )
-            remedy = "take it out of the pools, then delete it again"
-            yield concern(Condition.CERTIFICATE_USED, text, certificate.since_ms, effect, remedy=remedy)
+            text = f"certificate {certificate.spec.thumbprint} could not be deleted"
+            used, remedy = f"in use by {listed(users)}", "take it out of the pools, then delete it again"
+            yield concern(Condition.CERTIFICATE_USED, text, certificate.since_ms, used, remedy=remedy)
 
 
 class JobEnds(NamedTuple):
