@@ -66,13 +66,13 @@ class Outlook:
     """The agenda and the nodes that fit a task, read once for several questions about the same moment."""
 
     def __init__(self, world: World) -> None:
-        """Read nothing yet."""
+        """Create an outlook that has read nothing."""
         self._world = world
         self._fits: dict[tuple[int, TaskProfile], Fit] = {}
 
     @cached_property
     def agenda(self) -> Agenda:
-        """The agenda: all that will happen by itself."""
+        """The agenda: everything that is due to happen by itself."""
         return Agenda(self._world)
 
     def fit(self, job: Job, profile: TaskProfile) -> Fit | None:
@@ -87,7 +87,7 @@ class Outlook:
 
 
 def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: TaskProfile) -> Fit:
-    """Sort the pool's nodes by reason, the most frequent first, with what will change that first."""
+    """Group the pool's nodes by the reason why the task cannot go there, the largest group first."""
     slots = pool.slots if profile.exclusive else profile.required_slots
     nodes = world.nodes
     states, opens, frees = nodes.state, nodes.open, nodes.free
@@ -162,7 +162,7 @@ def _preparations(world: World, job: Job) -> dict[int, int]:
 
 
 def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
-    """Return the end of the first task on any of these nodes, and the node; the lowest where several end at once."""
+    """Return when the first task on these nodes ends, and its node: the lowest one if several end at once."""
     first: tuple[int, int] | None = None
     for when_ms, task in ends_in_order(world):
         if first is not None and when_ms > first[0]:
@@ -180,7 +180,7 @@ def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
 
 
 def _limits(world: World, nodes: set[int]) -> Iterator[tuple[int, int]]:
-    """Yield when the time of a job is over that has tasks on these nodes, and the first of the nodes (JOB-9)."""
+    """Yield the end of the wall-clock time of each job with tasks on these nodes, and its first node (JOB-9)."""
     limits = [
         (job.row, job.created_ms + job.max_wall_clock_ms)
         for job in world.jobs.present()

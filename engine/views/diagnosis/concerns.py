@@ -134,7 +134,7 @@ class Attention:
         ]
 
     def _nodes(self, *, names_jobs: bool, names_pools: bool) -> list[Finding]:
-        """Return the concerns of nodes and of what runs once on each; only log entries about those change them."""
+        """Return the concerns of nodes, preparations and releases. Only log entries about these change them."""
         simulation = self._simulation
         sources = simulation.jumps, len(self._changes.entries()), len(simulation.log.cuts), names_jobs, names_pools
         return self._of_nodes.get(
@@ -148,7 +148,7 @@ class Attention:
 
 
 def _merged(stalled: list[Finding], of_nodes: list[Finding]) -> list[Finding]:
-    """Add to a job whose preparation failed on every node the cause, in place of the concern about the preparation."""
+    """Merge the concern about a preparation that failed on every node into that of its job."""
     everywhere = {one.items.jobs: one for one in stalled if one.condition is Condition.INELIGIBLE}
     found = [one for one in stalled if one.condition is not Condition.INELIGIBLE]
     for one in of_nodes:
@@ -169,7 +169,7 @@ def _changes_nodes(shape: Shape) -> bool:
 
 
 def _rejected(simulation: Simulation) -> list[Finding]:
-    """Return the commands of the scenario whose refusal, or acceptance, it does not expect."""
+    """Return the commands of the scenario that were rejected or accepted although it expects otherwise."""
     by_hand = {id(one.command) for one in simulation.journal.by_hand()}
     found = []
     for refusal, (_, _, seen) in zip(simulation.refusals, simulation.command_outcomes, strict=True):
@@ -220,7 +220,7 @@ class EndsAhead:
     """The ends of jobs, read from the future of a run once for each job."""
 
     def __init__(self, present: Simulation, ahead: Ahead) -> None:
-        """Read from what has been played ahead of a simulation: both number their jobs alike."""
+        """Read from the run played ahead of ``present``, in which jobs have the same rows."""
         self._present = present
         self._ahead = ahead
         self._ends: KeptByKey[JobEnds] = KeptByKey()
@@ -239,7 +239,7 @@ class CostsAhead:
     """The cost of the run and of its pools at the end, in US dollars, read from the future once for each pool."""
 
     def __init__(self, present: Simulation, ahead: Ahead) -> None:
-        """Read from what has been played ahead of a simulation: both number their pools alike."""
+        """Read from the run played ahead of ``present``, in which pools have the same rows."""
         self._present = present
         self._ahead = ahead
         self._costs: KeptByKey[float] = KeptByKey()
@@ -295,7 +295,7 @@ _MOST_OF_A_KIND = 3  # causes of one kind that are told, those that strike next;
 
 
 class _Trouble(NamedTuple):
-    """One cause of trouble in a job, job schedule or pool, with the moments at which it strikes, in ascending order."""
+    """A cause of trouble in a job, job schedule or pool, with the moments of its occurrences in ascending order."""
 
     condition: Condition
     cause: str
@@ -313,7 +313,7 @@ _Coming = list[tuple[_Trouble, "Sequence[int]"]]  # troubles with the same cause
 
 
 class Foretold:
-    """The concerns that follow from what is still to come, if the run has been played ahead to its end."""
+    """Concerns about the future of the run, once it has been played ahead to its end."""
 
     def __init__(self, simulation: Simulation, ahead: Ahead) -> None:
         """Create an empty reader."""
@@ -323,7 +323,7 @@ class Foretold:
         self._coming: Kept[list[Finding]] = Kept()
 
     def concerns(self) -> list[Finding]:
-        """Return what will fail, end badly, be missed, or stay as it is; nothing as long as that is not known."""
+        """Return what will fail, end badly, be missed or never end; nothing while the future is not known."""
         future = self._ahead.future
         if future is None:
             return []
@@ -339,7 +339,7 @@ class Foretold:
         return [*coming, *left_open_concerns(simulation.world, open_now)]
 
     def _past(self, trouble: _Trouble, now_ms: int) -> int:
-        """Return how many moments of a trouble are over. That of a job is over as soon as it is terminating."""
+        """Return how many occurrences of a trouble are over. The end of a job is over once it is terminating."""
         is_end = trouble.condition is Condition.JOB_ENDED_EARLY
         job = self._simulation.world.jobs.find(trouble.owner) if is_end else None
         is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED)
@@ -376,7 +376,7 @@ class Foretold:
 
 
 def _text(each: _Coming, *, names_jobs: bool) -> str:
-    """Return what will happen."""
+    """Describe what will happen."""
     count, first = sum(len(moments) for _, moments in each), each[0][0]
     item = first.item if count == 1 else ""
     owner = whose([trouble.owner for trouble, _ in each], first.noun)
@@ -397,12 +397,12 @@ def _text(each: _Coming, *, names_jobs: bool) -> str:
 
 
 def _as_future(reason: str) -> str:
-    """Return the reason of a missed occurrence as one that lies ahead."""
+    """Put the reason of a missed occurrence into the future tense."""
     return reason.replace(" was still ", " will still be ").replace(" was ", " will be ")
 
 
 def _troubles(future: Simulation) -> Iterator[_Trouble]:
-    """Yield all troubles of the run that is over."""
+    """Yield all troubles of a finished run."""
     log, world = future.log, future.world
     for cause, job, entries in TaskFailures(future).entries():
         last = world.tasks.task_id(log.row_a[entries[-1]])
@@ -418,7 +418,7 @@ def _troubles(future: Simulation) -> Iterator[_Trouble]:
 
 
 def _by_owner(future: Simulation, is_wanted: Callable[[Shape], bool], cause: str) -> dict[tuple[int, str], list[int]]:
-    """Return the moments of some events by the row of what they are about and the cause that they state."""
+    """Return the moments of some events by the row of their subject and by the cause that they state."""
     log = future.log
     found: dict[tuple[int, str], list[int]] = {}
     for at in matching(log, is_wanted):

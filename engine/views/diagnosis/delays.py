@@ -153,9 +153,9 @@ class TaskRetries:
         return [self._of_jobs(group, names_jobs=names_jobs) for group in apart(present)]
 
     def _of_jobs(self, jobs: Sequence[Job], *, names_jobs: bool) -> Finding:
-        """Return the concern of these jobs, the same while it is about the same failures of several tasks.
+        """Return the concern of these jobs; the same object while it is about the same failures of several tasks.
 
-        That of a single task says also which attempt runs, or is waited for.
+        That of a single task also says which attempt runs or is awaited.
         """
         by_job, key = self._by_job, (names_jobs, tuple(job.row for job in jobs))
         known = self._of_many.get(key)
@@ -167,7 +167,7 @@ class TaskRetries:
         return known
 
     def _update(self) -> None:
-        """Bring the tasks up to date, by job too."""
+        """Update the tasks, and group them by job."""
         if not self._read_on():
             return
         tasks, table, at = self._tasks, self._simulation.world.tasks, 0
@@ -179,7 +179,7 @@ class TaskRetries:
             at = stop
 
     def _read_on(self) -> bool:
-        """Add the failures since the last call, and forget tasks that are completed; after a jump begin again.
+        """Add the failures since the last call, and drop tasks that are completed. After a jump start again.
 
         Return whether there may be other failures than before.
         """
@@ -213,12 +213,12 @@ class TaskRetries:
         return begins or bool(entries) or has_done
 
     def _forget(self, tasks: Iterable[int]) -> None:
-        """Forget the failures of these tasks, which have failed."""
+        """Drop these tasks."""
         gone = list(map(self._failed.pop, tasks))
         self._shapes.subtract(Counter(picked(self._simulation.log.shape_of, gone)))
 
     def _is_retry(self, number: int) -> bool:
-        """Return whether entries of this shape tell that a task is retried; few shapes have thousands of entries."""
+        """Return whether entries of this shape say that a task is retried. Thousands of entries share few shapes."""
         if number not in self._retries:
             self._retries[number] = _is_retry(self._simulation.log.shapes[number])
         return self._retries[number]
@@ -273,7 +273,7 @@ def _is_new_attempt(shape: Shape) -> bool:
 
 
 def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: PlannedInputs) -> list[Finding]:
-    """Return the jobs of which no task runs, though some wait, for another reason than that others have their turn.
+    """Return the jobs none of whose tasks run although some wait, unless it is the turn of other jobs.
 
     The effect ends with what the timeline has planned for the job.
     """
@@ -296,7 +296,7 @@ def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: Pl
 
 
 def _stall(world: World, failures: TaskFailures, job: Job, *, is_pool_busy: bool) -> Finding | None:
-    """Return the concern about a job, without the job, since when at the earliest, and what the timeline has."""
+    """Return what keeps the tasks of a job from running; None if nothing does, or if it is the turn of other jobs."""
     pool = world.pools[job.pool] if job.pool >= 0 else None
     steady_ms = 0 if pool is None else pool.allocation_since_ms
     count = job.counts[ACTIVE]
@@ -370,7 +370,7 @@ def _empty(job: Job, pool: Pool, waiting: str) -> Finding | None:
 
 
 def _dependencies(world: World, failures: TaskFailures, job: Job, waiting: str) -> Finding | None:
-    """Return the dependency that is never met: nothing of the job runs, and all that is left waits for others."""
+    """Return the dependencies that can no longer be met, if every task that is left waits for one."""
     book = world.dependencies.get(job.row)
     if book is None or book.waiting_count < job.counts[ACTIVE]:
         return None  # some are about to be seen by the scheduler, or retried
@@ -385,7 +385,7 @@ def _dependencies(world: World, failures: TaskFailures, job: Job, waiting: str) 
 
 
 def _gang(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
-    """Return the multi-instance task that the pool is too small for."""
+    """Return the multi-instance task for which the pool has too few nodes."""
     queues = job.queues_in_order()
     profile = world.tasks.profile_of(queues[0][1].head()) if queues else None
     nodes = sum(values(world.nodes.open, pool.nodes))

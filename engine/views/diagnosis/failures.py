@@ -82,7 +82,7 @@ def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Finding]:
 
 
 def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
-    """Yield the runs that have failed and count still; successes keep no record of their end."""
+    """Yield the runs whose failure still counts. Successes keep no record of their end."""
     instances, jobs = simulation.world.instances, simulation.world.jobs
     for page in instances.sparse:
         for key, ending in page.items():
@@ -104,7 +104,7 @@ def _is_final(ending: Ending, *, is_release: bool) -> bool:
 
 
 def _has_failed(simulation: Simulation, job: Job, row: int, hook: Hook) -> bool:
-    """Return whether a run that failed is the last word: the node is there, and nothing will run again."""
+    """Return whether a failed run is final: its node is there, and nothing will run again."""
     world = simulation.world
     instances, flags = world.instances, world.instances.flags[row]
     is_gone = world.nodes.state[instances.node[row]] == GONE
@@ -166,10 +166,10 @@ _WITH_JOB = "the job was ended"
 
 
 class FailedTasks(LazyRows):
-    """The tasks of some entries of the log, part by part; nothing is copied."""
+    """The tasks of some log entries, part by part, without a copy."""
 
     def __init__(self, rows: array[int], parts: Sequence[tuple[Sequence[int], int]]) -> None:
-        """Use the first entries of each part, as many as its number says."""
+        """Use the first entries of each part, as many as its length says."""
         super().__init__(sum(length for _, length in parts))
         self._rows, self._parts = rows, parts
 
@@ -196,7 +196,7 @@ class FailedTasks(LazyRows):
 
 
 class _Cause(NamedTuple):
-    """The cause of failed tasks; it is meant if a user terminated them, or they ended with their job."""
+    """The cause of failed tasks, and whether it is meant: a user terminated them, or they ended with their job."""
 
     text: str
     is_meant: bool = False

@@ -106,7 +106,7 @@ class Condition(Enum):
     REMEDY = "remedy"
 
     def __init__(self, label: str, kind: ConcernKind = "job", severity: Severity = Severity.STANDSTILL) -> None:
-        """Hold the values by name."""
+        """Store the values as attributes."""
         self.label, self.kind, self.severity = label, kind, severity
 
 
@@ -198,7 +198,7 @@ class Finding(NamedTuple):
         return self.severity is Severity.FAILURE or self.condition is Condition.INELIGIBLE
 
     def said(self, clock: Callable[[int], str]) -> str:
-        """Return the text, with which of many items changes first."""
+        """Return the text, and of many items which one changes first, and when."""
         soonest = self.soonest
         return self.text if soonest is None else f"{self.text}; soonest {soonest.text} at {clock(soonest.when_ms)}"
 
@@ -244,7 +244,7 @@ _SIGNS = {True: "✓", False: "✗", None: "·"}
 
 
 def check(what: Condition | str, ok: bool | None, text: str, rule: str, label: str = "") -> Finding:
-    """Return a condition of an answer, by the words for it where nothing depends on it."""
+    """Return a check. ``what`` is its condition, or only a label if nothing depends on it."""
     if isinstance(what, str):
         return Finding(Condition.FACT, text, rule, ok, what)
     return Finding(what, text, rule, ok, label or what.label)
@@ -285,7 +285,7 @@ def answer(
 
 
 def due(text: str, when_ms: int | None, rule: str) -> Next | None:
-    """Return an event of the future; None while its moment is not known."""
+    """Return a future event; None while its moment is not known."""
     return None if when_ms is None else Next(text, when_ms, rule)
 
 
@@ -300,7 +300,7 @@ def until_cut(world: World, job: Job, node: int, planned: Next) -> Next:
 
 
 def earliest(events: Iterable[Next | None]) -> Next | None:
-    """Return what happens first; None where nothing is to happen."""
+    """Return the first of these events; None if there is none."""
     return min((event for event in events if event is not None), key=lambda event: event.when_ms, default=None)
 
 
@@ -354,7 +354,7 @@ ItemT = TypeVar("ItemT")
 
 
 def apart(items: Sequence[ItemT]) -> list[Sequence[ItemT]]:
-    """Return each of a few jobs with the same trouble, or groups of such, by itself; many of them together."""
+    """Return a few jobs with the same trouble one by one, and many of them as one group."""
     return [[item] for item in items] if len(items) <= MOST_APART else [items]
 
 
@@ -369,12 +369,12 @@ def named(noun: str, names: Sequence[str], count: int) -> tuple[str, tuple[str, 
 
 
 def ids_of(owners: Sequence[str]) -> str:
-    """Return the ids of these jobs, or other owners, as the begin of an effect if there are several; else nothing."""
+    """Return the ids of several jobs, or other owners, as a part of an effect; nothing for a single one."""
     return listed(owners) if len(owners) > 1 else ""
 
 
 def first_names(world: World, nodes: Sequence[int]) -> tuple[str, ...]:
-    """Return the first of some nodes as scenarios name them."""
+    """Return the names of the first few nodes."""
     return tuple(name_of(world, node) for node in nodes[:MOST_NAMED])
 
 

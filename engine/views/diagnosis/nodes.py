@@ -167,7 +167,7 @@ def _owed(world: World, node: int) -> Iterator[Finding]:
 
 
 def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Iterator[Finding]:
-    """Yield what brings a node back into use, or tasks to it in a pool with so many jobs."""
+    """Yield what brings a node back into use; of one in use, how many jobs of its pool are not shown."""
     record, meaning = world.nodes[node], NODE_STATES[state]
     if state in READY:
         if not jobs:
@@ -210,7 +210,7 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
 
 
 def _passing(world: World, node: int, state: NodeState) -> tuple[str, str]:
-    """Return what happens at the end of a state, as said of the node, and its rule."""
+    """Return what happens to the node when its state ends, and the rule."""
     if is_cut_off(world, node) and state in (_N.STARTING, _N.UNUSABLE):
         return ("becomes unusable", "NET-4") if state is _N.STARTING else ("boots again in vain", "NODE-14")
     if state is _N.LEAVING_POOL:

@@ -200,7 +200,7 @@ def network_checks(world: World, pool: Pool) -> Iterator[Finding]:
 
 
 def network_remedy(world: World, pool: Pool) -> str:
-    """Return what connects the nodes of a pool to Batch whose subnet closes ports; booting them again does not."""
+    """Return what connects nodes to Batch whose subnet closes ports. A reboot does not."""
     if capacity.is_open_if_simplified(world, pool):
         return "empty the pool, then give it simplified communication"
     return "open the ports, or use another subnet"
@@ -227,7 +227,7 @@ def _error_text(error: ResizeError) -> str:
 
 
 def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> tuple[list[Finding], list[Next | None]]:
-    """Return the nodes that come and the nodes that leave."""
+    """Return how many nodes are to come or to leave, and the events at which they do."""
     reasons: list[Finding] = []
     changes: list[Next | None] = []
     arrivals = agenda.allocations.get(pool.row, {})
@@ -432,7 +432,7 @@ def _spot(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
 
 
 def _at(world: World, moments: Sequence[int], since: str) -> str:
-    """Return the only one of these moments, or the first of them."""
+    """Return these moments in words: the only one, or the first of several."""
     first_ms = min(moments)
     return f"{'at' if first_ms == max(moments) else since} {moment(world, first_ms)}"
 

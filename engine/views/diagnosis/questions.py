@@ -258,7 +258,7 @@ def _change_of_ready(shape: Shape) -> int:
 
 
 def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "") -> list[Explanation]:
-    """Answer the questions about one thing at this moment; return nothing while there is none of this id.
+    """Answer the questions about one item at this moment; return nothing if there is none of this id.
 
     Args:
         simulation: The run.
@@ -297,9 +297,9 @@ def _with_plans(simulation: Simulation, kind: str, key: int | str, explanation: 
 
 
 def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation]:
-    """Explain the task of a job that has been waiting longest, or for what the last one of a completed job waited.
+    """Explain the oldest wait of a job, or what the last task of a completed job waited for.
 
-    Return nothing if none waits, or has.
+    Return nothing if no task waits, or has waited.
     """
     job = simulation.world.jobs.find(job_id)
     found = None if job is None else _why_job_waits(simulation, job)
@@ -355,7 +355,7 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Next | None:
 
 
 def _first(simulation: Simulation, kind: str, row: int, start: int) -> Next | None:
-    """Return the first entry from this number on that is waited for."""
+    """Return the first entry, from this number on, that ends the wait."""
     log, (event, words) = simulation.log, _WAITS[kind]
     rows = log.row_b if kind == "node" else log.row_a
     for at in matching(log, is_event(event), start):
@@ -368,7 +368,7 @@ def _first(simulation: Simulation, kind: str, row: int, start: int) -> Next | No
 
 
 def _row_waiting(world: World, kind: str, key: int | str) -> int | None:
-    """Return the row of a thing that waits for another state; None if it waits for none."""
+    """Return the row of an item that waits for another state; None if it waits for none."""
     match kind:
         case "task" if world.tasks.state_of(int(key)) in (TaskState.ACTIVE, TaskState.PREPARING):
             return int(key)
