@@ -178,21 +178,20 @@ def _has_open_tasks(job: JobRow) -> bool:
 def cause(event: EventRow) -> str:
     """Return the cause of a failure, equal for all failures of the same kind."""
     fields, noun = event.fields, _NOUNS.get(event.event, event.event)
-    failure = fields.get("failureInfo")
-    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
-        return f"{noun}: {failure['code']}"
-    if "exitCode" in fields:
-        return f"{noun}: exit code {fields['exitCode']}"
-    if "code" in fields:
-        return f"{noun}: {fields['code']}"
-    error = fields.get("error")
-    if isinstance(error, dict):
-        return f"{noun}: {error.get('code')}"
-    if fields.get("resizeErrors"):
-        return f"{noun}: {fields['resultCode']}"
-    if event.event == "JobStateChanged":
-        return f"{noun}: {fields.get('reason')}"
+    failure, error = fields.get("failureInfo"), fields.get("error")
     said = fields.get("to") or fields.get("command")
+    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
+        said = failure["code"]
+    elif "exitCode" in fields:
+        said = f"exit code {fields['exitCode']}"
+    elif "code" in fields:
+        said = fields["code"]
+    elif isinstance(error, dict):
+        said = error.get("code")
+    elif fields.get("resizeErrors"):
+        said = fields["resultCode"]
+    elif event.event == "JobStateChanged":
+        said = fields.get("reason")
     return f"{noun}: {said}" if said else noun
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.lifecycles import READY
 from engine.base.log import plain
-from engine.base.terms import AllocationState, JobState, TaskState
+from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskState
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
@@ -54,32 +54,29 @@ if TYPE_CHECKING:
 
 def job_waits_for(job: JobRow, pool: PoolRow | None) -> str:
     """Return what has to come before the job's next state; empty where it waits for nothing."""
-    tasks = job.phases.tasks
-    busy = tasks.running + tasks.preparing
+    tasks, release = job.phases.tasks, job.phases.release
+    busy, releasing = tasks.running + tasks.preparing, release[HookStatus.RUNNING] + release[HookStatus.WILL_RUN]
+    said = ""
     match job.state:
-        case JobState.ACTIVE:
-            return _active(job, pool, busy)
-        case JobState.DISABLING:
-            return f"{some(busy, 'task')} to stop"
-        case JobState.DISABLED:
-            return "a user to enable it"
+        case JobState.ACTIVE if busy:
+            said = f"{some(busy, 'task')} to end"
+        case JobState.ACTIVE if tasks.active and (pool is None or pool.state is None):
+            said = f"pool {job.record.pool_id}"
+        case JobState.ACTIVE if tasks.active:
+            said = "free slots for its tasks" if pool is not None and pool.nodes else "nodes"
+        case JobState.ACTIVE if not tasks.total:
+            said = "its first task"
+        case JobState.ACTIVE if job.record.on_all_tasks_complete is not OnAllTasksComplete.TERMINATE_JOB:
+            said = "more tasks, or its termination"
+        case JobState.TERMINATING | JobState.DELETING if releasing:
+            said = f"release on {some(releasing, 'node')}"
         case JobState.TERMINATING | JobState.DELETING:
-            release = job.phases.release
-            nodes = release[HookStatus.RUNNING] + release[HookStatus.WILL_RUN]
-            return f"release on {some(nodes, 'node')}" if nodes else f"{some(busy, 'task')} to stop" if busy else ""
-    return ""
-
-
-def _active(job: JobRow, pool: PoolRow | None, busy: int) -> str:
-    tasks = job.phases.tasks
-    if busy:
-        return f"{some(busy, 'task')} to end"
-    if tasks.active:
-        if pool is None or pool.state is None:
-            return f"pool {job.record.pool_id}"
-        return "free slots for its tasks" if pool.nodes else "nodes"
-    ends_itself = job.record.on_all_tasks_complete.value == "terminatejob"
-    return "its first task" if not tasks.total else "" if ends_itself else "more tasks, or its termination"
+            said = f"{some(busy, 'task')} to stop" if busy else ""
+        case JobState.DISABLING:
+            said = f"{some(busy, 'task')} to stop"
+        case JobState.DISABLED:
+            said = "a user to enable it"
+    return said
 
 
 def task_waits_for(simulation: Simulation, task: int) -> str:
