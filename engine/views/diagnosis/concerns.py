@@ -366,10 +366,7 @@ class Foretold:
         world, first = self._simulation.world, each[0][0]
         owners = [trouble.owner for trouble, _ in each]
         find = {"job schedule": world.job_schedules.find, "pool": world.pools.find}.get(first.noun, world.jobs.find)
-        present = tuple(owner for owner in owners if find(owner) is not None)
-        items = {"job schedule": Items(schedules=present), "pool": Items(pools=present)}.get(
-            first.noun, Items(jobs=present)
-        )
+        items = Items.of_kind(first.noun, *(owner for owner in owners if find(owner) is not None))
         text, begin_ms = f"{_text(each, names_jobs=names_jobs)} (simulated)", min(moments[0] for _, moments in each)
         found = concern(first.condition, text, begin_ms, ids_of(owners), items=items)
         return found._replace(cause=first.cause, is_coming=True)

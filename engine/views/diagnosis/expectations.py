@@ -261,11 +261,10 @@ def foreseen(
 
 def _concern(row: ExpectationRow, condition: Condition = Condition.EXPECTATION_BROKEN) -> Finding:
     verb = "is broken" if condition is Condition.EXPECTATION_BROKEN else "will be broken"
-    ids = {kind: (row.item_id,) if row.kind == kind else () for kind in ("job", "pool", "job schedule")}
     return concern(
         condition,
         f"expectation {row.number} {verb}: {row.subject}",
         row.decided_ms or 0,
         f"{row.when}: {row.difference}",
-        items=Items(jobs=ids["job"], pools=ids["pool"], schedules=ids["job schedule"]),
+        items=Items.of_kind(row.kind, row.item_id),
     )

@@ -187,12 +187,9 @@ def _ending_job(world: World, job: Job) -> Explanation:
         if instances.release_state[row] == InstanceState.RUNNING:
             why, change = _RUNNING, Next(f"release ends on {where}", instances.release_end[row], "REL-6")
         elif instances.flags[row] & PrepFlag.RELEASE_OWED:
-            state_word, rule = (
-                "gone" if state is None else state.wire,
-                "REL-10" if instances.release_runs[row] else "REL-13",
-            )
-            why = f"waiting for a node that is {state_word}", rule
-            passes = due(f"{where} is no longer {state_word}", state_passes_ms(world, agenda, node), rule)
+            word, rule = "gone" if state is None else state.wire, "REL-10" if instances.release_runs[row] else "REL-13"
+            why = f"waiting for a node that is {word}", rule
+            passes = due(f"{where} is no longer {word}", state_passes_ms(world, agenda, node), rule)
             change = earliest((passes, due(f"the wait for {where} ends", agenda.release_timeouts.get(row), rule)))
         else:
             continue
@@ -210,11 +207,9 @@ def _ending_job(world: World, job: Job) -> Explanation:
         *(reason(world, Condition.RELEASE, found, "release task", *why) for why, found in sorted(owed.items())),
         note(f"Terminate reason: {job.terminate_reason}.", "JOB-10") if job.terminate_reason else None,
         note(f"It waits for {listed(held_by, _MOST_NAMED)}.", "REL-6") if held_by and holds else None,
-        None
-        if last < 0
-        else note(
-            f"The last running release task ends on {name_of(world, last)} at {moment(world, last_ms)}.", "REL-6"
-        ),
+        note(f"The last running release task ends on {name_of(world, last)} at {moment(world, last_ms)}.", "REL-6")
+        if last >= 0
+        else None,
     )
     target = "completed" if job.state is _J.TERMINATING else "deleted"
     following = earliest(changes) if holds else due(f"the job can be {target}", step_ms, "TIME-19")
@@ -224,10 +219,11 @@ def _ending_job(world: World, job: Job) -> Explanation:
 def _completed_job(world: World, job: Job) -> Explanation:
     assert job.end_ms is not None
     when, error = moment(world, job.end_ms), job.scheduling_error
+    ended = check("ended", True, f"{job.terminate_reason} at {when}", "JOB-10")
+    if error is not None:
+        ended = check("ended", False, f"at {when}: {error.code}", "JOB-20")
     findings = (
-        check("ended", True, f"{job.terminate_reason} at {when}", "JOB-10")
-        if error is None
-        else check("ended", False, f"at {when}: {error.code}", "JOB-20"),
+        ended,
         note("Tasks that are active stay active.", "JOB-15") if job.counts[ACTIVE] else None,
         note(error.cause, "AUTO-4") if error is not None else None,
     )

@@ -141,6 +141,12 @@ class Items(NamedTuple):
     pools: tuple[str, ...] = ()
     schedules: tuple[str, ...] = ()
 
+    @classmethod
+    def of_kind(cls, kind: str, *ids: str) -> Items:
+        """Return jobs, pools or job schedules; no items of any other kind."""
+        jobs, pools, schedules = (ids if kind == each else () for each in ("job", "pool", "job schedule"))
+        return cls(jobs=jobs, pools=pools, schedules=schedules)
+
 
 _NOTHING = Items()
 
