@@ -77,6 +77,7 @@ class Condition(Enum):
     NO_JOB_MANAGER = "job manager task", "job schedule", Severity.NOTICE
     OCCURRENCE_MISSED = "occurrence missed", "job schedule", Severity.SHORTAGE
     # Whether processes run and succeed.
+    SUPPLIES = "what it needs"
     PREPARATION = "preparation on the node", "preparation", Severity.SHORTAGE
     PREPARATION_FAILED = "preparation failed", "preparation", Severity.FAILURE
     PREPARATION_UNHEEDED = "preparation failed without effect", "preparation", Severity.SHORTAGE
@@ -87,6 +88,9 @@ class Condition(Enum):
     TASK_RETRIED = "task retried", "task", Severity.NOTICE
     # Whether a pool has nodes that are in order.
     NODE_STATE = "state", "node", Severity.FAILURE
+    NODE_ERROR = "error"
+    SCHEDULING = "scheduling"
+    START_TASK = "start task"
     EVICTION = "eviction", "node", Severity.SHORTAGE
     PREEMPTED = "preempted", "node", Severity.SHORTAGE
     ALLOCATION = "allocation state", "pool", Severity.SHORTAGE

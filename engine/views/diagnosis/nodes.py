@@ -86,7 +86,7 @@ def why_node(world: World, node: int) -> Explanation:
 
 def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]:
     record, pool = world.nodes[node], world.pool_of(node)
-    yield check("scheduling", record.scheduling is SchedulingState.ENABLED, record.scheduling.wire, "NODE-7")
+    yield check(Condition.SCHEDULING, record.scheduling is SchedulingState.ENABLED, record.scheduling.wire, "NODE-7")
     if record.evicted_ms is not None:
         rate = ", by chance (evictionRate)" if record.evicted_by_chance else ""
         text = f"its VM is reclaimed at {moment(world, record.evicted_ms)}{rate}"
@@ -99,12 +99,14 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
     for error in record.errors:
         details = ", ".join(value for _, value in error.details)
         value = f"{error.code}: {error.message}" + (f" ({details})" if details else "")
-        yield check("error", False, value, "NODE-12")
+        yield check(Condition.NODE_ERROR, False, value, "NODE-12")
     supplies = packages_and_images(world, node) if state is _N.STARTING and record.is_set_up else ()
     for supply in supplies:  # for which the node waits before its start task (START-3)
         if supply.ready_ms > world.now_ms:
             label, rule = ("container image", "CONT-2") if supply.is_image else ("application package", "APP-2")
-            yield check(label, False, f"{supply.name}, there at {moment(world, supply.ready_ms)}", rule)
+            yield check(
+                Condition.SUPPLIES, False, f"{supply.name}, there at {moment(world, supply.ready_ms)}", rule, label
+            )
     yield from network_checks(world, pool)
     task = record.start_task
     if task is not None and (task.failure is not None or state is _N.WAITING_FOR_START_TASK):
@@ -112,10 +114,11 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
         code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
         running = f"running since {moment(world, task.start_ms)}"
         value = running if task.running else f"failed{code}{cause}"
-        yield check("start task", False, f"{value}, retry count {task.retry_count:,}", "START-4")
+        yield check(Condition.START_TASK, False, f"{value}, retry count {task.retry_count:,}", "START-4")
     if state in READY:
         free = world.nodes.free[node]
-        yield check("slots", free > 0, f"{free} of {pool.slots} free; {occupancy(world, node)}", "SCHED-10")
+        value = f"{free} of {pool.slots} free; {occupancy(world, node)}"
+        yield check(Condition.ROOM, free > 0, value, "SCHED-10", "slots")
 
 
 def _job_check(world: World, job: Job, node: int) -> Finding:
@@ -125,20 +128,22 @@ def _job_check(world: World, job: Job, node: int) -> Finding:
     counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
     if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
         until = eligible_again(world.options).until
-        return check(label, False, f"ineligible until {until}: preparation failed here", "PREP-9")
+        return check(Condition.INELIGIBLE, False, f"ineligible until {until}: preparation failed here", "PREP-9", label)
     if job.state is not JobState.ACTIVE:
-        return check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")
+        state = "deleted" if job.state is None else job.state.wire
+        return check(Condition.JOB_STATE, False, state, "SCHED-7", label)
     if not job.counts[0]:
-        return check(label, None, f"no task waits: {counts}", "SCHED-7")
+        return check(Condition.TASKS, None, f"no task waits: {counts}", "SCHED-7", label)
     if not job.ready_count:
         return _not_ready(world, job, label)
     if 0 <= job.max_parallel <= job.busy:
-        return check(label, False, f"at its limit of {some(job.max_parallel, 'parallel task')}", "JOB-2")
+        value = f"at its limit of {some(job.max_parallel, 'parallel task')}"
+        return check(Condition.PARALLEL_LIMIT, False, value, "JOB-2", label)
     smallest = min(slots for slots, queue in job.ready.items() if queue.size)
     if smallest > world.nodes.free[node]:
         value = f"{some(job.ready_count, 'task')} waiting, each needs {smallest} or more slots"
-        return check(label, False, value, "SCHED-10")
-    return check(label, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7")
+        return check(Condition.ROOM, False, value, "SCHED-10", label)
+    return check(Condition.TASKS, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7", label)
 
 
 def _not_ready(world: World, job: Job, label: str) -> Finding:
@@ -148,7 +153,8 @@ def _not_ready(world: World, job: Job, label: str) -> Finding:
     new = job.counts[0] - blocked
     parts = [f"{some(blocked, 'task')} waiting for others"] if blocked else []
     parts += [f"{some(new, 'task')} not known to the scheduler yet"] if new > 0 else []
-    return check(label, False, ", ".join(parts), "DEP-4" if blocked else "TIME-9")
+    condition, rule = (Condition.DEPENDENCIES, "DEP-4") if blocked else (Condition.KNOWN, "TIME-9")
+    return check(condition, False, ", ".join(parts), rule, label)
 
 
 def _owed(world: World, node: int) -> Iterator[Finding]:

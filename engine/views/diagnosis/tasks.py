@@ -342,10 +342,10 @@ def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: in
     setup, until_ms = setup_of(world, node, directory), ready_ms(world, node, directory, started_ms)
     if setup.failure is not None:
         rule = _RULES.get(setup.failure.code, "TASK-6")
-        return check("what it needs", False, f"not available: {setup.failure.code}", rule)
+        return check(Condition.SUPPLIES, False, f"not available: {setup.failure.code}", rule)
     if until_ms <= now_ms:
         return None
-    return check("what it needs", False, f"downloading until {moment(world, until_ms)}", "TASK-7")
+    return check(Condition.SUPPLIES, False, f"downloading until {moment(world, until_ms)}", "TASK-7")
 
 
 def _completed(world: World, task: int) -> Explanation:
