@@ -162,7 +162,6 @@ def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_Failures]
 
 
 _BY_USERS = ("TaskEnded", "JobBeingTerminated")
-_WITH_JOB = "the job was ended"
 
 
 class FailedTasks(LazyRows):
@@ -195,13 +194,7 @@ class FailedTasks(LazyRows):
         return FailedTasks(self._rows, [*self._parts, *(part for other in others for part in other._parts)])
 
 
-class _Cause(NamedTuple):
-    """The cause of failed tasks, and whether it is meant: a user terminated them, or they ended with their job."""
-
-    text: str
-    is_meant: bool = False
-
-
+_Cause = tuple[Condition, str]  # stopped, which is meant, or failed; and why
 _TasksOfCause = tuple["Job", FailedTasks]  # those of one job that failed for the same reason
 
 
@@ -213,7 +206,7 @@ class TaskFailures:
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.FAILURE)))
         self._read = 0  # how many of the reader's entries are in groups
-        self._causes: list[_Cause | None] = []  # by shape
+        self._causes: dict[int, _Cause] = {}  # by shape
         self._groups: dict[int, dict[_Cause, array[int]]] = {}  # by job and cause: entries in ascending order
         self._lasting: Kept[dict[_Cause, list[_TasksOfCause]]] = Kept()
         self._concerns: Kept[list[Finding]] = Kept()
@@ -233,8 +226,8 @@ class TaskFailures:
     def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:
         """Yield cause, job and log entries of the failures that last, without tasks that a user stopped."""
         for cause, groups in self._by_cause(self._sources()).items():
-            for job, tasks in groups if not cause.is_meant else ():
-                yield cause.text, job, tasks.entries
+            for job, tasks in groups if cause[0] is Condition.TASK_FAILED else ():
+                yield cause[1], job, tasks.entries
 
     def newest_ms(self, job: Job) -> int:
         """Return when a task of the job has last failed for good, in ms since the start; 0 where none has."""
@@ -281,11 +274,9 @@ class TaskFailures:
         self._read = len(self._reader.found)
 
     def _cause(self, shape: int) -> _Cause:
-        self._causes += [None] * (shape + 1 - len(self._causes))
-        cause = self._causes[shape]
-        if cause is None:
-            cause = self._causes[shape] = _task_cause(self._simulation.log.shapes[shape])
-        return cause
+        if shape not in self._causes:
+            self._causes[shape] = _task_cause(self._simulation.log.shapes[shape])
+        return self._causes[shape]
 
     def _of_job(self, job: Job, groups: dict[_Cause, array[int]]) -> dict[_Cause, FailedTasks]:
         """Return the failed tasks of a job by cause, as they are at the moment that is shown."""
@@ -310,20 +301,21 @@ class TaskFailures:
         return kept
 
     def _concern(self, cause: _Cause, groups: Sequence[_TasksOfCause], *, names_jobs: bool) -> Finding:
+        condition, text = cause
         tasks = groups[0][1].with_all(tasks for _, tasks in groups[1:])
         jobs, table = tuple(job.id for job, _ in groups), self._simulation.world.tasks
         who, names = named("task", [table.task_id(task) for task in tasks[:MOST_NAMED]], len(tasks))
         where = f" of {whose(jobs)}" if names_jobs else ""
         is_open = any(job.state is JobState.ACTIVE for job, _ in groups)
         return concern(
-            Condition.TASK_STOPPED if cause.is_meant else Condition.TASK_FAILED,
-            f"{who}{where} {'' if cause.is_meant else 'failed: '}{cause.text}",
+            condition,
+            f"{who}{where} {'failed: ' if condition is Condition.TASK_FAILED else ''}{text}",
             self._simulation.log.when[tasks.newest_entry],
             ids_of(jobs),
             remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
             items=Items(tasks=tasks, jobs=jobs),
             names=names,
-        )._replace(cause=cause.text)
+        )._replace(cause=text)
 
 
 def _task_cause(shape: Shape) -> _Cause:
@@ -332,8 +324,8 @@ def _task_cause(shape: Shape) -> _Cause:
     assert failure is None or isinstance(failure, FailureInfo)
     assert exit_code is None or isinstance(exit_code, int)
     if failure is not None and failure.code in _BY_USERS and failure.category == ErrorCategory.USER_ERROR:
-        return _Cause(f"stopped: {dict(failure.details).get('Message', _WITH_JOB)}", is_meant=True)
-    return _Cause(cause_of(failure, exit_code))
+        return Condition.TASK_STOPPED, f"stopped: {dict(failure.details).get('Message', 'the job was ended')}"
+    return Condition.TASK_FAILED, cause_of(failure, exit_code)
 
 
 # Terminate reasons of jobs whose work was not done, with the effect; the empty one is that of a job without tasks.
