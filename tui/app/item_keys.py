@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from engine import BatchError
     from engine.specs.command import Command as Input
-    from engine.views.diagnosis.questions import Expected
+    from engine.views.diagnosis.model import Next
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import View
     from tui.viewmodels.sheets import KeyEntry
@@ -319,7 +319,7 @@ def _explain(main: ViewScreen) -> None:
         session.update()
         main.post_message(OfferActions([subject]))
 
-    def expect() -> Expected | None:
+    def expect() -> Next | None:
         return expected_of(session, *subject) if when_ms == session.now_ms else None
 
     main.app.push_screen(Why(session, answers, when_ms, WhyActions(main.playback.seek, act, expect, go_on)))
