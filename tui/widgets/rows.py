@@ -18,7 +18,7 @@ from tui.textual.views import CursorView, RowsView, drawn, refresh_changes, row_
 from tui.viewmodels.text import Role, Span, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from textual import events
     from textual.strip import Strip
@@ -336,12 +336,8 @@ class TableRows:
         needs = self._needs[1] if is_known else [0] * len(model.columns)
         for key, cells in cells_of.items():
             row = self._kept.get(key) if is_known else None
-            if row is None:
-                needs = [max(need, _cells(span)) for need, span in zip(needs, cells, strict=True)]
-            elif row.cells is not cells:
-                for at, (before, span) in enumerate(zip(row.cells, cells, strict=True)):
-                    if span is not before:
-                        needs[at] = max(needs[at], _cells(span))
+            if row is None or row.cells is not cells:
+                needs = list(map(max, needs, _widths(cells)))
         self._needs = asked, needs
 
     def row(self, key: int, cells: Sequence[Span], width: int) -> TableRow:
@@ -389,6 +385,7 @@ class TableRows:
         return self._head[1]
 
 
-def _cells(span: Span) -> int:
-    text = span.text
-    return len(text) if text.isascii() else cell_len(text)
+def _widths(cells: Sequence[Span]) -> Iterable[int]:
+    """Return the width of each cell's text."""
+    texts = [span.text for span in cells]
+    return map(len if "".join(texts).isascii() else cell_len, texts)
