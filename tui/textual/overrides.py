@@ -227,7 +227,7 @@ class CellScrollBar(ScrollBar):
         return super().refresh(*regions, repaint=repaint, recompose=recompose)
 
     def check_idle(self) -> None:
-        """Bring about what was asked for."""
+        """Ask the screen for a drawing, or process the other requests as Textual does."""
         if not _ask_screen(self):
             super().check_idle()
 
@@ -284,7 +284,7 @@ class QuietView(ScrollView):
         return Offset(*self.styles.gutter.top_left)
 
     def check_idle(self) -> None:
-        """Bring about what was asked for."""
+        """Ask the screen for a drawing, or process the other requests as Textual does."""
         if not _ask_screen(self):
             super().check_idle()
 

@@ -280,7 +280,6 @@ class TableRows:
     """The header and the rows of one list."""
 
     def __init__(self, model: RowsModel) -> None:
-        """Lay out nothing yet."""
         self._model = model
         self._kept: Mapping[int, TableRow] = {}  # by key: a row that has moved is neither laid out nor drawn again
         self._kept_with: tuple[list[tuple[int, int]], set[ItemRef]] = ([], set())  # columns and marks
