@@ -157,13 +157,12 @@ class Session:
     @property
     def end_ms(self) -> int | None:
         """The end of the run in ms after the start, None while it is not known."""
-        simulation = self.simulation
-        if self.ahead.end_ms is not None:
-            return self.ahead.end_ms
-        if simulation.finished and simulation.scenario.until_ms is not None:
-            return simulation.end_ms
-        is_over = simulation.finished or self._last_event == (simulation.jumps, len(simulation.log))
-        return self.previous_ms if is_over else None
+        simulation, known_ms = self.simulation, self.ahead.end_ms
+        if known_ms is not None:
+            return known_ms
+        if simulation.finished:
+            return self.previous_ms if simulation.scenario.until_ms is None else simulation.end_ms
+        return self.previous_ms if self._last_event == (simulation.jumps, len(simulation.log)) else None
 
     @property
     def last_known_ms(self) -> int | None:

@@ -18,7 +18,7 @@ from tui.textual.views import CursorView, RowsView, drawn, refresh_changes, row_
 from tui.viewmodels.text import Role, Span, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from textual import events
     from textual.strip import Strip
@@ -335,8 +335,12 @@ class TableRows:
         needs = self._needs[1] if is_known else [0] * len(model.columns)
         for key, cells in cells_of.items():
             row = self._kept.get(key) if is_known else None
-            if row is None or row.cells is not cells:
-                needs = list(map(max, needs, _widths(cells)))
+            if row is not None and row.cells is cells:
+                continue
+            for at, span in enumerate(cells):
+                if row is None or row.cells[at] is not span:
+                    text = span.text
+                    needs[at] = max(needs[at], len(text) if text.isascii() else cell_len(text))
         self._needs = asked, needs
 
     def row(self, key: int, cells: Sequence[Span], width: int) -> TableRow:
@@ -382,9 +386,3 @@ class TableRows:
             spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
         self._head = decides, TableRow(tuple(spans))
         return self._head[1]
-
-
-def _widths(cells: Sequence[Span]) -> Iterable[int]:
-    """Return the width of each cell's text."""
-    texts = [span.text for span in cells]
-    return map(len if "".join(texts).isascii() else cell_len, texts)
