@@ -62,13 +62,8 @@ class Results(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The results string of the service."""
-        return joined(self.items)
-
-
-def joined(items: Sequence[tuple[str, str]]) -> str:
-    """Join items as in the service's results string (AS-68)."""
-    return ";".join(f"{name}={value}" for name, value in items)
+        """The results string of the service (AS-68)."""
+        return ";".join(f"{name}={value}" for name, value in self.items)
 
 
 class Formula(NamedTuple):
@@ -132,6 +127,5 @@ __all__ = [
     "Results",
     "RunError",
     "SampleSeries",
-    "joined",
     "parse",
 ]

@@ -76,7 +76,7 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
             return ActionTarget(pool.pool_id, {"poolId": pool.pool_id}, row)
         case "account":
             page = session.account()
-            return ActionTarget(page.name, {}, AccountTarget(page, core_quotas(session.simulation)))
+            return ActionTarget(page.account.name, {}, AccountTarget(page, core_quotas(session.simulation)))
 
 
 def gone_note(session: Session, item: ItemRef) -> str:
@@ -86,11 +86,11 @@ def gone_note(session: Session, item: ItemRef) -> str:
         case "pool":
             pool = session.pool(str(item.key))
             if pool is not None and pool.state is None:
-                return f"Pool {pool.pool_id} was deleted at {session.clock(pool.gone_ms)}. {after}"
+                return f"Pool {pool.pool_id} was deleted at {session.clock(pool.record.gone_ms)}. {after}"
         case "node":
             node = session.nodes().row(int(item.key))
             if node.state is None:
-                return f"Node n{node.position} left its pool at {session.clock(node.since_ms)}. {after}"
+                return f"Node n{node.record.position} left its pool at {session.clock(node.since_ms)}. {after}"
         case "task":
             task = session.tasks(session.job_id).row(int(item.key))
             if task.brief.state is None:
@@ -118,11 +118,11 @@ def _node_case(session: Session, node: int) -> ActionTarget | None:
             prepared.append(job.job_id)
             again += [job.job_id] if prep is not None and prep.rerun_on_node_reboot_after_success else []
         ineligible += [job.job_id] if on_node.is_ineligible else []
-    body = {"poolId": row.pool_id, "node": row.position}
+    body = {"poolId": row.pool.id, "node": row.record.position}
     ends = eligible_again(session.options)
     began = format_utc(session.simulation.scenario.start, 0)
     target = NodeTarget(row, prepared, again, ineligible, began, ends)
-    return ActionTarget(f"n{row.position}", body, target)
+    return ActionTarget(f"n{row.record.position}", body, target)
 
 
 _MOST_SHOWN = 3
