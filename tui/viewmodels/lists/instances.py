@@ -121,8 +121,7 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         return f"{self.count:,} of {fmt.counted(present, 'node')}" if self.count <= present else f"{self.count:,}"
 
     def _new_page(self) -> InstancePage:
-        preparation, release = self.session.pages(self.session.job_id)
-        return preparation if self.hook is Hook.PREPARATION else release
+        return self.session.pages(self.session.job_id)[self.hook is Hook.RELEASE]
 
     def order(self) -> Sequence[int]:
         """Return the nodes with a record, and on demand also those without one."""
