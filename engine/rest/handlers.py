@@ -22,7 +22,7 @@ from engine.rest import messages
 from engine.rest.filters import condition
 from engine.rest.messages import Answer, bad_parameter, count, parameters
 from engine.specs.base import accepted_names
-from engine.views.log.latest import LatestTasks, LatestTransitions
+from engine.views.log.latest import LatestTasks, TaskTransitions
 from engine.views.rest.account import etag
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Latest:
     """Readers of the log that are kept between calls, so that each call reads only new entries."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Read nothing yet."""
-        self.transitions = LatestTransitions(simulation)
+        """Create readers that have read nothing yet."""
+        self.transitions = TaskTransitions(simulation.world)
         self.tasks = LatestTasks(simulation)
 
 
@@ -256,7 +256,7 @@ Finder = Callable[["Call"], Target | None]
 
 
 def _nothing(_: Call) -> Target | None:
-    """Find nothing, as a resource whose modification is not known."""
+    """Find nothing: the time of the resource's last modification is not known."""
     return None
 
 

@@ -6,7 +6,7 @@ from engine.specs.bodies import PoolSpec
 from tests.builders import a_pool, refusal, run_to, simulation
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.actions.trial import refusal_lines
-from tui.viewmodels.events import what
+from tui.viewmodels.format import what
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.properties import hardware, operating_system

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.base.values import quoted
+from engine.scenario.text import did_you_mean
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
@@ -23,10 +25,9 @@ from tui.saving.session_files import broken_note
 from tui.saving.targets import NewLines
 from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
-from tui.viewmodels.actions.menu import CREATING, PAST, Action, action_for_new, gone_note, grouped_actions
+from tui.viewmodels.actions.menu import CREATING, NEW, PAST, Action, action_for_new, gone_note, grouped_actions
 from tui.viewmodels.actions.trial import Trials, refusal_lines
-from tui.viewmodels.events import what
-from tui.viewmodels.format import counted
+from tui.viewmodels.format import counted, what
 from tui.viewmodels.items import VIEW_OF, files_of
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.report import variant_note
@@ -35,14 +36,14 @@ from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line, wrapped
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import Prompt
+from tui.widgets.texts import AnswerError, Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine import BatchError
     from engine.specs.command import Command as Input
-    from engine.views.diagnosis.questions import Expected
+    from engine.views.diagnosis.model import Next
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import View
     from tui.viewmodels.sheets import KeyEntry
@@ -154,6 +155,14 @@ def create(main: ViewScreen, what: str = "") -> None:
         say(main, action, "warning")
     else:
         _open_form(main, action)
+
+
+def _create_named(main: ViewScreen, what: str) -> None:
+    """Open the form that creates what a word of the go line names. Raises AnswerError."""
+    known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
+    if known is None and what:
+        raise AnswerError(f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}")
+    main.call_later(create, main, known or "")
 
 
 def start_action(main: ViewScreen, kind: Kind, title: str, action: Action | None) -> None:
@@ -309,7 +318,7 @@ def _explain(main: ViewScreen) -> None:
         session.update()
         main.post_message(OfferActions([subject]))
 
-    def expect() -> Expected | None:
+    def expect() -> Next | None:
         return expected_of(session, *subject) if when_ms == session.now_ms else None
 
     main.app.push_screen(Why(session, answers, when_ms, WhyActions(main.playback.seek, act, expect, go_on)))
@@ -371,3 +380,4 @@ ACTIONS: tuple[Command[ViewScreen], ...] = (
     Command("S", "pool.scale", "autoscale: the pool's formula", _scale),
     Command("R", "session.save", "save the session as a scenario", _ask_where_to_save),
 )
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"new": _create_named}

@@ -385,3 +385,4 @@ LISTS: tuple[Command[ViewScreen], ...] = (
     Command("x", "events.fold", "fold similar events", _fold),
     Command("X", "events.by-hand", "only what was done by hand, as scenario entries", _toggle_by_hand),
 )
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"find": find_everywhere, "report": write_report}

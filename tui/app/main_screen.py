@@ -62,6 +62,7 @@ class MainScreen(ViewScreen):
     """One simulation on the screen."""
 
     COMMANDS_BY_ID: ClassVar = {command.id: command for command in _COMMANDS}
+    VERBS: ClassVar = navigation_keys.VERBS | run_keys.VERBS | list_keys.VERBS | item_keys.VERBS
     BINDINGS: ClassVar[list[BindingType]] = [command.binding for command in _COMMANDS]
     AUTO_FOCUS = ""  # the view focuses its first pane itself
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it

@@ -332,3 +332,4 @@ TIME: tuple[Command[ViewScreen], ...] = (
     Command("B", "time.bookmark", "bookmark this moment", _bookmark),
     Command("c", "time.compare", "compare with a bookmark or an earlier run", _compare),
 )
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"time": go_to_time, "speed": take_speed}

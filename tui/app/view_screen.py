@@ -21,8 +21,7 @@ from tui.panes.timeline import Timeline, TimelineGrid
 from tui.panes.watch import Attention, Introduction, Pinned, Watch
 from tui.panes.watch_panes import JobStrip
 from tui.textual.keys import Command, Keymap
-from tui.textual.overrides import HeldScreen
-from tui.textual.screens import ActsWhileShown, GoToTime, Modal, View, say
+from tui.textual.screens import ActsWhileShown, GoToTime, HeldScreen, Modal, View, say
 from tui.textual.views import LinesView
 from tui.viewmodels.frame import LAST_HINTS, breadcrumb, of_use, scrubber, scrubber_ms, tab_line, too_small
 from tui.viewmodels.go_line import TABS, Tab
@@ -103,6 +102,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
     """The views over one session, and the commands that a subclass gives by the ids of their bindings."""
 
     COMMANDS_BY_ID: ClassVar[Mapping[str, Command[ViewScreen]]]
+    VERBS: ClassVar[Mapping[str, Callable[[ViewScreen, str], object]]]
+    """What carries out a line with an argument, by its first word."""
     BLANK = True  # its children cover it
     ALLOW_IN_MAXIMIZED_VIEW = "#header, #prompt, #message"
     ESCAPE_TO_MINIMIZE = False  # a question in the prompt is left first

@@ -21,10 +21,11 @@ from engine.base.terms import OnAllTasksComplete, Plain, PoolState, WireOption
 from engine.base.values import format_duration, quoted
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse
+from engine.specs.account import ApplicationPackageReference
 from engine.specs.base import Distribution, accepted_names, is_duration
 from engine.specs.bodies import TaskSpec
 from engine.specs.commands import COMMANDS
-from engine.specs.common import ApplicationPackageReference, CertificateReference
+from engine.specs.common import CertificateReference
 from engine.specs.pool_refusals import AccountInForce
 from engine.views.resources.jobs import users_pool_ids
 from tui.viewmodels.format import duration_ms

@@ -260,7 +260,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     def _failed(self, schedule_id: str) -> list[str]:
         """Return the ids of the schedule's jobs that failed or have failures."""
         failures = [one for one in self.session.attention.concerns() if one.is_failure]
-        jobs = dict.fromkeys(job_id for one in failures for job_id in one.jobs)
+        jobs = dict.fromkeys(job_id for one in failures for job_id in one.items.jobs)
         return [job_id for job_id in jobs if job_id.rpartition(":")[0] == schedule_id]
 
     def _latest(self, schedule_id: str) -> list[Block]:
