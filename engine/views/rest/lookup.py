@@ -17,7 +17,7 @@ from engine.views.rest.nodes import node_body
 from engine.views.rest.tasks import prep_release_entry, subtask_bodies, task_body, task_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from engine import Simulation
 
@@ -117,18 +117,9 @@ def job_as_created(simulation: Simulation, job_id: str) -> Body | None:
         return None
     answer, body, before = job_body(simulation.world, job), job.spec.written(), job.spec.wire()
     body |= {name: answer[name] for name in _CHANGES if name in answer and answer[name] != before.get(name)}
-    auto_pool = property_of(body, "poolInfo", "autoPoolSpecification")
-    if auto_pool is None and "poolInfo" in answer:
+    if body.get("poolInfo", {}).get("autoPoolSpecification") is None and "poolInfo" in answer:
         body["poolInfo"] = answer["poolInfo"]
     return body
-
-
-def property_of(body: Mapping[str, Any], *names: str) -> Any:  # noqa: ANN401 - a value of JSON
-    """Return a property of a property of a body, None if it is absent."""
-    found: Any = body
-    for name in names:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
 
 
 def tasks_as_created(simulation: Simulation, job_id: str) -> Body:
