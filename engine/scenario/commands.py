@@ -75,16 +75,15 @@ class Given:
         own: Owner | None = None,
     ) -> None:
         """Read what a command brings that is given at a moment, unknown if it is None, or by a process of a job."""
-        plain = place.plain
-        if self.collector is not None:
-            own_job = own.declared if own is not None else None
-            self.collector.command(name, place, factory, at_ms, is_refused=is_refused, own_job=own_job)
-        if own is not None and isinstance(plain, dict) and "jobId" not in plain:
-            plain = plain | {"jobId": own.declared}
+        owner = _owner_in(name, place.plain, own)
+        if own is not None and isinstance(place.plain, dict) and "jobId" not in place.plain:
+            place = place._replace(tree=place.tree.with_names({"jobId": own.declared}))
             self.names.any_task |= name == "addTasks" and not own.declared
-        self.names.add_command(name, plain, factory)
+        self.names.add_command(name, place.plain, factory, is_refused=is_refused)
+        if self.collector is not None:
+            self.collector.command(name, place, factory, at_ms, is_refused=is_refused)
         if self.has_acts and name in COMMANDS:
-            self._walk(place, _owner_in(name, place.plain, own))
+            self._walk(place, owner)
 
     def _walk(self, place: DocumentPlace, owner: Owner | None) -> None:
         """Read the processes in a value; those that belong to no job are start tasks."""
@@ -232,8 +231,7 @@ def read_typed(
         if tree is not None and tree.value is not None:
             place = _body_place(DocumentPlace(document, tree), name)
             if known and isinstance(place.tree.value, dict):  # what was typed does not change them
-                names = {key: value for key, value in known.items() if not isinstance(value, dict | list)}
-                place = place._replace(tree=place.tree.with_names(names))
+                place = place._replace(tree=place.tree.with_names(known))
             place = as_created(place, COMMANDS[name], known)
             if place.is_mapping("must be a mapping, such as id: nightly"):
                 given = read_command(name, place)

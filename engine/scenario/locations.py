@@ -16,7 +16,7 @@ from engine.base.errors import Position
 from engine.base.values import lazy_regex, quoted
 from engine.scenario.document import Path, format_path
 from engine.scenario.text import Scalar, one_of, shown
-from engine.scenario.tree import Tree, parse
+from engine.scenario.tree import Tree, parse_value
 from engine.specs.base import words
 from engine.specs.commands import COMMANDS
 
@@ -87,8 +87,7 @@ def parse_values(text: str) -> list[Tree]:
     """
     if is_range(text.strip()):
         return [Tree(NOWHERE, number) for number in parse_range(text.strip())]
-    problems: list[str] = []
-    tree = parse(f"[{text}\n]", lambda message, _: problems.append(message))
+    tree, problems = parse_value(f"[{text}\n]")
     if problems or tree is None or not isinstance(tree.value, list):
         raise FactorMistake(
             f"{quoted(text)} are not YAML values separated by commas" + "".join(f": {problems[0]}" if problems else "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.base.terms import ReleaseAfter
 from engine.base.values import lazy_regex, quoted
@@ -43,11 +43,12 @@ if TYPE_CHECKING:
     from engine.scenario.factory import TaskFactory
     from engine.scenario.text import ScenarioSource
     from engine.specs.account import Account
-    from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
+    from engine.specs.bodies import JobScheduleSpec, PoolSpec, TaskSpec
     from engine.specs.command import Command
     from engine.specs.conditions import Condition
 
 
+SpecT = TypeVar("SpecT", bound=Spec)
 STUDY_KEYS = ("seeds", "vary", "measure")
 MEASURES = words(
     "makespanSeconds costUsd nodeHours slotUtilization failedTasks failedPreparations failedReleases"
@@ -259,32 +260,20 @@ def pool_setting(options: Options, simulate: WorldSimulation) -> PoolSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolEntry:
-    """A pool of the scenario and the time of its creation."""
+class Entry(Generic[SpecT]):
+    """A pool, a job or a job schedule of the scenario, and the time at which it is added."""
 
-    spec: PoolSpec
+    spec: SpecT
     at_ms: int = 0
     line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class JobEntry:
-    """A job of the scenario, the time at which it is added, and its tasks, listed ones first."""
+class JobEntry(Entry["JobSpec"]):
+    """A job of the scenario with its tasks, listed ones first."""
 
-    spec: JobSpec
-    at_ms: int = 0
     tasks: tuple[TaskSpec, ...] = ()
     factory: TaskFactory | None = None
-    line: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class JobScheduleEntry:
-    """A job schedule of the scenario and the time at which it is added."""
-
-    spec: JobScheduleSpec
-    at_ms: int = 0
-    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,9 +326,9 @@ class Scenario:
     start: datetime = DEFAULT_START
     until_ms: int | None = None
     options: Options = field(default_factory=Options)
-    pools: tuple[PoolEntry, ...] = ()
+    pools: tuple[Entry[PoolSpec], ...] = ()
     jobs: tuple[JobEntry, ...] = ()
-    job_schedules: tuple[JobScheduleEntry, ...] = ()
+    job_schedules: tuple[Entry[JobScheduleSpec], ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     expect: tuple[Expectation, ...] = ()
     study: StudySection = field(default_factory=StudySection, compare=False)  # a run ignores it

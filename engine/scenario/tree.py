@@ -77,10 +77,11 @@ class Tree:
             self._has_plain = True
         return self._plain
 
-    def with_names(self, names: Mapping[str, Scalar]) -> Tree:
-        """Return the mapping with these values, which have no positions of their own; null is an empty mapping."""
+    def with_names(self, names: Mapping[str, Plain]) -> Tree:
+        """Return the mapping with these values, which are not written in the document; null is an empty mapping."""
         value = self.value if isinstance(self.value, dict) else {}
-        added = {key: Tree(self.position, scalar) for key, scalar in names.items()}
+        made = {key: tree_of(inner) for key, inner in names.items()}
+        added = {key: Tree(self.position, inner.value, inner.keys) for key, inner in made.items()}
         return Tree(self.position, value | added, self.keys | dict.fromkeys(names, self.position), self.origins)
 
 
@@ -320,6 +321,19 @@ def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
         if tree is not None and not problems and not runs:
             return tree
     return _built(text, report)
+
+
+def parse_valid(text: str) -> Tree:
+    """Return the tree of a text that has been read without mistakes before."""
+    tree = parse(text, lambda *_: None)
+    assert tree is not None
+    return tree
+
+
+def parse_value(text: str) -> tuple[Tree | None, list[str]]:
+    """Return the tree of a text, None if there is nothing in it, and the mistakes in it."""
+    problems: list[str] = []
+    return parse(text, lambda message, _: problems.append(message)), problems
 
 
 def tree_of(value: Plain, lines: Iterator[int] | None = None) -> Tree:

@@ -30,7 +30,7 @@ def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
     reboot, reimage = actions_for(session, [NODES[1]])[:2]
     assert any("stays ineligible for risk" in effect for effect in reboot.effects)
     assert any("eligible again for risk" in effect for effect in reimage.effects)
-    requeue, terminate = reboot.choices[:2]
+    requeue, terminate = reboot.type.choices[:2]
     script = script_of(reboot.commands(requeue), 330_000)
     assert script == ["- {at: PT5M30.001S, rebootNode: {poolId: shared, node: 1, nodeRebootOption: requeue}}"]
     assert reboot.commands(terminate)[0].node_reboot_option == "terminate"
@@ -39,8 +39,8 @@ def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
 @pytest.mark.parametrize("subject", [NODES[0], ItemRef("task", 3), RISK, ItemRef("pool", "shared")])
 def test_every_choice_of_every_action_is_a_command(session_at, subject):
     for act in actions_for(session_at(LATER_S), [subject]):
-        if not act.opens_formula and not act.title.startswith("Edit"):  # nothing differs yet
-            for choice in act.choices or (None,):
+        if not act.type.opens_formula and not act.title.startswith("Edit"):  # nothing differs yet
+            for choice in act.type.choices or (None,):
                 assert [act.command] == [command.NAME for command in act.commands(choice)]
 
 
@@ -219,13 +219,13 @@ def test_the_jobs_that_a_schedule_will_create_are_one_row_after_the_cost(session
     }
     body = {"id": "often", "schedule": {"recurrenceInterval": "PT5M"}, "jobSpecification": specification}
     trial = Trials(session).of([COMMANDS["createJobSchedule"].from_wire(body)])
-    created = [job for job in trial.given.completed_ms if job.startswith("often:")]
+    created = [job for job in trial.given.tally.completed_ms if job.startswith("often:")]
     assert len(created) > 3
     lines = [plain(each) for each in trial_lines(session, trial, 90)]
     assert "cost an hour" in lines[0]
     assert "cost by then" in lines[1]
     (row,) = (line for line in lines if "often:" in line or "new jobs" in line)
-    first, last = (session.clock(when(trial.given.completed_ms[job] for job in created)) for when in (min, max))
+    first, last = (session.clock(when(trial.given.tally.completed_ms[job] for job in created)) for when in (min, max))
     assert " ".join(row.split()) == f"{len(created):,} new jobs completed {first} to {last}"
 
 
@@ -344,11 +344,11 @@ def test_a_mistake_of_the_engine_in_a_trial_is_told_and_leaves_the_run_as_it_was
     with monkeypatch.context() as patched:
         patched.setattr(session.simulation.world.calendar, "advance", breaks)
         trial = tried(session, reboot)
-    assert trial.mistake.text == "BrokenInvariant: two and two are five"
+    assert trial.given.mistake.text == "BrokenInvariant: two and two are five"
     lines = [plain(each) for each in trial_lines(session, trial, 120)]
     assert lines[0].startswith("✗ internal error at 08:05:15: BrokenInvariant")
     assert (session.now_ms, len(session.simulation.log)) == (LATER_S * 1000, before)
-    assert tried(session, reboot).mistake is None
+    assert tried(session, reboot).given.mistake is None
 
 
 # -- the sheet itself

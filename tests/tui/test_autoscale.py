@@ -118,7 +118,7 @@ def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
         often.commands(answers={name: "soon"})
     assert "disablePoolAutoScale" in actions
     plain_pool = {action.command: action for action in actions_for(session_at(330), [ItemRef("pool", "shared")])}
-    assert plain_pool["enablePoolAutoScale"].opens_formula
+    assert plain_pool["enablePoolAutoScale"].type.opens_formula
     assert "disablePoolAutoScale" not in plain_pool
 
 

@@ -57,7 +57,7 @@ def possible(session, kind, number):
 
 def commands_of(action):
     """What the form, or the editor of formulas, gives for this action."""
-    if action.opens_formula:
+    if action.type.opens_formula:
         body = {"poolId": action.bodies[0]["poolId"], "autoScaleFormula": "$TargetDedicatedNodes = 2;"}
         kind = EvaluatePoolAutoScale if action.command == "evaluatePoolAutoScale" else EnablePoolAutoScale
         return [kind.from_wire(body)]

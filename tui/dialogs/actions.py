@@ -351,7 +351,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             self._branch()
             self._show_keys()
             self._show()
-        if action.opens_formula:
+        if action.type.opens_formula:
             self.dismiss(action)
         else:
             others = {each.command: each for each in self._actions}

@@ -12,7 +12,7 @@ from textual.content import Content
 
 from engine.base.paths import name_of
 from engine.base.values import quoted
-from tui.dialogs.sheets import HelpScreen, entries_here, entries_of
+from tui.dialogs.sheets import HelpScreen
 from tui.saving.targets import write_new
 from tui.textual.screens import Modal, say
 from tui.textual.views import LinesView
@@ -289,6 +289,5 @@ class Files(Modal[None]):
 
     def action_help(self) -> None:
         """Show the keys, and explain the dialog."""
-        here = [] if self.focused is None else entries_here(self._keymap, type(self.focused))
-        everywhere, about = entries_of(self._keymap, Files), HelpPage("Files", HELP_TEXT)
-        self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))
+        about = HelpPage("Files", HELP_TEXT)
+        self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, self.focused, Files))

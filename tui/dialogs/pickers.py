@@ -356,10 +356,6 @@ class Finder(Modal[ResultT]):
         choices.styles.height = max(1, min(len(lines), self.size.height - _FRAME_LINES))
         choices.show(lines)
 
-    def first_line(self) -> None:
-        """Move the cursor to the first line."""
-        self.query_one(Choices).to_first()
-
     def action_cursor(self, by: int) -> None:
         """Move the cursor of the list."""
         self.query_one(Choices).action_cursor(by)
@@ -368,7 +364,7 @@ class Finder(Modal[ResultT]):
         """Find what fits the text so far."""
         event.stop()
         self.find(event.value)
-        self.first_line()
+        self.query_one(Choices).to_first()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Choose the line under the cursor."""

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from engine.base.errors import ScenarioError
 from engine.scenario.locations import completions
-from engine.scenario.tree import parse
+from engine.scenario.tree import parse_valid
 from engine.studies.runs import DEFAULT_SEEDS
 from tui.dialogs.form_fields import FieldRow
 from tui.textual.screens import Frame, Modal
@@ -163,9 +163,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
         super().__init__()
         self._session = session
         self._scenario = scenario
-        root = parse(scenario.source.text, lambda *_: None)
-        assert root is not None
-        self._root = root
+        self._root = parse_valid(scenario.source.text)
         seeds = len(scenario.study.seeds or DEFAULT_SEEDS)
         count = max(_FACTORS, len(request.vary) + 1)
         factors = {f"factor-{at}": Field[Any](f"factor-{at}", f"Factor {at + 1}", "PATH=VALUES") for at in range(count)}

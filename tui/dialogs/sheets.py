@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.screen import Screen
     from textual.strip import Strip
+    from textual.widget import Widget
 
     from engine.base.rulebook import Chapter, Rule
     from tui.textual.keys import Keymap
@@ -236,26 +237,29 @@ class HelpScreen(Modal[None]):
     def __init__(
         self,
         about: About,
-        here: Sequence[KeyEntry],
-        everywhere: Sequence[KeyEntry],
+        keymap: Keymap,
         glyphs: GlyphSet,
-        *,
-        shows_page: bool = False,
+        pane: Widget | None,
+        *around: type[DOMNode],
+        page: bool = False,
     ) -> None:
-        """Show the keys first, or the text about the view if ``shows_page``.
+        """Show the keys first, or the text about the view if ``page``.
 
         Args:
             about: The view.
-            here: The keys of the focused pane.
-            everywhere: The keys of the screen around it.
+            keymap: The keys of all widgets and screens.
             glyphs: The characters to draw with.
-            shows_page: Begin with the text about the view.
+            pane: The focused pane, whose keys come first.
+            around: The screens and the application around it.
+            page: Begin with the text about the view.
         """
         super().__init__()
+        here = [] if pane is None else entries_here(keymap, type(pane))
+        everywhere = entries_of(keymap, *around)
         self._about = about
         self._keys = SheetText(lambda cells: key_lines(here, everywhere, cells))
         self._page = SheetText(lambda cells: page_lines(about, glyphs, cells))
-        self._first = self._page if shows_page else self._keys
+        self._first = self._page if page else self._keys
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="help", classes="sheet"):

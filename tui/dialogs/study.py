@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from engine.studies.runs import Run
-from tui.dialogs.sheets import HelpScreen, Sheet, entries_here, entries_of
+from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.textual.overrides import set_subtitle, set_title
 from tui.textual.screens import Frame, Modal, say
 from tui.textual.views import LinesView
@@ -348,9 +348,8 @@ class StudyScreen(Modal[None]):
 
     def action_help(self) -> None:
         """Show the keys, and explain the study."""
-        here = entries_here(self._keymap, Table)
-        everywhere, about = entries_of(self._keymap, StudyScreen), HelpPage("Study", HELP_TEXT, self._model.columns)
-        self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))
+        about, pane = HelpPage("Study", HELP_TEXT, self._model.columns), self.query_one(Table)
+        self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, pane, StudyScreen))
 
     def on_screen_resume(self, _: events.ScreenResume) -> None:
         """Show what has come in while another dialog was open."""

@@ -19,7 +19,7 @@ from engine.scenario.locations import FactorMistake, locate, value_at
 from engine.scenario.model import parse_seeds
 from engine.scenario.record import flow_text
 from engine.scenario.text import did_you_mean
-from engine.scenario.tree import parse
+from engine.scenario.tree import parse_valid
 from engine.studies.runs import Run, Variants, installed_version, planned
 from engine.studies.summary import Tally
 from engine.studies.wording import pace_text, recommendation, short_names
@@ -70,8 +70,7 @@ class ValueNames:
 
     def __init__(self, study: Study) -> None:
         """Read the document of the scenario, for the values that are as they are there."""
-        root = parse(study.source.text, lambda *_: None)
-        assert root is not None
+        root = parse_valid(study.source.text)
         self.heads = short_names([factor.path for factor in study.factors])
         self._paths = [factor.path for factor in study.factors]
         self._names = [_names_of(factor, root) for factor in study.factors]

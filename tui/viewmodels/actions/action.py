@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from engine.base.terms import OnAllTasksComplete, Plain, PoolState, WireOption
 from engine.base.values import format_duration, quoted
+from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.record import flow_text
-from engine.scenario.tree import parse
-from engine.specs.base import Distribution, accepted_names, is_duration
+from engine.scenario.tree import parse_value
+from engine.specs.base import Distribution, Spec, is_duration
 from engine.specs.bodies import TaskSpec
 from engine.specs.commands import COMMANDS
 from engine.specs.common import ApplicationPackageReference, CertificateReference
 from engine.specs.pool_refusals import AccountInForce
 from engine.views.resources.jobs import users_pool_ids
+from engine.views.rest.lookup import property_of
 from tui.viewmodels.format import duration_ms
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def whole_or_value(text: str) -> Plain:
 
 def value(text: str) -> Plain:
     """Return a value in the flow style of YAML. Raises ValueError with a sentence."""
-    problems: list[str] = []
-    tree = parse(text, lambda message, _: problems.append(message))
+    tree, problems = parse_value(text)
     if tree is None or problems:
         raise ValueError(problems[0] if problems else "must be a value")
     return tree.plain
@@ -118,37 +117,20 @@ def as_text(value: object) -> str:
 # -- properties of a body, by the names on the way to them
 
 
-def property_at(body: object, path: str) -> object:
+def property_at(body: Any, path: str) -> Any:  # noqa: ANN401 - a value of JSON
     """Return the property at a path such as ``jobPreparationTask.commandLine``, None if it is absent."""
-    found: Any = body
-    for name in path.split("."):
-        if not isinstance(found, Mapping) or name not in found:
-            return None
-        found = found[name]
-    return found
+    return property_of(body, *path.split("."))
 
 
 def with_property(body: Body, path: str, value: object) -> dict[str, Any]:
     """Return the body with another value at a path; None removes the property, and what is empty without it."""
-    changed = deepcopy(dict(body))
-    *above, last = path.split(".")
-    inner: dict[str, Any] = changed
-    chain = [changed]
-    for name in above:
-        if not isinstance(inner.get(name), dict):
-            if value is None:
-                return changed
-            inner[name] = {}
-        inner = inner[name]
-        chain.append(inner)
-    if value is not None:
-        inner[last] = value
-        return changed
-    inner.pop(last, None)
-    for name, outer in zip(reversed(above), reversed(chain[:-1]), strict=True):
-        if not outer[name]:
-            del outer[name]
-    return changed
+    name, _, rest = path.partition(".")
+    if rest:
+        inner = body.get(name)
+        value = with_property(inner if isinstance(inner, dict) else {}, rest, value) or None
+    if value is None:
+        return {key: each for key, each in body.items() if key != name}
+    return {**body, name: value}
 
 
 # -- fields of a form
@@ -178,13 +160,12 @@ def input_kind(command: str, name: str) -> InputKind:
         name: The names on the way to the property: ``jobReleaseTask.commandLine``, or ``task.id`` for one of its tasks.
     """
     path = name.split(".")
-    model: type[BaseModel] = TaskSpec if path[0] == EACH else COMMANDS[command]
-    classes: list[type] = []
+    model: type[Spec] = TaskSpec if path[0] == EACH else COMMANDS[command]
     found = FieldInfo()
     for part in path[path[0] == EACH :]:
-        found = next(each for each in model.model_fields.values() if part in accepted_names(each))
-        classes = list(_classes_in(found.annotation))
-        model = next((each for each in classes if issubclass(each, BaseModel)), model)
+        found = fields_of(model)[part]
+        model = model_of(found) or model
+    classes = list(_classes_in(found.annotation))
     if is_duration(found):
         return InputKind(duration)
     for one in classes:
@@ -206,15 +187,6 @@ def _classes_in(annotation: object) -> Iterator[type]:
             yield from _classes_in(each)
 
 
-def _nothing(_: object) -> str:
-    return ""
-
-
-def free_text(_: object) -> Sequence[str]:
-    """Return no options: the text is typed."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Field(Generic[T]):
     """A field of a form.
@@ -233,7 +205,7 @@ class Field(Generic[T]):
     options: Callable[[Session], Sequence[str]] | None = None
     section: str = ""  # the heading above it, if it is the first field there
     is_required: bool = False
-    about: Callable[[str], str] = _nothing  # a sentence about what was typed
+    about: Callable[[str], str] = lambda _: ""  # a sentence about what was typed
 
     def options_in(self, command: str, session: Session) -> tuple[str, ...]:
         """Return the texts that are chosen from in the form of a command; empty if the text is typed."""
@@ -269,7 +241,7 @@ def file_to_delete(where: str, first: str) -> tuple[AnyField, ...]:
     """Return the fields for a file or directory to delete; ``where`` says below what its path is."""
     return (
         Field("filePath", "Path", where, first, is_required=True),
-        Field("recursive", "Recursive", "yes to delete a directory that is not empty", "no", options=free_text),
+        Field("recursive", "Recursive", "yes to delete a directory that is not empty", "no", options=lambda _: ()),
     )
 
 
@@ -296,7 +268,7 @@ Caution = tuple[str, str]
 
 
 class Document(NamedTuple):
-    """The body of a command, which a form shows in part and an editor as a whole.
+    """The body of a command, which a form shows in part and an editor as a whole if it ``is_editable``.
 
     ``start`` is the body to begin with. Of a body that changes something only the properties that differ from it are
     sent if ``is_patch``. ``unfold`` puts a body into the form whose properties the fields name, ``fold`` back.
@@ -304,15 +276,12 @@ class Document(NamedTuple):
     """
 
     start: Body
+    is_editable: bool = True
     is_patch: bool = False
     unfold: Callable[[Body], Body] = lambda body: body
     fold: Callable[[Body], Body] = lambda body: body
     account: AccountInForce | None = None  # for what the service would refuse in a pool
     cautions: Callable[[Body], Sequence[Caution]] = lambda _: ()
-
-
-def _always(_row: object, _texts: Mapping[str, str]) -> bool:
-    return True
 
 
 @dataclass(frozen=True)
@@ -325,7 +294,7 @@ class ActionType(Generic[T]):
     choices: tuple[Choice, ...] = ()
     fields: tuple[Field[T], ...] = ()
     document: Callable[[T, Session], Document] | None = None  # the body, if it can be written as a whole
-    asks: Callable[[T, Mapping[str, str]], bool] = _always  # whether the choices matter for what is typed
+    asks: Callable[[T, Mapping[str, str]], bool] = lambda *_: True  # whether the choices matter for what is typed
     adds: Callable[[T], Body] = lambda _: {}  # part of the body that nobody types
     counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # affected items; added up over all rows
     choice_effects: tuple[str, ...] = ()  # further ones, only where the choices matter
@@ -337,6 +306,15 @@ class ActionType(Generic[T]):
     asks_for_count: bool = False  # the user confirms several rows by typing their number
     opens_formula: bool = False  # the formula editor takes the place of the form
     is_for_many: bool = False  # offered for several rows, although the body is that of the first one
+
+    def document_for(self, row: T, session: Session) -> Document:
+        """Return the body to begin with; that of a command whose body is not edited has the defaults of the fields."""
+        if self.document is not None:
+            return self.document(row, session)
+        start: Body = {}
+        for field in self.fields:
+            start = field.put_into(start, field.default_for(row), self.command)
+        return Document(start, is_editable=False)
 
 
 def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
@@ -420,7 +398,13 @@ def pool_for_jobs(session: Session) -> str:
 
 def cautions_about_job(session: Session, body: Body, prefix: str = "") -> list[Caution]:
     """Return the cautions about a job, or about the jobs of a schedule if their properties follow ``prefix``."""
-    return [*_about_release(body, prefix), *_about_pool(session, body, prefix)]
+    found: list[Caution] = []
+    release, pool = f"{prefix}jobReleaseTask.commandLine", f"{prefix}poolInfo.poolId"
+    if property_at(body, release) is not None and not _ends_by_itself(body, prefix):
+        text = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
+        found.append((release, text))
+    pool_id = property_at(body, pool)
+    return [*found, *(_about_pool(session, pool_id, pool) if isinstance(pool_id, str) else [])]
 
 
 def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
@@ -436,15 +420,7 @@ def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
 def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
     """Return the cautions about tasks that are added to a job."""
     job = session.job(job_id)
-    return [] if job is None else _about_pool_of(session, job.record.pool_id, "")
-
-
-def _about_release(body: Body, prefix: str) -> Iterator[Caution]:
-    """Yield that the release task will not run, since nothing but a user ends the job."""
-    if property_at(body, f"{prefix}jobReleaseTask.commandLine") is None or _ends_by_itself(body, prefix):
-        return
-    text = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
-    yield f"{prefix}jobReleaseTask.commandLine", text
+    return [] if job is None else _about_pool(session, job.record.pool_id, "")
 
 
 def _ends_by_itself(body: Body, prefix: str) -> bool:
@@ -458,12 +434,7 @@ def _ends_by_itself(body: Body, prefix: str) -> bool:
     )
 
 
-def _about_pool(session: Session, body: Body, prefix: str) -> list[Caution]:
-    pool_id = property_at(body, f"{prefix}poolInfo.poolId")
-    return _about_pool_of(session, pool_id, f"{prefix}poolInfo.poolId") if isinstance(pool_id, str) else []
-
-
-def _about_pool_of(session: Session, pool_id: str, path: str) -> list[Caution]:
+def _about_pool(session: Session, pool_id: str, path: str) -> list[Caution]:
     """Return that there is no such pool, or that it has no nodes and gets none."""
     pool = session.pool(pool_id)
     if pool is None and pool_id:
