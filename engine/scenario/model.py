@@ -31,6 +31,7 @@ from engine.scenario.text import does_not_exist, shown
 from engine.scenario.tree import Tree
 from engine.specs.account import SimulateStorage
 from engine.specs.base import Bool, Spec, words
+from engine.specs.bodies import JobSpec
 from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
 from engine.specs.machine import SimulateNetwork
 from engine.specs.pool_refusals import PoolSetting
@@ -269,7 +270,7 @@ class Entry(Generic[SpecT]):
 
 
 @dataclass(frozen=True, slots=True)
-class JobEntry(Entry["JobSpec"]):
+class JobEntry(Entry[JobSpec]):
     """A job of the scenario with its tasks, listed ones first."""
 
     tasks: tuple[TaskSpec, ...] = ()

@@ -251,11 +251,11 @@ class FormInputs(Vertical):
 
     def read(self) -> FormResult:
         """Return what is typed as commands, or its mistakes."""
-        action = self._action
+        action, texts = self._action, self._texts()
         if self.shows_body:
             return action.read_body(self._editor.text)
-        choice = action.type.choices[self._choices.number] if action.type.choices else None
-        return action.read(choice, self._texts(), self._base)
+        asked = action.type.choices if action.asks(texts) else ()
+        return action.read_fields(texts, self._base, asked[self._choices.number].body if asked else None)
 
     @property
     def has_changes(self) -> bool:

@@ -19,8 +19,8 @@ from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.resources.account import core_quotas
 from engine.views.resources.jobs import scale_page
 from engine.views.results import script_line
-from tui.viewmodels.actions.action import ActionType, Better, Body, Choice
-from tui.viewmodels.actions.forms import Form, FormResult
+from tui.viewmodels.actions.action import ActionType, Better, Body
+from tui.viewmodels.actions.forms import Form
 from tui.viewmodels.actions.on_jobs import ACCOUNT, JOB, JOB_SCHEDULE, TASK
 from tui.viewmodels.actions.on_pools import NODE, POOL, AccountTarget, NodeTarget, PoolTarget
 from tui.viewmodels.actions.trial import heading, trial_lines
@@ -129,27 +129,6 @@ class Action(Form):
     unavailable: str  # why the service would refuse it for every item; else empty
     better: tuple[Better, ...]
     to_type: str  # the text that confirms it; empty if none is needed
-
-    def commands(self, choice: Choice | None = None, answers: Mapping[str, str] | None = None) -> list[Command]:
-        """Return the commands for a choice, by default the first. Raises ValueError with a sentence."""
-        read = self.read(choice, answers)
-        if read.mistakes:
-            raise ValueError(read.mistakes[0].sentence)
-        return list(read.commands)
-
-    def read(
-        self, choice: Choice | None = None, answers: Mapping[str, str] | None = None, base: Body | None = None
-    ) -> FormResult:
-        """Return what was typed into the fields as commands, with all mistakes.
-
-        Args:
-            choice: By default the first.
-            answers: What was typed, by the names of the properties; by default the texts that the fields begin with.
-            base: The whole body with the properties that have no field; by default the one that the form begins with.
-        """
-        texts = self.defaults if answers is None else answers
-        chosen = (choice or next(iter(self.type.choices), None)) if self.asks(texts) else None
-        return self.read_fields(texts, base, None if chosen is None else chosen.body)
 
 
 def script_of(commands: Sequence[Command], now_ms: int) -> list[str]:

@@ -92,11 +92,6 @@ class Trials:
         self._session = session
         self._untouched: dict[int, Course] = {}  # by the most entries
 
-    def of(self, commands: Sequence[Command]) -> TrialResult:
-        """Return the result of these commands, as far as it can be told."""
-        *_, result = filter(None, self.steps(commands))
-        return result
-
     def steps(self, commands: Sequence[Command]) -> Iterator[TrialResult | None]:
         """Yield None after each part of a trial, in which everything has been undone, and each result.
 
