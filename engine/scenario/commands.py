@@ -35,8 +35,7 @@ from engine.specs.pool_refusals import AccountInForce, pool_refusals
 
 # So many tasks of a factory are looked at for what they may make.
 _MOST_TASKS = 1_000
-_KEYS = ("does", "until")
-_ACTS = lazy_regex(r"\"(?:does|until)\"")
+_ACTS = lazy_regex(r"\"(?:does|until)\":")  # in JSON
 
 
 class Owner(NamedTuple):
@@ -126,7 +125,7 @@ class Given:
 
     def _template(self, factory_place: DocumentPlace, place: DocumentPlace, owner: Owner | None) -> None:
         """Read the processes of a factory's tasks: mistakes of some of them, and what all of them may make."""
-        if not _acts(place.tree.plain):
+        if not _ACTS.search(json.dumps(place.plain)):
             return
         scratch = Document(place.document.file)
         factory, _ = read_factory(DocumentPlace(scratch, factory_place.tree, factory_place.path))
@@ -155,13 +154,6 @@ def _owner_in(name: str, body: Plain, own: Owner | None) -> Owner | None:
         schedule_id = own_id or text_at(body, "jobScheduleId")
         return UNKNOWN_OWNER if schedule_id is None else Owner(f"{schedule_id}:job-1", schedule_id)
     return own if job_id is None else Owner(job_id, job_id)
-
-
-def _acts(value: Plain) -> bool:
-    """Return whether something in a template acts."""
-    if isinstance(value, dict):
-        return any(key in _KEYS or _acts(inner) for key, inner in value.items())
-    return isinstance(value, list) and any(map(_acts, value))
 
 
 def _filled(tree: Tree, factory: TaskFactory, k: int) -> Tree:

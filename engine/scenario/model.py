@@ -231,7 +231,9 @@ SIMULATE: dict[str, type[Spec]] = {
     "autoScale": SimulateAutoScale,
     "service": SimulateService,
 }
-"""The parts of the top-level ``simulate``; storage and network have one for each pattern of names."""
+"""The parts of the top-level ``simulate``."""
+BY_PATTERN = ("storage", "network")
+"""Those of which there is one for each pattern of names."""
 
 
 @dataclass(frozen=True, slots=True)

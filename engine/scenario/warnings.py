@@ -169,14 +169,10 @@ class WarningCollector:
     def __init__(
         self, names: DeclaredIds, start: datetime, account: Account, *, tasks_are_simulated: bool, has_subnets: bool
     ) -> None:
-        """Create it.
+        """Create it for a document whose ``names`` are being read.
 
-        Args:
-            names: All that the scenario creates, as far as it has been read.
-            start: The start of the scenario, at which the support of an image counts.
-            account: The account with its quotas and its storage account, for containers that are given by name.
-            tasks_are_simulated: A default ``simulate`` speaks for all tasks of jobs.
-            has_subnets: The scenario describes subnets, which may have too few addresses for a pool.
+        With ``tasks_are_simulated`` a default ``simulate`` speaks for all tasks of jobs; with ``has_subnets`` there are
+        subnets, which may have too few addresses for a pool.
         """
         self._names = names
         self._start = start
@@ -233,9 +229,7 @@ class WarningCollector:
     def finish(self, asked: Asked, factors: Iterable[Factor]) -> None:
         """Report what could be decided only now that the whole document has been read.
 
-        Args:
-            asked: All conditions; what they ask for is meant.
-            factors: What the study of the scenario varies.
+        A shortage of cores that a condition asks for, or whose quota is a factor of the study, is meant.
         """
         for place in self._pool_ids:
             reason = self._names.missing_pool(str(place.plain)) if isinstance(place.plain, str) else None

@@ -139,15 +139,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def __init__(
         self, session: Session, action: Action, better: Sequence[Action], trials: Trials, *, has_menu: bool = False
     ) -> None:
-        """Create the form of an action.
-
-        Args:
-            session: The session.
-            action: The action.
-            better: Actions with a button of their own.
-            trials: Tries commands out from the present moment.
-            has_menu: The menu of actions lies below.
-        """
+        """``better`` are actions with a button of their own; with ``has_menu`` the menu of actions lies below."""
         super().__init__()
         self._back = "back to the menu" if has_menu else "close"
         self._session = session
@@ -273,16 +265,12 @@ class ActionForm(Modal[list[Command] | Action | None]):
         record = record_lines(session, commands, cells, is_folded=is_folded, key="ctrl+r", rows=rows)
         lines = joined(*parts, record)
         if not self._action.document.is_editable:
-            room = self._room()
+            others = self._inputs.line_count + bool(self._action.to_type) + bool(self._action.type.fields)
+            room = self.size.height - _FRAME_LINES - others - 2
             lines = [(), *lines] if len(lines) < room else lines
             view.styles.height = max(3, min(len(lines), room))
         view.show(lines)
         self._show_help()
-
-    def _room(self) -> int:
-        """Return the number of lines left for the consequences."""
-        rows = self._inputs.line_count + bool(self._action.to_type) + bool(self._action.type.fields)
-        return self.size.height - _FRAME_LINES - rows - 2
 
     def _news(self, cells: int) -> list[Line]:
         """Return the mistakes, or what would happen."""
@@ -314,7 +302,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         view.show([line(Span(clip(self._session.text(said), max(20, view.size.width)), Role.DIM))])
 
     def action_scroll(self, pages: int) -> None:
-        """Scroll the consequences."""
         view = self.query_one("#consequences", LinesView)
         view.scroll_relative(y=pages * max(1, view.size.height - 1), animate=False)
 

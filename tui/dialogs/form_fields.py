@@ -90,7 +90,6 @@ class OptionField(CursorView):
         return strip_of(self, line(Span(left, role), text, Span(right, role), count))
 
     def action_turn(self, by: int) -> None:
-        """Choose the next or previous option."""
         at = (self._options.index(self._value) + by) % len(self._options)
         self._value = self._options[at]
         self.refresh()
@@ -101,7 +100,6 @@ class OptionField(CursorView):
         self.post_message(self.Submitted(self))
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the next option."""
         event.stop()
         self.action_turn(1)
 
@@ -269,11 +267,7 @@ class FormInputs(Vertical):
     # -- fields and body -----------------------------------------------------------------------------------------
 
     def toggle_body(self) -> str:
-        """Show the body in place of the fields, or the fields for what the body says now.
-
-        Returns:
-            A sentence if what is typed cannot be shown in the other form, else an empty string.
-        """
+        """Show the body in place of the fields, or the fields in place of the body; return why that is impossible."""
         return self._show_fields() if self.shows_body else self._show_body()
 
     def _show_body(self) -> str:
@@ -364,7 +358,6 @@ class FormInputs(Vertical):
         self.post_message(self.Changed())
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Take the body as it is typed so far."""
         event.stop()
         if self.shows_body:
             self.post_message(self.Changed())

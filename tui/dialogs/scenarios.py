@@ -90,22 +90,18 @@ class ScenarioPicker(Modal[str | None]):
         about.show(preview(self._entry, max(20, about.size.width - 2)))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """List what fits the text."""
         event.stop()
         self._offer(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Open the scenario under the cursor, or list the directory."""
         event.stop()
         self._choose()
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
-        """Describe the scenario under the cursor."""
         message.stop()
         self._show_preview()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Open the scenario under the cursor, or list the directory."""
         message.stop()
         self._choose()
 
@@ -153,13 +149,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
     ]
 
     def __init__(self, session: Session, scenario: Scenario, request: StudyRequest) -> None:
-        """Begin with an earlier request.
-
-        Args:
-            session: The session, for its characters.
-            scenario: The scenario to study, not a variant of it.
-            request: What was asked for last.
-        """
+        """Begin with an earlier request; ``scenario`` is the one to study, not a variant of it."""
         super().__init__()
         self._session = session
         self._scenario = scenario
@@ -222,7 +212,6 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
         self._show_offer()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Begin the study."""
         event.stop()
         self.action_confirm()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from engine import load_scenario
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import quoted, shortened
-from engine.scenario.locations import FactorMistake, locate, value_at
+from engine.scenario.locations import FactorMistake, locate, tree_at
 from engine.scenario.model import parse_seeds
 from engine.scenario.record import flow_text
 from engine.scenario.text import did_you_mean
@@ -105,7 +105,7 @@ def short_head(head: str) -> str:
 
 def _names_of(factor: Factor, root: Tree) -> dict[str, str]:
     """Return the names of the values of a factor, by their texts."""
-    own = value_at(root, locate(root, factor.steps).at)
+    own = tree_at(root, locate(root, factor.steps).at)
     noun = _NOUNS.get(factor.steps[-1], _ANY)
     found: dict[str, str] = {}
     for number, one in enumerate(factor.values, start=1):

@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engine.base.log_formats import json_lines
+from engine.base.values import value_at
 from engine.specs.commands import AddTasks, CreateJob
 from engine.views.log.histories import NodeHistory
 from engine.views.log.latest import last_transitions
@@ -132,18 +133,10 @@ def job_as_created(simulation: Simulation, job_id: str) -> CreationBody | None:
     if job is None or answer is None:
         return None
     body = _with_changes(job.spec, answer, _JOB)
-    auto_pool = property_of(body, "poolInfo", "autoPoolSpecification")
+    auto_pool = value_at(body, "poolInfo", "autoPoolSpecification")
     if auto_pool is None and "poolInfo" in answer:
         body["poolInfo"] = answer["poolInfo"]
     return body
-
-
-def property_of(body: Mapping[str, Any], *names: str) -> Any:  # noqa: ANN401 - a value of JSON
-    """Return a property of a property of a body, None if it is absent."""
-    found: Any = body
-    for name in names:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
 
 
 def tasks_as_created(simulation: Simulation, job_id: str) -> CreationBody:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, g
 from pydantic.fields import FieldInfo
 
 from engine.base.terms import OnAllTasksComplete, Plain, PoolState, WireOption
-from engine.base.values import format_duration, quoted
+from engine.base.values import format_duration, quoted, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse_value
@@ -26,7 +26,6 @@ from engine.specs.commands import COMMANDS
 from engine.specs.common import ApplicationPackageReference, CertificateReference
 from engine.specs.pool_refusals import AccountInForce
 from engine.views.resources.jobs import users_pool_ids
-from engine.views.rest.lookup import property_of
 from tui.viewmodels.format import duration_ms
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ def as_text(value: object) -> str:
 
 def property_at(body: Any, path: str) -> Any:  # noqa: ANN401 - a value of JSON
     """Return the property at a path such as ``jobPreparationTask.commandLine``, None if it is absent."""
-    return property_of(body, *path.split("."))
+    return value_at(body, *path.split("."))
 
 
 def with_property(body: Body, path: str, value: object) -> dict[str, Any]:
@@ -155,9 +154,7 @@ _BY_CLASS: dict[type, InputKind] = {
 def input_kind(command: str, name: str) -> InputKind:
     """Return how a property of a command is typed, by its type in the body of the command.
 
-    Args:
-        command: The name of the command.
-        name: The names on the way to the property: ``jobReleaseTask.commandLine``, or ``task.id`` for one of its tasks.
+    ``name`` has the names on the way to it: ``jobReleaseTask.commandLine``, or ``task.id`` for one of its tasks.
     """
     path = name.split(".")
     model: type[Spec] = TaskSpec if path[0] == EACH else COMMANDS[command]
@@ -345,8 +342,11 @@ EACH = "task"  # one of them
 FIRST_ID = "task"  # of the tasks that a new job begins with, unless another id is typed
 
 
-def unfold_tasks(body: Body) -> Body:
-    """Return a body with its one task, or the tasks of its factory, as a description and a count."""
+def unfold_tasks(body: Body, *, needs_one: bool = False) -> Body:
+    """Return a body with its one task, or the tasks of its factory, as a description and a count.
+
+    With ``needs_one`` a body without tasks describes one of which nothing is known yet.
+    """
     rest = {name: value for name, value in body.items() if name not in ("tasks", "taskFactory")}
     listed, factory = body.get("tasks"), body.get("taskFactory")
     if isinstance(listed, list) and len(listed) == 1 and factory is None:
@@ -359,16 +359,11 @@ def unfold_tasks(body: Body) -> Body:
             only = sets[0] if len(sets) == 1 else None
             if isinstance(only, Mapping) and set(only) == {"start", "end"} and only["start"] == 1:
                 return rest | {EACH: {**task, "id": stem.removesuffix(f"-{_NUMBER}")}, COUNT: only["end"]}
-    return body
+    return {**body, EACH: {}, COUNT: 1} if needs_one and rest == body else body
 
 
 def fold_tasks(body: Body, default_id: str = "") -> Body:
-    """Return a body with the task that it describes, or a factory of as many as it says.
-
-    Args:
-        body: The body with a description and a count.
-        default_id: The id of a task that is described without one.
-    """
+    """Return a body with the task that it describes, or a factory of ``count`` of them, by default with this id."""
     described = body.get(EACH)
     rest = {name: value for name, value in body.items() if name not in (EACH, COUNT)}
     count = body.get(COUNT, 1)

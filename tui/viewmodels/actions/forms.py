@@ -150,16 +150,10 @@ def new_tasks(session: Session, job_id: str) -> Document:
 def _tasks(session: Session, job_id: str, task: Body) -> Document:
     return Document(
         {"tasks": [task]},
-        unfold=unfold_one_task,
+        unfold=partial(unfold_tasks, needs_one=True),
         fold=fold_tasks,
         cautions=lambda _: cautions_about_tasks(session, job_id),
     )
-
-
-def unfold_one_task(body: Body) -> Body:
-    """Return a body that adds tasks with its task as a description; one without any describes none yet."""
-    found = unfold_tasks(body)
-    return found if EACH in found or {"tasks", "taskFactory"} & set(found) else {**found, EACH: {}, COUNT: 1}
 
 
 def new_certificate(number: int) -> Document:

@@ -173,18 +173,18 @@ def grouped_actions(session: Session, subjects: Sequence[ItemRef]) -> list[Actio
     return [ActionGroup("", own), *(group for group in groups if group.actions)]
 
 
-NEW = ("pool", "job", "tasks", "schedule", "certificate", "package", "user")
-"""The words for what can be created, as typed after ``new``."""
 CREATING = {
     "pool": "createPool",
     "job": "createJob",
+    "tasks": "addTasks",
     "schedule": "createJobSchedule",
     "certificate": "addCertificate",
     "package": "createApplicationPackage",
-    "tasks": "addTasks",
     "user": "createNodeUser",
 }
-"""The command that creates each of them."""
+"""The command that creates something, by the word for it."""
+NEW = tuple(CREATING)
+"""The words for what can be created, as typed after ``new``."""
 
 
 def action_for_new(session: Session, what: str, here: ItemRef | None) -> Action | str:
@@ -286,10 +286,7 @@ def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list
 def record_lines(
     session: Session, commands: Sequence[Command], cells: int, *, is_folded: bool, key: str, rows: int = 0
 ) -> list[Line]:
-    """Return the lines that record commands, only the first ones if folded and more than ``rows``.
-
-    ``key`` shows the others.
-    """
+    """Return the lines that record commands; if folded and more than ``rows`` the first ones: ``key`` shows all."""
     texts = [each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells)]
     rest = len(texts) - _MOST_FOLDED
     more: list[Line] = []

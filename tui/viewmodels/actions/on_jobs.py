@@ -99,11 +99,7 @@ _APPLICATION = Field(
 )
 
 CREATE_POOL = _creation(
-    "pool",
-    "createPool",
-    POOL_FIELDS,
-    forms.new_pool,
-    "its nodes are allocated, boot and run the start task (POOL-2)",
+    "pool", "createPool", POOL_FIELDS, forms.new_pool, "its nodes are allocated, boot and run the start task (POOL-2)"
 )
 CREATE_JOB = _creation("job", "createJob", JOB_FIELDS, forms.new_job, FIRST_PREPARATION)
 CREATE_SCHEDULE = _creation(
