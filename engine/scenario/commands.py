@@ -254,17 +254,12 @@ def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:
     if isinstance(value, dict) and (entry := place.get(name)) is not None:
         place = entry
         value = place.tree.value
-    if adds_tasks and isinstance(value, dict) and "commandLine" in value:
-        return _as_tasks(place, Tree(place.tree.position, [place.tree]))
-    if adds_tasks and isinstance(value, list):
-        return _as_tasks(place, place.tree)
-    return place
-
-
-def _as_tasks(place: DocumentPlace, tasks: Tree) -> DocumentPlace:
+    is_task = isinstance(value, dict) and "commandLine" in value
+    if not adds_tasks or not (is_task or isinstance(value, list)):
+        return place
     position = place.tree.position
-    tree = Tree(position, {"tasks": tasks}, {"tasks": position}, {"tasks": place.path})
-    return place._replace(tree=tree)
+    tasks = Tree(position, [place.tree]) if is_task else place.tree
+    return place._replace(tree=Tree(position, {"tasks": tasks}, {"tasks": position}, {"tasks": place.path}))
 
 
 def _refusals(place: DocumentPlace, command: Command, account: AccountInForce | None) -> Iterator[Problem]:
